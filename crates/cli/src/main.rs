@@ -1,0 +1,3 @@
+//! The `haft` binary.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Where haft keeps its files.

@@ -1,0 +1,193 @@
+//! The hook traits: one hook, one trait, one method. A decision is an enum.
+//!
+//! Every hook gets the run's cancellation first; a hook that is cancelled should return soon, and whatever it
+//! then decides, the action it was asked about does not happen.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::event::AgentEvent;
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::ToolOutput;
+
+/// A prompt is about to be worked on.
+#[async_trait]
+pub trait BeforeAgentStart: Send + Sync {
+    /// Adds sections to the system prompt.
+    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection>;
+}
+
+/// What [`BeforeAgentStart`] is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentStart {
+    /// What the user said.
+    pub prompt: Vec<Content>,
+    /// The system prompt as it stands, sections of earlier hooks included.
+    pub system_prompt: String,
+}
+
+/// A section that somebody else than haft adds to the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptSection {
+    /// Who adds it; the section is headed by this name.
+    pub owner: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The model is about to be called.
+#[async_trait]
+pub trait BeforeTurn: Send + Sync {
+    /// Decides whether the turn goes on. `step` is counted from 1 within one prompt.
+    async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision;
+}
+
+/// Whether the turn goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnDecision {
+    /// It does.
+    Allow,
+    /// It ends here.
+    Block {
+        /// Who blocked it.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+/// A tool is about to run.
+#[async_trait]
+pub trait BeforeToolExecute: Send + Sync {
+    /// Decides what becomes of the call. May be asked a second time when a later hook changed the arguments; then
+    /// only a block counts.
+    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
+}
+
+/// What becomes of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolDecision {
+    /// It runs with the arguments that were asked about.
+    Allow,
+    /// It runs with these.
+    Rewrite {
+        /// Who changed them.
+        by: String,
+        /// An object that fits the tool's schema.
+        args: RawJson,
+    },
+    /// It does not run; this is its result. Counts only when no other hook blocks.
+    Respond {
+        /// Who answers.
+        by: String,
+        /// The result.
+        output: ToolOutput,
+    },
+    /// It does not run.
+    Block {
+        /// Who blocked it.
+        by: String,
+        /// What the model is told.
+        reason: String,
+    },
+    /// It does not run, and neither does anything else of this turn.
+    AbortTurn {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+/// A tool has run.
+#[async_trait]
+pub trait AfterToolExecute: Send + Sync {
+    /// Returns the result the model is shown: `output`, or another.
+    async fn after_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall, output: ToolOutput) -> ToolOutput;
+}
+
+/// The user is about to see what the model said. Asked for every message with text.
+#[async_trait]
+pub trait BeforeAssistantMessage: Send + Sync {
+    /// Decides what the user sees. The transcript keeps the original.
+    async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision;
+}
+
+/// What the user sees of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageDecision {
+    /// The text that was asked about.
+    Show,
+    /// This instead.
+    Replace {
+        /// Who replaced it.
+        by: String,
+        /// The text.
+        text: String,
+    },
+    /// Nothing. Tool calls of the message still run.
+    Suppress {
+        /// Who suppressed it.
+        by: String,
+        /// What the user is told instead.
+        reason: String,
+    },
+}
+
+/// Watches. Called on the agent's own thread, in order; it must not block and cannot change anything.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn observe(&self, event: &AgentEvent);
+}
+
+/// All hooks of an agent, each list in the order it is asked.
+#[derive(Clone, Default)]
+pub struct Hooks {
+    /// Asked once a prompt.
+    pub before_agent_start: Vec<Arc<dyn BeforeAgentStart>>,
+    /// Asked once a step.
+    pub before_turn: Vec<Arc<dyn BeforeTurn>>,
+    /// Asked for every tool call.
+    pub before_tool_execute: Vec<Arc<dyn BeforeToolExecute>>,
+    /// Asked for every result.
+    pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
+    /// Asked for every message with text.
+    pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
+    /// Told everything.
+    pub observers: Vec<Arc<dyn Observer>>,
+}
+
+impl Hooks {
+    /// Appends the hooks of `other` behind these.
+    pub fn extend(&mut self, other: Self) {
+        self.before_agent_start.extend(other.before_agent_start);
+        self.before_turn.extend(other.before_turn);
+        self.before_tool_execute.extend(other.before_tool_execute);
+        self.after_tool_execute.extend(other.after_tool_execute);
+        self.before_assistant_message.extend(other.before_assistant_message);
+        self.observers.extend(other.observers);
+    }
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hooks")
+            .field("before_agent_start", &self.before_agent_start.len())
+            .field("before_turn", &self.before_turn.len())
+            .field("before_tool_execute", &self.before_tool_execute.len())
+            .field("after_tool_execute", &self.after_tool_execute.len())
+            .field("before_assistant_message", &self.before_assistant_message.len())
+            .field("observers", &self.observers.len())
+            .finish()
+    }
+}
+
+/// Hooks that come and go while the agent lives: an extension host. Asked at every hook point, so that a guard
+/// that subscribed a moment ago counts.
+pub trait HookSource: Send + Sync {
+    /// The hooks at this moment, in order.
+    fn hooks(&self) -> Hooks;
+}

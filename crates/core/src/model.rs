@@ -1,0 +1,164 @@
+//! `Model`: what a provider is to the agent.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::Stream;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, Message, Native, Stop, Usage};
+use tokio_util::sync::CancellationToken;
+
+use crate::tool::ToolSpec;
+
+/// A language model behind some API, or a script of one.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// Who this is, for people, for `hello_ack`, for the log.
+    fn info(&self) -> ModelInfo;
+
+    /// Sends one request. The stream's last item is [`ModelEvent::Done`] or an error; a stream that just ends
+    /// is reported by the agent as [`ModelErrorKind::Truncated`].
+    ///
+    /// Dropping the stream, or cancelling, ends the request on the wire.
+    async fn stream(&self, cancel: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError>;
+}
+
+/// The model's answer as it comes.
+pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
+
+/// Who a model is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// The provider: `anthropic`, `openai`, `scripted`, …
+    pub provider: String,
+    /// The model's id at that provider.
+    pub model: String,
+    /// Tokens the model can read and write in one request, where known.
+    pub context_window: Option<u64>,
+}
+
+/// How much the model should think before it answers. Each provider takes what it can.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Reasoning {
+    /// Whatever the provider does by default.
+    #[default]
+    Default,
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct ModelRequest {
+    /// The system prompt.
+    pub system: String,
+    /// The transcript, oldest first.
+    pub messages: Arc<Vec<Message>>,
+    /// The tools the model may call, in the order they are shown.
+    pub tools: Vec<Arc<ToolSpec>>,
+    /// How much to think.
+    pub reasoning: Reasoning,
+}
+
+/// One step of a model's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// More text.
+    Text(String),
+    /// More reasoning.
+    Thinking(String),
+    /// A tool call begins.
+    ToolCallStart {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+    },
+    /// More of a tool call's arguments, as JSON text.
+    ToolCallArgs {
+        /// The call.
+        id: ToolCallId,
+        /// The next piece.
+        delta: String,
+    },
+    /// A tool call is complete.
+    ToolCallEnd {
+        /// The call.
+        id: ToolCallId,
+    },
+    /// The request failed in a way that passes; it is sent again. Only before the first piece of an answer.
+    Retry {
+        /// The attempt that comes next, counted from 2.
+        attempt: u32,
+        /// How long the wait is.
+        delay: Duration,
+        /// Why.
+        message: String,
+    },
+    /// The whole answer; always last.
+    Done(ModelResponse),
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelResponse {
+    /// Text, thinking and tool calls in the model's order. Arguments that are not a JSON object are kept as the
+    /// model wrote them, wrapped by [`broken_args`].
+    pub content: Vec<AssistantBlock>,
+    /// Why the model stopped: [`Stop::End`], [`Stop::ToolUse`] or [`Stop::Length`].
+    pub stop: Stop,
+    /// What the request used.
+    pub usage: Usage,
+    /// What only this provider can read again.
+    pub native: Option<Native>,
+}
+
+/// A model's arguments that are not JSON at all, kept as a JSON string so that the transcript stays valid; the
+/// schema check before the tool runs then tells the model.
+pub fn broken_args(text: &str) -> haft_protocol::RawJson {
+    haft_protocol::RawJson::from_value(text).unwrap_or_else(|_| haft_protocol::RawJson::empty_object())
+}
+
+/// Why a model did not answer. The message names the provider and what to do next, and never a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    /// The case, for exit codes and retries.
+    pub kind: ModelErrorKind,
+    /// For people.
+    pub message: String,
+}
+
+impl ModelError {
+    /// Says what went wrong.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
+
+/// The cases of [`ModelError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ModelErrorKind {
+    /// No key, or the provider refused it.
+    Auth,
+    /// Too many requests, after all retries.
+    RateLimited,
+    /// The provider is overloaded or failed, after all retries.
+    Unavailable,
+    /// The request was refused: bad model, bad argument, too long.
+    Rejected,
+    /// The connection broke before or during the answer.
+    Connection,
+    /// The answer ended without its final event.
+    Truncated,
+    /// The run was cancelled.
+    Cancelled,
+}

@@ -1,0 +1,160 @@
+//! `Tool`: what the model can do, built in or brought by an extension.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, ToolCall};
+use tokio_util::sync::CancellationToken;
+
+/// Something the model can call.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// Name, description, schema; the same for the whole life of the tool.
+    fn spec(&self) -> Arc<ToolSpec>;
+
+    /// Runs one call whose arguments fit the schema and passed every gate. A panic is an error result.
+    async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput;
+}
+
+/// What the model is told about a tool, and how the agent may run it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSpec {
+    /// `[A-Za-z][A-Za-z0-9_-]*`.
+    pub name: String,
+    /// What the model is told.
+    pub description: String,
+    /// JSON Schema of the arguments, an object schema.
+    pub schema: RawJson,
+    /// Lines for the system prompt's guidelines; each should name the tool.
+    pub guidelines: Vec<String>,
+    /// Who brought it.
+    pub owner: ToolOwner,
+    /// Whether calls may run beside others of the same message.
+    pub concurrency: Concurrency,
+}
+
+/// Who brought a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ToolOwner {
+    /// haft itself.
+    BuiltIn,
+    /// The program that embeds the agent.
+    Embedder,
+    /// The extension of that name.
+    Extension(String),
+}
+
+/// Whether a call may run beside others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Concurrency {
+    /// Beside any other parallel call of the same message.
+    #[default]
+    Parallel,
+    /// Alone: what comes before it is done, what comes after it waits.
+    Exclusive,
+}
+
+/// What a running call has at hand.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Cancelled when the run is; a tool should stop soon and return what it has.
+    pub cancel: CancellationToken,
+    progress: Arc<dyn Fn(String) + Send + Sync>,
+}
+
+impl ToolContext {
+    /// A context whose progress goes to `progress`.
+    pub fn new(cancel: CancellationToken, progress: impl Fn(String) + Send + Sync + 'static) -> Self {
+        Self { cancel, progress: Arc::new(progress) }
+    }
+
+    /// Shows output of the running call to whoever watches; never waits.
+    pub fn progress(&self, text: impl Into<String>) {
+        (self.progress)(text.into());
+    }
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolContext").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// What the model is shown.
+    pub content: Vec<Content>,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl ToolOutput {
+    /// A successful call with text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], is_error: false }
+    }
+
+    /// A failed call; the model reads the text.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], is_error: true }
+    }
+}
+
+/// The tools of an agent by name, in the order they are shown to the model.
+#[derive(Clone, Default)]
+pub struct ToolSet {
+    order: Vec<Arc<dyn Tool>>,
+    by_name: HashMap<String, usize>,
+}
+
+impl ToolSet {
+    /// Adds a tool.
+    ///
+    /// # Errors
+    /// [`NameTaken`] when there is one of that name; the earlier one stays.
+    pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), NameTaken> {
+        let name = tool.spec().name.clone();
+        if let Some(&index) = self.by_name.get(&name) {
+            let owner = self.order.get(index).map_or(ToolOwner::BuiltIn, |tool| tool.spec().owner.clone());
+            return Err(NameTaken { name, owner });
+        }
+        self.by_name.insert(name, self.order.len());
+        self.order.push(tool);
+        Ok(())
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.by_name.get(name).and_then(|&index| self.order.get(index))
+    }
+
+    /// All specs, in order.
+    pub fn specs(&self) -> Vec<Arc<ToolSpec>> {
+        self.order.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// All tools, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.order.iter()
+    }
+}
+
+impl fmt::Debug for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.order.iter().map(|tool| tool.spec().name.clone())).finish()
+    }
+}
+
+/// Two tools of one name: the earlier one stays.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a tool named {name:?} exists already")]
+pub struct NameTaken {
+    /// The name.
+    pub name: String,
+    /// Whose tool has it.
+    pub owner: ToolOwner,
+}

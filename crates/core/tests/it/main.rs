@@ -1,0 +1,1 @@
+//! Behaviour of the agent seen from outside.

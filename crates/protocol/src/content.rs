@@ -1,0 +1,62 @@
+//! Blocks that messages and tool results are made of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ToolCallId;
+use crate::json::RawJson;
+
+/// An image inside a message: base64 and what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub mime_type: String,
+    /// Standard base64 with padding.
+    pub data: String,
+}
+
+/// One piece of a tool result (and of a user's message): what a model can be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image.
+    Image(Image),
+}
+
+impl Content {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// The text, if this is a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Image(_) => None,
+        }
+    }
+}
+
+/// The texts of several blocks joined by a newline, images left out.
+pub fn joined_text(content: &[Content]) -> String {
+    content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+}
+
+/// A call of a tool, as the model wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolCall {
+    /// The model's name for this call.
+    pub id: ToolCallId,
+    /// The tool.
+    pub name: String,
+    /// The arguments: a JSON object, byte for byte.
+    pub args: RawJson,
+}

@@ -1,0 +1,195 @@
+//! What happens in a run, as every front end sees it: the terminal, `-p`, `--json`, `haft rpc`.
+//!
+//! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::Content;
+use crate::ids::{ExtensionName, ToolCallId};
+use crate::json::RawJson;
+use crate::message::{AssistantBlock, Stop, Time, Usage};
+
+/// How loud a note is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Something went well.
+    Success,
+    /// Something needs attention.
+    Warn,
+    /// Something failed.
+    Error,
+    /// For information; also what a level nobody knows is taken for.
+    #[serde(other)]
+    Info,
+}
+
+/// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AgentEvent {
+    /// The user's message entered the transcript.
+    UserMessage {
+        /// Text and images.
+        content: Vec<Content>,
+        /// When.
+        time: Time,
+    },
+    /// A step begins: one call of the model and the tools it asks for.
+    TurnStart {
+        /// Counted from 1 within one prompt.
+        step: u32,
+    },
+    /// The model begins to answer.
+    AssistantStart,
+    /// The model's text, as it comes. Held back while an interceptor may still change it.
+    TextDelta {
+        /// The next piece.
+        delta: String,
+    },
+    /// The model's reasoning, as it comes.
+    ThinkingDelta {
+        /// The next piece.
+        delta: String,
+    },
+    /// The model begins to write a tool call.
+    ToolUseStart {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+    },
+    /// More of a tool call's arguments, as JSON text.
+    ToolUseArgs {
+        /// The call.
+        id: ToolCallId,
+        /// The next piece.
+        delta: String,
+    },
+    /// A tool call's arguments are complete.
+    ToolUseEnd {
+        /// The call.
+        id: ToolCallId,
+    },
+    /// What this step used.
+    Usage {
+        /// This step alone.
+        #[serde(flatten)]
+        usage: Usage,
+        /// Everything since the agent was made.
+        cumulative: Usage,
+    },
+    /// What the user is shown: the model's message, or an extension's replacement of it.
+    AssistantMessage {
+        /// The blocks in order.
+        content: Vec<AssistantBlock>,
+        /// When.
+        time: Time,
+    },
+    /// The model called a tool. All calls of one message are announced before the first one runs.
+    ToolCall {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// The model's arguments; rewrites are reported by `tool_rewritten`.
+        args: RawJson,
+    },
+    /// An extension or a hook changed the arguments that a tool will get.
+    ToolRewritten {
+        /// The call.
+        id: ToolCallId,
+        /// Who changed them.
+        by: String,
+        /// The arguments from here on.
+        args: RawJson,
+    },
+    /// An extension or a hook refused a tool call.
+    ToolBlocked {
+        /// The call.
+        id: ToolCallId,
+        /// Who refused it.
+        by: String,
+        /// What the model is told.
+        reason: String,
+    },
+    /// Output of a running tool.
+    ToolProgress {
+        /// The call.
+        id: ToolCallId,
+        /// The next piece.
+        text: String,
+    },
+    /// What a tool call came to, in the order of the calls.
+    ToolResult {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// What the model is shown.
+        content: Vec<Content>,
+    },
+    /// The step is over, its tools included.
+    TurnEnd {
+        /// Why.
+        stop: Stop,
+        /// What went wrong, when something did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// The model's server asked for patience; the request will be sent again.
+    Retry {
+        /// The attempt that comes next, counted from 2.
+        attempt: u32,
+        /// How long it waits, in milliseconds.
+        delay_ms: u64,
+        /// Why.
+        message: String,
+    },
+    /// The prompt is dealt with; nothing more comes.
+    Done,
+    /// The run failed.
+    Error {
+        /// What failed and what to do next.
+        message: String,
+    },
+    /// An extension's note.
+    ExtNotify {
+        /// Whose.
+        extension: ExtensionName,
+        /// How loud.
+        level: Level,
+        /// The text.
+        message: String,
+    },
+    /// Text that an extension's command shows, outside the transcript.
+    ExtDisplay {
+        /// Whose.
+        extension: ExtensionName,
+        /// The text.
+        text: String,
+    },
+    /// An extension took its notes back.
+    ExtClearNotes {
+        /// Whose.
+        extension: ExtensionName,
+    },
+    /// An extension failed. One event for one failure, never silent, never twice.
+    ExtensionError(ExtensionFault),
+}
+
+/// One attributed failure of an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExtensionFault {
+    /// Whose failure.
+    pub extension: ExtensionName,
+    /// The stable name of the case, for programs (`hello_timeout`, `frame_not_json`, …).
+    pub code: String,
+    /// What failed and what to do next, for people.
+    pub message: String,
+}

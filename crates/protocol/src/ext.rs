@@ -1,0 +1,30 @@
+//! The native dialect: zot's protocol version 1, frame for frame, plus what haft announces as capabilities.
+//!
+//! One JSON object a line, both ways. An extension speaks first (`hello`), registers what it has, says `ready`,
+//! and from then on answers what it is asked. A frame that the peer did not announce is never sent.
+
+mod command;
+mod event;
+mod frames;
+mod handshake;
+mod intercept;
+mod notes;
+mod panel;
+mod registration;
+mod request;
+mod tool;
+
+pub use command::{CommandAction, CommandInvoked, CommandResponse};
+pub use event::Event;
+pub use frames::{ExtensionFrame, HostFrame};
+pub use handshake::{Hello, HelloAck, Limits, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
+pub use intercept::{
+    AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook, Intercept,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall, InterceptTurnStart,
+    ToolCallDecision, TurnStartDecision,
+};
+pub use notes::{ClearNotes, Notify};
+pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
+pub use registration::{RegisterCommand, RegisterTool, Subscribe};
+pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
+pub use tool::{ResultBlock, ToolCall, ToolResult};

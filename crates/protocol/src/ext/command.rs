@@ -1,0 +1,123 @@
+//! `command_invoked` and `command_response`.
+
+use serde::{Deserialize, Serialize};
+
+use super::panel::Panel;
+use super::request::{AnswerError, null_is_default};
+use crate::ids::RequestId;
+
+/// The user ran one of the extension's commands. Answered by [`CommandResponse`] within 30 s.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandInvoked {
+    /// Ties the response to this frame.
+    pub id: RequestId,
+    /// The command, without the slash.
+    pub name: String,
+    /// Everything after the command's name, trimmed. Absent when empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub args: String,
+}
+
+/// The answer to `command_invoked`, as it is on the wire; [`CommandAction`] is what it means.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandResponse {
+    /// The `id` of the `command_invoked` this answers.
+    pub id: RequestId,
+    /// `prompt`, `insert`, `display`, `open_panel` or `noop`; absent means `noop`.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub action: String,
+    /// For `prompt`: a new user message; the agent runs a turn.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// For `insert`: text for the editor.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub insert: String,
+    /// For `display`: a note, outside the transcript.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub display: String,
+    /// For `open_panel`: the panel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_panel: Option<Panel>,
+    /// Not empty: the command failed; shown to the user whatever `action` says.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub error: String,
+}
+
+/// What the host shall do about a command: the meaning of a [`CommandResponse`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandAction {
+    /// Submit this as a new user message. It is never read as a command itself.
+    Prompt(String),
+    /// Put this in the editor at the cursor.
+    Insert(String),
+    /// Show this as a note, outside the transcript.
+    Display(String),
+    /// Open a panel.
+    OpenPanel(Panel),
+    /// Nothing; the extension dealt with it.
+    Noop,
+    /// The command failed.
+    Failed(String),
+}
+
+impl CommandAction {
+    /// The wire form.
+    pub fn respond(self, id: RequestId) -> CommandResponse {
+        let mut response = CommandResponse {
+            id,
+            action: String::new(),
+            prompt: String::new(),
+            insert: String::new(),
+            display: String::new(),
+            open_panel: None,
+            error: String::new(),
+        };
+        let action = match self {
+            Self::Prompt(text) => {
+                response.prompt = text;
+                "prompt"
+            }
+            Self::Insert(text) => {
+                response.insert = text;
+                "insert"
+            }
+            Self::Display(text) => {
+                response.display = text;
+                "display"
+            }
+            Self::OpenPanel(panel) => {
+                response.open_panel = Some(panel);
+                "open_panel"
+            }
+            Self::Noop => "noop",
+            Self::Failed(error) => {
+                response.error = error;
+                "noop"
+            }
+        };
+        action.clone_into(&mut response.action);
+        response
+    }
+}
+
+impl TryFrom<CommandResponse> for CommandAction {
+    type Error = AnswerError;
+
+    fn try_from(response: CommandResponse) -> Result<Self, AnswerError> {
+        if !response.error.is_empty() {
+            return Ok(Self::Failed(response.error));
+        }
+        match response.action.as_str() {
+            "prompt" => Ok(Self::Prompt(response.prompt)),
+            "insert" => Ok(Self::Insert(response.insert)),
+            "display" => Ok(Self::Display(response.display)),
+            "open_panel" => Ok(response.open_panel.map_or(Self::Noop, Self::OpenPanel)),
+            "" | "noop" => Ok(Self::Noop),
+            other => Err(AnswerError::new(format!(
+                "unknown action {other:?}: use prompt, insert, display, open_panel or noop"
+            ))),
+        }
+    }
+}

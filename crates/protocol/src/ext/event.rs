@@ -1,0 +1,70 @@
+//! `event`: something the extension watches happened. Nobody waits for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ToolCallId;
+use crate::json::RawJson;
+use crate::message::Stop;
+
+/// One lifecycle event, flat as zot sends it: `event` says which fields are there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Event {
+    /// `session_start`, `turn_start`, `tool_call`, `assistant_message` or `turn_end`.
+    pub event: String,
+    /// `turn_start`: the step, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
+    /// `turn_end`: why the step ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// `turn_end`: what went wrong, when something did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// `tool_call`: the model's id of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_id: Option<ToolCallId>,
+    /// `tool_call`: the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    /// `tool_call`: the model's arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_args: Option<RawJson>,
+    /// `assistant_message`: what the user is shown. Absent when empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Event {
+    /// `session_start`.
+    pub fn session_start() -> Self {
+        Self { event: "session_start".into(), ..Self::default() }
+    }
+
+    /// `turn_start`.
+    pub fn turn_start(step: u32) -> Self {
+        Self { event: "turn_start".into(), step: Some(step), ..Self::default() }
+    }
+
+    /// `turn_end`.
+    pub fn turn_end(stop: Stop, error: Option<String>) -> Self {
+        Self { event: "turn_end".into(), stop: Some(stop), error, ..Self::default() }
+    }
+
+    /// `tool_call`.
+    pub fn tool_call(id: ToolCallId, name: String, args: RawJson) -> Self {
+        Self {
+            event: "tool_call".into(),
+            tool_id: Some(id),
+            tool_name: Some(name),
+            tool_args: Some(args),
+            ..Self::default()
+        }
+    }
+
+    /// `assistant_message`; an empty text is left out.
+    pub fn assistant_message(text: String) -> Self {
+        let text = (!text.is_empty()).then_some(text);
+        Self { event: "assistant_message".into(), text, ..Self::default() }
+    }
+}

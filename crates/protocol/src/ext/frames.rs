@@ -1,0 +1,101 @@
+//! The registry: one line a frame. Tags, `KINDS`, decoding and schema follow from it.
+
+use serde::Serialize;
+
+use crate::codec::FrameSet;
+use crate::ext::{
+    ClearNotes, CommandInvoked, CommandResponse, Event, EventIntercept, EventInterceptResponse, Hello, HelloAck,
+    Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ready, RegisterCommand, RegisterTool, Shutdown,
+    ShutdownAck, Subscribe, ToolCall, ToolResult,
+};
+
+macro_rules! frames {
+    ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident = $kind:literal,)* }) => {
+        $(#[$doc])*
+        // Exhaustive on purpose: a new frame asks every reader for its arm. Strangers meet unknown
+        // frames in `decode`, not in a match.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "type")]
+        pub enum $set {
+            $($(#[$frame_doc])* #[serde(rename = $kind)] $frame($frame),)*
+        }
+
+        impl FrameSet for $set {
+            const KINDS: &'static [&'static str] = &[$($kind),*];
+
+            fn kind(&self) -> &'static str {
+                match self { $(Self::$frame(_) => $kind,)* }
+            }
+
+            fn read(kind: &str, line: &str) -> Option<Result<Self, serde_json::Error>> {
+                match kind {
+                    $($kind => Some(serde_json::from_str(line).map(Self::$frame)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        $(impl From<$frame> for $set {
+            fn from(frame: $frame) -> Self {
+                Self::$frame(frame)
+            }
+        })*
+    };
+}
+
+frames! {
+    /// What an extension says.
+    ExtensionFrame {
+        /// The first frame: who speaks.
+        Hello = "hello",
+        /// A command for the user.
+        RegisterCommand = "register_command",
+        /// A tool for the model.
+        RegisterTool = "register_tool",
+        /// Which events to watch and which to intercept.
+        Subscribe = "subscribe",
+        /// All initial registrations are sent.
+        Ready = "ready",
+        /// Answer to `tool_call`.
+        ToolResult = "tool_result",
+        /// Answer to `event_intercept`.
+        EventInterceptResponse = "event_intercept_response",
+        /// Answer to `command_invoked`.
+        CommandResponse = "command_response",
+        /// New content of an open panel.
+        PanelRender = "panel_render",
+        /// The extension closes its panel.
+        PanelClose = "panel_close",
+        /// A note for the user.
+        Notify = "notify",
+        /// Takes this extension's notes back.
+        ClearNotes = "clear_notes",
+        /// Answer to `shutdown`.
+        ShutdownAck = "shutdown_ack",
+    }
+}
+
+frames! {
+    /// What the host says.
+    HostFrame {
+        /// Answer to `hello`.
+        HelloAck = "hello_ack",
+        /// The user ran one of the extension's commands.
+        CommandInvoked = "command_invoked",
+        /// The model called one of the extension's tools.
+        ToolCall = "tool_call",
+        /// Something the extension watches happened.
+        Event = "event",
+        /// Something the extension intercepts is about to happen.
+        EventIntercept = "event_intercept",
+        /// A key, while the extension's panel has the focus.
+        PanelKey = "panel_key",
+        /// The room of the extension's panel changed.
+        PanelResize = "panel_resize",
+        /// The user closed the extension's panel.
+        PanelClose = "panel_close",
+        /// The host is leaving; the extension should, too.
+        Shutdown = "shutdown",
+    }
+}

@@ -1,0 +1,113 @@
+//! `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`: the life of a connection.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits;
+
+/// The protocol's version. It changes only when something old stops working; everything else is a capability.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Capabilities: what a peer can say in `hello.capabilities` and `hello_ack.capabilities`.
+pub mod capability {
+    /// The extension registers commands. Informational, as in zot.
+    pub const COMMANDS: &str = "commands";
+    /// The extension registers tools. Informational, as in zot.
+    pub const TOOLS: &str = "tools";
+    /// The extension subscribes to events. Informational, as in zot.
+    pub const EVENTS: &str = "events";
+    /// The extension opens panels. Informational, as in zot.
+    pub const PANELS: &str = "panels";
+    /// The extension understands `panel_resize`.
+    pub const PANEL_RESIZE: &str = "panel_resize";
+    /// Both sides know the `before_agent_start` intercept.
+    pub const BEFORE_AGENT_START: &str = "before_agent_start";
+}
+
+/// The first frame of an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Hello {
+    /// The extension's name; the manifest's is used, a different one is reported.
+    pub name: String,
+    /// The extension's version.
+    #[serde(default, deserialize_with = "super::request::null_is_default")]
+    pub version: String,
+    /// What it understands beyond the basic frames; see [`capability`].
+    #[serde(
+        default,
+        deserialize_with = "super::request::null_is_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub capabilities: Vec<String>,
+}
+
+/// The host's answer to `hello`: always its first frame, sent at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HelloAck {
+    /// [`PROTOCOL_VERSION`] of the host.
+    pub protocol_version: u32,
+    /// The host's version, under the name that zot's extensions read.
+    pub zot_version: String,
+    /// The host's version again, under its own name; absent when the host is zot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub haft_version: Option<String>,
+    /// The active provider.
+    pub provider: String,
+    /// The active model.
+    pub model: String,
+    /// The directory the agent works in, absolute. The extension's own working directory is `extension_dir`.
+    pub cwd: String,
+    /// Where the extension's code lies, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension_dir: Option<String>,
+    /// Where the extension may keep its state, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_dir: Option<String>,
+    /// What the host understands beyond the basic frames; see [`capability`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    /// The limits this connection keeps to; absent when the host is zot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+}
+
+/// Sizes the host enforces on what the extension sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limits {
+    /// Longest line, in bytes.
+    pub max_line: usize,
+    /// Longest line while a tool call is open, in bytes.
+    pub max_result_line: usize,
+    /// Deepest nesting.
+    pub max_depth: usize,
+    /// Tools one extension may register.
+    pub max_tools: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_line: limits::MAX_LINE,
+            max_result_line: limits::MAX_RESULT_LINE,
+            max_depth: limits::MAX_DEPTH,
+            max_tools: limits::MAX_TOOLS,
+        }
+    }
+}
+
+/// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ready {}
+
+/// The host is leaving. The extension answers `shutdown_ack` and exits, or is ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Shutdown {}
+
+/// The extension heard `shutdown` and exits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ShutdownAck {}

@@ -1,0 +1,193 @@
+//! `event_intercept` and `event_intercept_response`: an extension may stop or change what is about to happen.
+//!
+//! A hook is one file below this one, with its question and its decision, and one line of the registry here.
+
+mod assistant_message;
+mod before_agent_start;
+mod tool_call;
+mod turn_start;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use super::request::{AnswerError, Request, Response, null_is_default};
+use crate::ext::HostFrame;
+use crate::ids::RequestId;
+use crate::json::RawJson;
+
+pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
+pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
+pub use tool_call::{InterceptToolCall, ToolCallDecision};
+pub use turn_start::{InterceptTurnStart, TurnStartDecision};
+
+/// One interception point: what is asked, what is decided, and how the decision looks on the wire.
+pub trait Hook: Into<Intercept> {
+    /// What the extension decides.
+    type Decision: Send + 'static;
+
+    /// Which hook this is.
+    const KIND: InterceptKind;
+
+    /// What a response to this hook means.
+    ///
+    /// # Errors
+    /// [`AnswerError`] when the response does not fit the hook; the caller's failure policy decides then.
+    fn read(response: EventInterceptResponse) -> Result<Self::Decision, AnswerError>;
+
+    /// The wire form of a decision.
+    fn respond(decision: Self::Decision, id: RequestId) -> EventInterceptResponse;
+}
+
+macro_rules! hooks {
+    ($($(#[$doc:meta])* $hook:ident($question:ident) = $event:literal,)*) => {
+        /// What is about to happen; `event` on the wire.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "event")]
+        pub enum Intercept {
+            $($(#[$doc])* #[serde(rename = $event)] $hook($question),)*
+        }
+
+        impl Intercept {
+            fn from_line(event: &str, line: &str) -> Option<Result<Self, serde_json::Error>> {
+                match event {
+                    $($event => Some(serde_json::from_str(line).map(Self::$hook)),)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// The names of the hooks.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum InterceptKind {
+            $($(#[$doc])* $hook,)*
+        }
+
+        impl InterceptKind {
+            /// Every hook, in registry order.
+            pub const ALL: &'static [Self] = &[$(Self::$hook),*];
+
+            /// The name in `subscribe.intercept` and in `event`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$hook => $event,)* }
+            }
+        }
+
+        $(impl From<$question> for Intercept {
+            fn from(question: $question) -> Self {
+                Self::$hook(question)
+            }
+        })*
+    };
+}
+
+hooks! {
+    /// A tool is about to run.
+    ToolCall(InterceptToolCall) = "tool_call",
+    /// The model is about to be called.
+    TurnStart(InterceptTurnStart) = "turn_start",
+    /// The user is about to see what the model said.
+    AssistantMessage(InterceptAssistantMessage) = "assistant_message",
+    /// A prompt is about to be worked on. Since haft; see [`capability`](crate::ext::capability).
+    BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
+}
+
+impl InterceptKind {
+    /// The hook of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}
+
+/// The host asks. Answered by [`EventInterceptResponse`] within 5 s.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventIntercept {
+    /// Ties the response to this frame.
+    pub id: RequestId,
+    /// What is about to happen.
+    #[serde(flatten)]
+    pub intercept: Intercept,
+}
+
+// By hand, because serde's flatten and tags copy the body and would lose the exact text of the arguments.
+impl<'de> Deserialize<'de> for EventIntercept {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Head {
+            id: RequestId,
+            event: String,
+        }
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let head: Head = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        match Intercept::from_line(&head.event, raw.get()) {
+            Some(Ok(intercept)) => Ok(Self { id: head.id, intercept }),
+            Some(Err(error)) => Err(D::Error::custom(error)),
+            None => Err(D::Error::custom(format_args!("unknown event {:?}", head.event))),
+        }
+    }
+}
+
+/// The extension's answer, flat as on the wire; [`Hook::read`] says what it means for one hook.
+/// Everything left out means "go on, unchanged".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventInterceptResponse {
+    /// The `id` of the `event_intercept` this answers.
+    pub id: RequestId,
+    /// `true` refuses. Only a JSON boolean is read: a guard that says `"false"` did not say no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub block: bool,
+    /// Why. For `tool_call` the model reads it, otherwise the user.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub modified_args: Option<RawJson>,
+    /// `assistant_message`: what the user shall see instead. Empty means no change. Ignored when `block` is true.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub replace_text: String,
+    /// `before_agent_start`: a section for the system prompt; it carries the extension's name.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub append_system_prompt: String,
+    /// `before_agent_start`: the whole system prompt, as newer zot extensions send it; it must begin with the one
+    /// that was asked about, and what follows is appended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+}
+
+/// Keeps an explicit `null` as a value: `"modified_args":null` is a broken rewrite, not the absence of one.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
+}
+
+impl EventInterceptResponse {
+    /// "Go on, unchanged."
+    pub fn pass(id: RequestId) -> Self {
+        Self {
+            id,
+            block: false,
+            reason: String::new(),
+            modified_args: None,
+            replace_text: String::new(),
+            append_system_prompt: String::new(),
+            system_prompt: None,
+        }
+    }
+}
+
+impl<H: Hook> Request for H {
+    type Answer = H::Decision;
+
+    fn into_frame(self, id: RequestId) -> HostFrame {
+        HostFrame::EventIntercept(EventIntercept { id, intercept: self.into() })
+    }
+
+    fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
+        match response {
+            Response::Intercept(response) => H::read(response),
+            Response::Command(_) | Response::Tool(_) => Err(AnswerError::wrong_kind("event_intercept_response")),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `assistant_message`: what does the user see of what the model said? The transcript keeps the original.
+//!
+//! ```json
+//! {"type":"event_intercept","id":"3","event":"assistant_message","text":"the key is SECRET"}
+//! {"type":"event_intercept_response","id":"3","replace_text":"the key is [redacted]"}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventInterceptResponse, Hook, InterceptKind};
+use crate::ext::request::AnswerError;
+use crate::ids::RequestId;
+
+/// The user is about to see what the model said. Asked for every message with text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterceptAssistantMessage {
+    /// The text blocks, joined by a newline; or an earlier interceptor's replacement.
+    pub text: String,
+}
+
+/// What the user sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AssistantMessageDecision {
+    /// The text that was asked about.
+    Show,
+    /// This instead.
+    Replace {
+        /// Not empty.
+        text: String,
+    },
+    /// Nothing. Tool calls of the message still run.
+    Suppress {
+        /// What the user is told instead.
+        reason: String,
+    },
+}
+
+impl Hook for InterceptAssistantMessage {
+    type Decision = AssistantMessageDecision;
+
+    const KIND: InterceptKind = InterceptKind::AssistantMessage;
+
+    fn read(response: EventInterceptResponse) -> Result<AssistantMessageDecision, AnswerError> {
+        Ok(if response.block {
+            AssistantMessageDecision::Suppress { reason: response.reason }
+        } else if response.replace_text.is_empty() {
+            AssistantMessageDecision::Show
+        } else {
+            AssistantMessageDecision::Replace { text: response.replace_text }
+        })
+    }
+
+    fn respond(decision: AssistantMessageDecision, id: RequestId) -> EventInterceptResponse {
+        let mut response = EventInterceptResponse::pass(id);
+        match decision {
+            AssistantMessageDecision::Show => {}
+            AssistantMessageDecision::Replace { text } => response.replace_text = text,
+            AssistantMessageDecision::Suppress { reason } => {
+                response.block = true;
+                response.reason = reason;
+            }
+        }
+        response
+    }
+}

@@ -1,0 +1,66 @@
+//! `before_agent_start`: add a section to the system prompt before a prompt is worked on.
+//!
+//! ```json
+//! {"type":"event_intercept","id":"4","event":"before_agent_start","prompt":"weather?","system_prompt":"You are …"}
+//! {"type":"event_intercept_response","id":"4","append_system_prompt":"Ask `weather` before you guess."}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventInterceptResponse, Hook, InterceptKind};
+use crate::ext::request::AnswerError;
+use crate::ids::RequestId;
+
+/// A prompt is about to be worked on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterceptBeforeAgentStart {
+    /// What the user said.
+    pub prompt: String,
+    /// The system prompt as it stands, sections of earlier extensions included.
+    pub system_prompt: String,
+}
+
+/// What becomes of the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BeforeAgentStartDecision {
+    /// Nothing.
+    Unchanged,
+    /// This section is appended, under the extension's name.
+    Append {
+        /// The section's text.
+        text: String,
+    },
+    /// The whole prompt, as newer zot extensions send it: what follows the prompt that was asked about is appended.
+    Whole {
+        /// The prompt that was asked about, and more.
+        system_prompt: String,
+    },
+}
+
+impl Hook for InterceptBeforeAgentStart {
+    type Decision = BeforeAgentStartDecision;
+
+    const KIND: InterceptKind = InterceptKind::BeforeAgentStart;
+
+    fn read(response: EventInterceptResponse) -> Result<BeforeAgentStartDecision, AnswerError> {
+        if response.block {
+            return Err(AnswerError::new("before_agent_start cannot block; intercept turn_start for that"));
+        }
+        Ok(match (response.append_system_prompt, response.system_prompt) {
+            (text, _) if !text.is_empty() => BeforeAgentStartDecision::Append { text },
+            (_, Some(system_prompt)) => BeforeAgentStartDecision::Whole { system_prompt },
+            (_, None) => BeforeAgentStartDecision::Unchanged,
+        })
+    }
+
+    fn respond(decision: BeforeAgentStartDecision, id: RequestId) -> EventInterceptResponse {
+        let mut response = EventInterceptResponse::pass(id);
+        match decision {
+            BeforeAgentStartDecision::Unchanged => {}
+            BeforeAgentStartDecision::Append { text } => response.append_system_prompt = text,
+            BeforeAgentStartDecision::Whole { system_prompt } => response.system_prompt = Some(system_prompt),
+        }
+        response
+    }
+}

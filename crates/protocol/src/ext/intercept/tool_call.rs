@@ -1,0 +1,75 @@
+//! `tool_call`: may this tool run, and with which arguments?
+//!
+//! ```json
+//! {"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
+//! {"type":"event_intercept_response","id":"1","modified_args":{"command":"ls -1"}}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventInterceptResponse, Hook, InterceptKind};
+use crate::ext::request::AnswerError;
+use crate::ids::{RequestId, ToolCallId};
+use crate::json::RawJson;
+
+/// A tool is about to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterceptToolCall {
+    /// The model's id of the call.
+    pub tool_id: ToolCallId,
+    /// The tool.
+    pub tool_name: String,
+    /// The arguments as they stand: the model's, or an earlier interceptor's.
+    pub tool_args: RawJson,
+}
+
+/// What becomes of the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolCallDecision {
+    /// It runs with the arguments that were asked about.
+    Allow,
+    /// It runs with these.
+    Rewrite {
+        /// An object that fits the tool's schema.
+        args: RawJson,
+    },
+    /// It does not run.
+    Block {
+        /// What the model is told.
+        reason: String,
+    },
+}
+
+impl Hook for InterceptToolCall {
+    type Decision = ToolCallDecision;
+
+    const KIND: InterceptKind = InterceptKind::ToolCall;
+
+    fn read(response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
+        if response.block {
+            return Ok(ToolCallDecision::Block { reason: response.reason });
+        }
+        match response.modified_args {
+            None => Ok(ToolCallDecision::Allow),
+            Some(args) if args.is_object() => Ok(ToolCallDecision::Rewrite { args }),
+            Some(args) => {
+                let start: String = args.as_str().chars().take(40).collect();
+                Err(AnswerError::new(format!("modified_args must be a JSON object, not {start}")))
+            }
+        }
+    }
+
+    fn respond(decision: ToolCallDecision, id: RequestId) -> EventInterceptResponse {
+        let mut response = EventInterceptResponse::pass(id);
+        match decision {
+            ToolCallDecision::Allow => {}
+            ToolCallDecision::Rewrite { args } => response.modified_args = Some(args),
+            ToolCallDecision::Block { reason } => {
+                response.block = true;
+                response.reason = reason;
+            }
+        }
+        response
+    }
+}

@@ -1,0 +1,54 @@
+//! `turn_start`: may the model be called?
+//!
+//! ```json
+//! {"type":"event_intercept","id":"2","event":"turn_start","step":3}
+//! {"type":"event_intercept_response","id":"2","block":true,"reason":"outside business hours"}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventInterceptResponse, Hook, InterceptKind};
+use crate::ext::request::AnswerError;
+use crate::ids::RequestId;
+
+/// The model is about to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterceptTurnStart {
+    /// The step within this prompt, counted from 1.
+    pub step: u32,
+}
+
+/// Whether the turn goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnStartDecision {
+    /// It does.
+    Allow,
+    /// It ends here.
+    Block {
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+impl Hook for InterceptTurnStart {
+    type Decision = TurnStartDecision;
+
+    const KIND: InterceptKind = InterceptKind::TurnStart;
+
+    fn read(response: EventInterceptResponse) -> Result<TurnStartDecision, AnswerError> {
+        Ok(match response.block {
+            true => TurnStartDecision::Block { reason: response.reason },
+            false => TurnStartDecision::Allow,
+        })
+    }
+
+    fn respond(decision: TurnStartDecision, id: RequestId) -> EventInterceptResponse {
+        let mut response = EventInterceptResponse::pass(id);
+        if let TurnStartDecision::Block { reason } = decision {
+            response.block = true;
+            response.reason = reason;
+        }
+        response
+    }
+}

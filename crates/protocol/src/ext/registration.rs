@@ -1,0 +1,46 @@
+//! `register_command`, `register_tool`, `subscribe`: what an extension has to offer. May come at any time.
+
+use serde::{Deserialize, Serialize};
+
+use super::request::null_is_default;
+use crate::json::RawJson;
+
+/// A command for the user: `/name`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RegisterCommand {
+    /// Without the slash. `[A-Za-z0-9_-]`, at most 64 characters.
+    pub name: String,
+    /// One line for `/help` and completion.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}
+
+/// A tool for the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RegisterTool {
+    /// `[A-Za-z][A-Za-z0-9_-]*`, at most 64 characters. A built-in tool of the same name wins.
+    pub name: String,
+    /// What the model is told; at most 4 KiB.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// JSON Schema of the arguments: an object schema, at most 64 KiB. Absent means "no arguments".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<RawJson>,
+    /// Advice for the system prompt; each line should name the tool. Since haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub guidelines: Vec<String>,
+}
+
+/// Which events to watch and which to intercept. Adds to what was subscribed before.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Subscribe {
+    /// `session_start`, `turn_start`, `turn_end`, `tool_call`, `assistant_message`; others are kept for later hosts.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<String>,
+    /// `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`; others are reported and ignored.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub intercept: Vec<String>,
+}

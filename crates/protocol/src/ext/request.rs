@@ -1,0 +1,133 @@
+//! Questions and their answers, paired by type: whoever asks knows what the answer looks like.
+
+use serde::{Deserialize, Deserializer};
+
+use super::command::{CommandAction, CommandInvoked, CommandResponse};
+use super::intercept::EventInterceptResponse;
+use super::tool::{ToolCall, ToolResult};
+use super::{ExtensionFrame, HostFrame};
+use crate::ids::RequestId;
+use crate::json::RawJson;
+
+/// A question the host asks an extension. Implemented by [`InvokeCommand`], [`CallTool`] and every
+/// [`Hook`](super::Hook).
+pub trait Request: Sized {
+    /// What the answer means.
+    type Answer: Send + 'static;
+
+    /// The frame that asks.
+    fn into_frame(self, id: RequestId) -> HostFrame;
+
+    /// Reads the response to this question.
+    ///
+    /// # Errors
+    /// [`AnswerError`] when the response is of another kind or does not fit the question.
+    fn answer(response: Response) -> Result<Self::Answer, AnswerError>;
+}
+
+/// Run a command: [`CommandInvoked`] without its id. Answered by a [`CommandAction`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvokeCommand {
+    /// The command, without the slash.
+    pub name: String,
+    /// Everything after the name, trimmed.
+    pub args: String,
+}
+
+impl Request for InvokeCommand {
+    type Answer = CommandAction;
+
+    fn into_frame(self, id: RequestId) -> HostFrame {
+        HostFrame::CommandInvoked(CommandInvoked { id, name: self.name, args: self.args })
+    }
+
+    fn answer(response: Response) -> Result<CommandAction, AnswerError> {
+        match response {
+            Response::Command(response) => response.try_into(),
+            Response::Tool(_) | Response::Intercept(_) => Err(AnswerError::wrong_kind("command_response")),
+        }
+    }
+}
+
+/// Call a tool: [`ToolCall`] without its id. Answered by a [`ToolResult`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallTool {
+    /// The tool.
+    pub name: String,
+    /// The arguments: an object.
+    pub args: RawJson,
+}
+
+impl Request for CallTool {
+    type Answer = ToolResult;
+
+    fn into_frame(self, id: RequestId) -> HostFrame {
+        HostFrame::ToolCall(ToolCall { id, name: self.name, args: self.args })
+    }
+
+    fn answer(response: Response) -> Result<ToolResult, AnswerError> {
+        match response {
+            Response::Tool(result) => Ok(result),
+            Response::Command(_) | Response::Intercept(_) => Err(AnswerError::wrong_kind("tool_result")),
+        }
+    }
+}
+
+/// A frame that answers a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Response {
+    /// Answers `command_invoked`.
+    Command(CommandResponse),
+    /// Answers `tool_call`.
+    Tool(ToolResult),
+    /// Answers `event_intercept`.
+    Intercept(EventInterceptResponse),
+}
+
+impl Response {
+    /// The question this answers.
+    pub fn id(&self) -> &RequestId {
+        match self {
+            Self::Command(response) => &response.id,
+            Self::Tool(result) => &result.id,
+            Self::Intercept(response) => &response.id,
+        }
+    }
+}
+
+impl From<Response> for ExtensionFrame {
+    fn from(response: Response) -> Self {
+        match response {
+            Response::Command(response) => Self::CommandResponse(response),
+            Response::Tool(result) => Self::ToolResult(result),
+            Response::Intercept(response) => Self::EventInterceptResponse(response),
+        }
+    }
+}
+
+/// A response that does not fit its question.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct AnswerError {
+    detail: String,
+}
+
+impl AnswerError {
+    /// Says what is wrong.
+    pub fn new(detail: impl Into<String>) -> Self {
+        Self { detail: detail.into() }
+    }
+
+    pub(super) fn wrong_kind(expected: &str) -> Self {
+        Self::new(format!("expected a {expected} frame"))
+    }
+}
+
+/// Absent and `null` mean the same for optional fields: Go writes empty lists as `null`.
+pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}

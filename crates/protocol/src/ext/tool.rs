@@ -1,0 +1,86 @@
+//! `tool_call` and `tool_result`: tools that an extension owns.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::request::null_is_default;
+use crate::content::{Content, Image};
+use crate::ids::RequestId;
+use crate::json::RawJson;
+
+/// The model called one of the extension's tools. Answered by [`ToolResult`] within 60 s.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolCall {
+    /// Ties the response to this frame; not the model's id of the call.
+    pub id: RequestId,
+    /// The tool.
+    pub name: String,
+    /// The arguments: always an object, already checked against the tool's schema.
+    pub args: RawJson,
+}
+
+/// What a tool call came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolResult {
+    /// The `id` of the `tool_call` this answers.
+    pub id: RequestId,
+    /// What the model is shown.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub content: Vec<ResultBlock>,
+    /// Whether the call failed.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+/// One block of a tool result. Unlike [`Content`] it survives kinds that this version does not know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ResultBlock {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image.
+    Image(Image),
+    /// A kind that only a newer peer knows; never written.
+    #[serde(skip)]
+    Unknown {
+        /// Its `type`.
+        kind: String,
+    },
+}
+
+impl From<Content> for ResultBlock {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Text { text } => Self::Text { text },
+            Content::Image(image) => Self::Image(image),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ResultBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Flat {
+            #[serde(rename = "type")]
+            kind: String,
+            text: Option<String>,
+            mime_type: Option<String>,
+            data: Option<String>,
+        }
+        let flat = Flat::deserialize(deserializer)?;
+        match flat.kind.as_str() {
+            "text" => Ok(Self::Text { text: flat.text.ok_or_else(|| D::Error::missing_field("text"))? }),
+            "image" => Ok(Self::Image(Image {
+                mime_type: flat.mime_type.ok_or_else(|| D::Error::missing_field("mime_type"))?,
+                data: flat.data.ok_or_else(|| D::Error::missing_field("data"))?,
+            })),
+            _ => Ok(Self::Unknown { kind: flat.kind }),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! JSON that is passed on byte for byte: tool arguments, schemas, anything whose owner is somebody else.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::error::DecodeError;
+use crate::scan::{self, ScanLimits};
+
+/// One JSON value as compact text, kept exactly as it is sent and executed.
+///
+/// Guards, tools, events and the log all see the same bytes, so a number such as `9007199254740993` never
+/// goes through a float and key order never changes. Two values are equal when their texts are.
+#[derive(Clone)]
+pub struct RawJson(Box<RawValue>);
+
+impl RawJson {
+    /// The empty object, `{}`: what a tool call without arguments carries.
+    pub fn empty_object() -> Self {
+        Self(RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
+    }
+
+    /// Reads one JSON value from text and keeps it in compact form (no spaces between tokens).
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the text is not JSON, or is ambiguous: duplicate keys, too deep, numbers out of range.
+    pub fn parse(text: &str) -> Result<Self, DecodeError> {
+        scan::scan(text, ScanLimits::default())?;
+        let compact = scan::compact(text);
+        RawValue::from_string(compact).map(Self).map_err(|error| DecodeError::NotJson { detail: error.to_string() })
+    }
+
+    /// Serialises a value.
+    ///
+    /// # Errors
+    /// When the value has no JSON form (a map with keys that are not strings, for one).
+    pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
+        to_raw_value(value).map(Self)
+    }
+
+    /// The text, compact.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// Reads the text as `T`.
+    ///
+    /// # Errors
+    /// When the value does not have the shape of `T`.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+
+    /// Whether the value is a JSON object, the only thing tool arguments may be.
+    pub fn is_object(&self) -> bool {
+        self.as_str().trim_start().starts_with('{')
+    }
+}
+
+impl fmt::Debug for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for RawJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RawJson {}
+
+impl Serialize for RawJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawJson {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let compact = scan::compact(raw.get());
+        RawValue::from_string(compact).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for RawJson {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RawJson".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_numbers_and_order_and_drops_spaces() {
+        let json = RawJson::parse(r#" { "b" : 9007199254740993, "a" : " x : y " } "#).unwrap();
+        assert_eq!(json.as_str(), r#"{"b":9007199254740993,"a":" x : y "}"#);
+    }
+
+    #[test]
+    fn round_trips_inside_a_struct() {
+        #[derive(Serialize, Deserialize)]
+        struct Holder {
+            args: RawJson,
+        }
+        let holder: Holder = serde_json::from_str(r#"{"args":{"n":1e2, "s":"\u00e9"}}"#).unwrap();
+        assert_eq!(serde_json::to_string(&holder).unwrap(), r#"{"args":{"n":1e2,"s":"\u00e9"}}"#);
+    }
+
+    #[test]
+    fn refuses_duplicate_keys() {
+        assert!(matches!(RawJson::parse(r#"{"a":1,"a":2}"#), Err(DecodeError::DuplicateKey { .. })));
+    }
+}

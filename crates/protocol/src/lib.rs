@@ -1,0 +1,35 @@
+//! Every frame that crosses a process border in haft, as plain types.
+//!
+//! For whom: implementers of the protocol in Rust, and every other haft crate. The promise: a line is read
+//! as one value by everybody or refused by name, and a frame that this crate once wrote can be read for ever.
+//! Never in here: IO, a clock, tokio.
+//!
+//! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
+//! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
+//! * [`codec`]: lines to frames and back.
+//!
+//! # Snapshot tests of frames
+//! With this crate and `insta` alone:
+//! ```
+//! use haft_protocol::ext::{ExtensionFrame, Notify};
+//! use haft_protocol::{codec, event::Level};
+//!
+//! let frame = ExtensionFrame::Notify(Notify { level: Level::Info, message: "refreshed".into() });
+//! insta::assert_snapshot!(codec::encode(&frame)?.trim_end(),
+//!     @r#"{"type":"notify","level":"info","message":"refreshed"}"#);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+
+pub mod codec;
+pub mod content;
+pub mod error;
+pub mod event;
+pub mod ext;
+pub mod ids;
+pub mod limits;
+pub mod message;
+
+mod json;
+mod scan;
+
+pub use json::RawJson;

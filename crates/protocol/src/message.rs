@@ -1,0 +1,150 @@
+//! The transcript: messages, why a turn stopped, what it used.
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::{Content, ToolCall};
+use crate::ids::ToolCallId;
+
+/// When something was said: RFC 3339 in UTC, for people; order never depends on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct Time(pub String);
+
+/// One block of what the model said, in the model's order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AssistantBlock {
+    /// Text for the user.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// The model's reasoning, as far as the provider shows it.
+    Thinking {
+        /// The readable part, possibly empty.
+        text: String,
+    },
+    /// A call of a tool.
+    ToolCall(ToolCall),
+}
+
+/// A message of the transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// What the user (or an extension's `prompt`) said.
+    User {
+        /// Text and images.
+        content: Vec<Content>,
+        /// When.
+        time: Time,
+    },
+    /// What the model said, unaltered by any extension.
+    Assistant(AssistantMessage),
+    /// What one tool call came to.
+    Tool(ToolMessage),
+}
+
+/// What the model said in one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AssistantMessage {
+    /// The blocks in the model's order.
+    pub content: Vec<AssistantBlock>,
+    /// When the message was complete.
+    pub time: Time,
+    /// What only the same provider can read again (signatures, encrypted reasoning); opaque to everybody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Native>,
+}
+
+impl AssistantMessage {
+    /// All text blocks, joined by a newline.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            AssistantBlock::Text { text } => Some(text.as_str()),
+            AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The tool calls, in order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.content.iter().filter_map(|block| match block {
+            AssistantBlock::ToolCall(call) => Some(call),
+            AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
+        })
+    }
+}
+
+/// A provider's own form of one assistant message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Native {
+    /// Which provider and model can read `data`, as `provider/model`.
+    pub origin: String,
+    /// The provider adapter's serialised form.
+    pub data: crate::json::RawJson,
+}
+
+/// What one tool call came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolMessage {
+    /// The call this answers.
+    pub call_id: ToolCallId,
+    /// The tool.
+    pub name: String,
+    /// What the model is shown.
+    pub content: Vec<Content>,
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// When.
+    pub time: Time,
+}
+
+/// Why a step ended. On the wire `end`, `tool_use`, `length`, `error`, `aborted`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The model had no more to say.
+    End,
+    /// The model waits for tool results.
+    ToolUse,
+    /// The model reached its output limit.
+    Length,
+    /// The step failed or was blocked.
+    Error,
+    /// The user stopped it.
+    Aborted,
+}
+
+/// Tokens and, where prices are known, cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Usage {
+    /// Input tokens that were not cached.
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    pub output: u64,
+    /// Input tokens read from the provider's cache.
+    pub cache_read: u64,
+    /// Input tokens written to the provider's cache.
+    pub cache_write: u64,
+    /// US dollars; 0 where the price is not known.
+    pub cost_usd: f64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost_usd += other.cost_usd;
+    }
+}

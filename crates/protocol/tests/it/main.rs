@@ -1,0 +1,1 @@
+//! Behaviour of the protocol seen from outside: fixtures, snapshots, schema.

@@ -1,0 +1,1 @@
+//! Agent events as lines of JSON.

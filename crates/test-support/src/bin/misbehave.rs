@@ -1,0 +1,3 @@
+//! The misbehaving extension.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Runs the `guard` extension on stdin and stdout.
+
+fn main() {}

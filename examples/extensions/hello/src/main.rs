@@ -1,0 +1,3 @@
+//! Runs the `hello` extension on stdin and stdout.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Runs the `todo` extension on stdin and stdout.
+
+fn main() {}

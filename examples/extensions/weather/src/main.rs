@@ -1,0 +1,3 @@
+//! Runs the `weather` extension on stdin and stdout.
+
+fn main() {}
