@@ -4,8 +4,21 @@
 //! runs only with arguments that every gate saw, a panicking tool is an error result. Never in here: processes,
 //! the terminal, any knowledge of extensions.
 
+pub mod chain;
+pub mod error;
 pub mod hooks;
 pub mod model;
+pub mod prompt;
+pub mod schema;
 pub mod tool;
+
+mod agent;
+mod emitter;
+mod run;
+mod timeouts;
+mod turn;
+
+pub use agent::{Agent, AgentBuilder, BuildError, Prompt, ToolSchemaError};
+pub use run::Run;
 
 pub use haft_protocol as protocol;

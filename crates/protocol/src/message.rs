@@ -64,20 +64,30 @@ pub struct AssistantMessage {
 impl AssistantMessage {
     /// All text blocks, joined by a newline.
     pub fn text(&self) -> String {
-        let texts = self.content.iter().filter_map(|block| match block {
-            AssistantBlock::Text { text } => Some(text.as_str()),
-            AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        text_of(&self.content)
     }
 
     /// The tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.content.iter().filter_map(|block| match block {
-            AssistantBlock::ToolCall(call) => Some(call),
-            AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
-        })
+        tool_calls_of(&self.content)
     }
+}
+
+/// The text blocks of an answer, joined by a newline.
+pub fn text_of(content: &[AssistantBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => Some(text.as_str()),
+        AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The tool calls of an answer, in order.
+pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCall> {
+    content.iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall(call) => Some(call),
+        AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
+    })
 }
 
 /// A provider's own form of one assistant message.
