@@ -121,7 +121,8 @@ pub struct ToolMessage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// The model had no more to say.
+    /// The model had no more to say. Read as `end_turn`, too: zot's documents say so, its code does not.
+    #[serde(alias = "end_turn")]
     End,
     /// The model waits for tool results.
     ToolUse,

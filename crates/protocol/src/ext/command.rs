@@ -13,9 +13,10 @@ pub struct CommandInvoked {
     /// Ties the response to this frame.
     pub id: RequestId,
     /// The command, without the slash.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// Everything after the command's name, trimmed. Absent when empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub args: String,
 }
 

@@ -28,6 +28,7 @@ pub mod capability {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
     /// The extension's name; the manifest's is used, a different one is reported.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
     #[serde(default, deserialize_with = "super::request::null_is_default")]
@@ -65,7 +66,11 @@ pub struct HelloAck {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
     /// What the host understands beyond the basic frames; see [`capability`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "super::request::null_is_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub capabilities: Vec<String>,
     /// The limits this connection keeps to; absent when the host is zot.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,16 @@
 //! `event_intercept` and `event_intercept_response`: an extension may stop or change what is about to happen.
 //!
 //! A hook is one file below this one, with its question and its decision, and one line of the registry here.
+//!
+//! # How to add a hook
+//! 1. Write `intercept/<name>.rs`: the question (`Intercept<Name>`, a struct), the decision (an enum), `impl Hook`
+//!    for the question, and an example of both lines at the top of the file.
+//! 2. Add one line to `hooks!` below, and the module with its two names to the lists above it.
+//! 3. If the answer needs a field that [`EventInterceptResponse`] does not have, add it there, optional.
+//! 4. If zot does not have the hook, announce it: a constant in [`capability`](crate::ext::capability).
+//! 5. Build. The compiler asks the host for an arm (who is asked when, and what a failure means) and the SDK for
+//!    an arm (which handler answers). The tests ask for a line in `fixtures/host.jsonl`.
+//! 6. `cargo xtask codegen` writes the schemas and the table of hooks.
 
 mod assistant_message;
 mod before_agent_start;
@@ -15,6 +25,7 @@ use super::request::{AnswerError, Request, Response, null_is_default};
 use crate::ext::HostFrame;
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::read;
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -50,9 +61,9 @@ macro_rules! hooks {
         }
 
         impl Intercept {
-            fn from_line(event: &str, line: &str) -> Option<Result<Self, serde_json::Error>> {
+            fn from_line(event: &str, line: &str) -> Option<Result<Self, String>> {
                 match event {
-                    $($event => Some(serde_json::from_str(line).map(Self::$hook)),)*
+                    $($event => Some(read::read(line).map(Self::$hook)),)*
                     _ => None,
                 }
             }
@@ -120,7 +131,7 @@ impl<'de> Deserialize<'de> for EventIntercept {
             event: String,
         }
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let head: Head = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        let head: Head = read::nested(raw.get())?;
         match Intercept::from_line(&head.event, raw.get()) {
             Some(Ok(intercept)) => Ok(Self { id: head.id, intercept }),
             Some(Err(error)) => Err(D::Error::custom(error)),
@@ -144,6 +155,7 @@ pub struct EventInterceptResponse {
     pub reason: String,
     /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub modified_args: Option<RawJson>,
     /// `assistant_message`: what the user shall see instead. Empty means no change. Ignored when `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -187,7 +199,9 @@ impl<H: Hook> Request for H {
     fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
         match response {
             Response::Intercept(response) => H::read(response),
-            Response::Command(_) | Response::Tool(_) => Err(AnswerError::wrong_kind("event_intercept_response")),
+            Response::Command(_) | Response::Tool(_) => {
+                Err(AnswerError::wrong_kind("event_intercept_response"))
+            }
         }
     }
 }
