@@ -6,11 +6,13 @@
 
 pub mod chain;
 pub mod error;
+pub mod file_queue;
 pub mod hooks;
 pub mod model;
 pub mod prompt;
 pub mod schema;
 pub mod tool;
+pub mod truncate;
 
 mod agent;
 mod emitter;

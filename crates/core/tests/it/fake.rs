@@ -123,7 +123,10 @@ pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     (lines, run.finish().await)
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the short forms are for the events that tests look at most")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the short forms are for the events that tests look at most"
+)]
 pub(crate) fn line(event: &AgentEvent) -> String {
     match event {
         AgentEvent::UserMessage { content, .. } => format!("user {}", joined_text(content)),
