@@ -99,8 +99,18 @@ impl<'de> Deserialize<'de> for RawJson {
 
 /// Reads arguments of a tool: an object.
 pub(crate) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
-    let json = RawJson::deserialize(deserializer)?;
-    if json.is_object() { Ok(json) } else { Err(serde::de::Error::custom("expected a JSON object")) }
+    only_object(RawJson::deserialize(deserializer)?)
+}
+
+/// [`object`] where absent and `null` mean that there are none.
+pub(crate) fn optional_object<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawJson>, D::Error> {
+    Option::<RawJson>::deserialize(deserializer)?.map(only_object).transpose()
+}
+
+fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
+    if json.is_object() { Ok(json) } else { Err(E::custom("expected a JSON object")) }
 }
 
 /// The schema of a [`RawJson`] that is an object.

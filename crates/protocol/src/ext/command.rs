@@ -6,7 +6,7 @@ use super::panel::Panel;
 use super::request::{AnswerError, null_is_default};
 use crate::ids::RequestId;
 
-/// The user ran one of the extension's commands. Answered by [`CommandResponse`] within 30 s.
+/// The user ran one of the extension's commands. Answered by `command_response` within 30 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandInvoked {
@@ -20,7 +20,7 @@ pub struct CommandInvoked {
     pub args: String,
 }
 
-/// The answer to `command_invoked`, as it is on the wire; [`CommandAction`] is what it means.
+/// The answer to `command_invoked`: `action` says which of the other fields counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandResponse {

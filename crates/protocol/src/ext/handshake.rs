@@ -21,6 +21,9 @@ pub mod capability {
     pub const PANEL_RESIZE: &str = "panel_resize";
     /// Both sides know the `before_agent_start` intercept.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
+
+    /// Every capability this version knows.
+    pub const ALL: &[&str] = &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START];
 }
 
 /// The first frame of an extension.
@@ -33,7 +36,7 @@ pub struct Hello {
     /// The extension's version.
     #[serde(default, deserialize_with = "super::request::null_is_default")]
     pub version: String,
-    /// What it understands beyond the basic frames; see [`capability`].
+    /// What it understands beyond the basic frames: names of capabilities.
     #[serde(
         default,
         deserialize_with = "super::request::null_is_default",
@@ -46,7 +49,7 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HelloAck {
-    /// [`PROTOCOL_VERSION`] of the host.
+    /// The version of the protocol that the host speaks: 1.
     pub protocol_version: u32,
     /// The host's version, under the name that zot's extensions read.
     pub zot_version: String,
@@ -65,7 +68,7 @@ pub struct HelloAck {
     /// Where the extension may keep its state, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// What the host understands beyond the basic frames; see [`capability`].
+    /// What the host understands beyond the basic frames: names of capabilities.
     #[serde(
         default,
         deserialize_with = "super::request::null_is_default",

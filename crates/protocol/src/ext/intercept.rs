@@ -100,7 +100,7 @@ hooks! {
     TurnStart(InterceptTurnStart) = "turn_start",
     /// The user is about to see what the model said.
     AssistantMessage(InterceptAssistantMessage) = "assistant_message",
-    /// A prompt is about to be worked on. Since haft; see [`capability`](crate::ext::capability).
+    /// A prompt is about to be worked on. zot of version 1 does not have it; announced as a capability.
     BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
 }
 
@@ -111,7 +111,8 @@ impl InterceptKind {
     }
 }
 
-/// The host asks. Answered by [`EventInterceptResponse`] within 5 s.
+/// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`
+/// within 5 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventIntercept {
@@ -140,14 +141,14 @@ impl<'de> Deserialize<'de> for EventIntercept {
     }
 }
 
-/// The extension's answer, flat as on the wire; [`Hook::read`] says what it means for one hook.
+/// The answer to `event_intercept`, one frame for all hooks: which fields count depends on the hook.
 /// Everything left out means "go on, unchanged".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept` this answers.
     pub id: RequestId,
-    /// `true` refuses. Only a JSON boolean is read: a guard that says `"false"` did not say no.
+    /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub block: bool,
     /// Why. For `tool_call` the model reads it, otherwise the user.

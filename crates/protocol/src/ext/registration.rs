@@ -30,7 +30,7 @@ pub struct RegisterTool {
     /// JSON Schema of the arguments: an object schema, at most 64 KiB. Absent means "no arguments".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<RawJson>,
-    /// Advice for the system prompt; each line should name the tool. Since haft.
+    /// Advice for the system prompt; each line should name the tool.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub guidelines: Vec<String>,
 }

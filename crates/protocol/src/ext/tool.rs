@@ -10,7 +10,7 @@ use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
 
-/// The model called one of the extension's tools. Answered by [`ToolResult`] within 60 s.
+/// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {

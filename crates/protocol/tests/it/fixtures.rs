@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
-use haft_protocol::ext::{ExtensionFrame, HostFrame, InterceptKind};
+use haft_protocol::ext::{Event, ExtensionFrame, HostFrame, InterceptKind};
 use serde_json::Value;
 
 pub(crate) const HOST: &str = include_str!("../../fixtures/host.jsonl");
@@ -36,13 +36,24 @@ fn extension_frames() {
     check::<ExtensionFrame>(EXTENSION);
 }
 
+/// The `event`s of all lines of a kind.
+fn events(kind: &str) -> BTreeSet<String> {
+    let frames = HOST.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    frames
+        .filter(|frame| frame["type"] == kind)
+        .filter_map(|frame| frame["event"].as_str().map(str::to_owned))
+        .collect()
+}
+
 #[test]
 fn every_hook_has_a_question() {
-    let asked: BTreeSet<String> = HOST
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|frame| frame["type"] == "event_intercept")
-        .filter_map(|frame| frame["event"].as_str().map(str::to_owned))
-        .collect();
-    assert_eq!(asked, InterceptKind::ALL.iter().map(|kind| kind.name().to_owned()).collect());
+    assert_eq!(
+        events("event_intercept"),
+        InterceptKind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
+    );
+}
+
+#[test]
+fn every_event_has_a_line() {
+    assert_eq!(events("event"), Event::NAMES.iter().map(|name| (*name).to_owned()).collect());
 }
