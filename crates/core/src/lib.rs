@@ -6,6 +6,7 @@
 
 pub mod hooks;
 pub mod model;
+pub mod sanitize;
 pub mod tool;
 
 pub use haft_protocol as protocol;

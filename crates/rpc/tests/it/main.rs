@@ -1,0 +1,4 @@
+//! Behaviour seen from outside.
+
+mod lines;
+mod writer;
