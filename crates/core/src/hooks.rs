@@ -106,7 +106,12 @@ pub enum ToolDecision {
 #[async_trait]
 pub trait AfterToolExecute: Send + Sync {
     /// Returns the result the model is shown: `output`, or another.
-    async fn after_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall, output: ToolOutput) -> ToolOutput;
+    async fn after_tool_execute(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        output: ToolOutput,
+    ) -> ToolOutput;
 }
 
 /// The user is about to see what the model said. Asked for every message with text.

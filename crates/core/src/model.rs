@@ -22,7 +22,11 @@ pub trait Model: Send + Sync {
     /// is reported by the agent as [`ModelErrorKind::Truncated`].
     ///
     /// Dropping the stream, or cancelling, ends the request on the wire.
-    async fn stream(&self, cancel: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError>;
+    async fn stream(
+        &self,
+        cancel: CancellationToken,
+        request: ModelRequest,
+    ) -> Result<ModelStream, ModelError>;
 }
 
 /// The model's answer as it comes.

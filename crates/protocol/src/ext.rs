@@ -19,9 +19,9 @@ pub use event::Event;
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{Hello, HelloAck, Limits, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook, Intercept,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall, InterceptTurnStart,
-    ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook,
+    Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall,
+    InterceptTurnStart, ToolCallDecision, TurnStartDecision,
 };
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
