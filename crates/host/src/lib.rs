@@ -4,6 +4,10 @@
 //! never fails, delays past its deadline, or reorders another's call, and is reported once, with its name.
 //! Never in here: the terminal.
 
+pub mod discovery;
+pub mod install;
+pub mod manifest;
+
 mod spec;
 
 pub use spec::{ExtensionSpec, Launch, Origin, Roles};

@@ -59,13 +59,16 @@ enum Block<'a> {
 }
 
 fn blocks(content: &[Content]) -> Vec<Block<'_>> {
-    let block = |content| match content {
-        &Content::Text { ref text } => Block::Text { text },
+    content.iter().map(block).collect()
+}
+
+fn block(content: &Content) -> Block<'_> {
+    match content {
+        Content::Text { text } => Block::Text { text },
         Content::Image(image) => {
             Block::Image { mime_type: &image.mime_type, bytes: decoded_len(&image.data) }
         }
-    };
-    content.iter().map(block).collect()
+    }
 }
 
 /// How many bytes a base64 text stands for.
