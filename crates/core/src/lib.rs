@@ -4,9 +4,11 @@
 //! runs only with arguments that every gate saw, a panicking tool is an error result. Never in here: processes,
 //! the terminal, any knowledge of extensions.
 
+pub mod file_queue;
 pub mod hooks;
 pub mod model;
 pub mod sanitize;
 pub mod tool;
+pub mod truncate;
 
 pub use haft_protocol as protocol;

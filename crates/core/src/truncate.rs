@@ -1,0 +1,165 @@
+//! Truncation of tool output: pure, by bytes and lines, at the head or at the tail.
+
+/// Bytes of output that a tool result may hold: 50 KB.
+pub const MAX_BYTES: usize = 50 * 1024;
+
+/// Lines of output that a tool result may hold.
+pub const MAX_LINES: usize = 2_000;
+
+/// How much is kept. Both limits hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// In bytes, line ends included.
+    pub bytes: usize,
+    /// In lines; text after the last line end is a line too.
+    pub lines: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: MAX_BYTES, lines: MAX_LINES }
+    }
+}
+
+/// What was kept of a text, and how much was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Truncated<'a> {
+    /// What was kept: whole lines, unless `cut_line`.
+    pub text: &'a str,
+    /// Lines that were kept, a cut one included.
+    pub kept_lines: usize,
+    /// Lines that were left out altogether.
+    pub omitted_lines: usize,
+    /// Bytes that were left out.
+    pub omitted_bytes: usize,
+    /// Whether a single line was longer than the limit, so that only a part of it was kept.
+    pub cut_line: bool,
+}
+
+impl Truncated<'_> {
+    /// Whether nothing was left out.
+    pub fn is_whole(&self) -> bool {
+        self.omitted_bytes == 0
+    }
+}
+
+/// Keeps the beginning of a text.
+pub fn head(text: &str, limits: Limits) -> Truncated<'_> {
+    let fitting = fit(text.split_inclusive('\n'), limits);
+    let (end, cut_line) = match fitting.cut(text, limits) {
+        true => (text.floor_char_boundary(limits.bytes), true),
+        false => (fitting.bytes, false),
+    };
+    let (kept, _) = text.split_at(end);
+    report(text, kept, fitting.lines + usize::from(cut_line), cut_line)
+}
+
+/// Keeps the end of a text.
+pub fn tail(text: &str, limits: Limits) -> Truncated<'_> {
+    let fitting = fit(text.split_inclusive('\n').rev(), limits);
+    let (start, cut_line) = match fitting.cut(text, limits) {
+        true => (text.ceil_char_boundary(text.len().saturating_sub(limits.bytes)), true),
+        false => (text.len() - fitting.bytes, false),
+    };
+    let (_, kept) = text.split_at(start);
+    report(text, kept, fitting.lines + usize::from(cut_line), cut_line)
+}
+
+/// How many whole lines fit.
+struct Fitting {
+    bytes: usize,
+    lines: usize,
+}
+
+impl Fitting {
+    /// Not even one line fits, although lines are wanted: the first one is cut.
+    fn cut(&self, text: &str, limits: Limits) -> bool {
+        self.lines == 0 && limits.lines > 0 && limits.bytes > 0 && !text.is_empty()
+    }
+}
+
+fn fit<'a>(lines: impl Iterator<Item = &'a str>, limits: Limits) -> Fitting {
+    let mut fitting = Fitting { bytes: 0, lines: 0 };
+    for line in lines.take(limits.lines) {
+        if fitting.bytes + line.len() > limits.bytes {
+            break;
+        }
+        fitting.bytes += line.len();
+        fitting.lines += 1;
+    }
+    fitting
+}
+
+fn report<'a>(text: &str, kept: &'a str, kept_lines: usize, cut_line: bool) -> Truncated<'a> {
+    let all_lines = text.split_inclusive('\n').count();
+    Truncated {
+        text: kept,
+        kept_lines,
+        omitted_lines: all_lines - kept_lines,
+        omitted_bytes: text.len() - kept.len(),
+        cut_line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, bytes: usize, lines: usize, head_kept: &str, tail_kept: &str) {
+        let limits = Limits { bytes, lines };
+        assert_eq!(head(text, limits).text, head_kept, "head");
+        assert_eq!(tail(text, limits).text, tail_kept, "tail");
+    }
+
+    #[test]
+    fn whole_lines_are_kept() {
+        check("", 10, 10, "", "");
+        check("a\nb\n", 10, 10, "a\nb\n", "a\nb\n");
+        check("a\nb\nc", 10, 2, "a\nb\n", "b\nc");
+        check("aaa\nbbb\nccc\n", 8, 9, "aaa\nbbb\n", "bbb\nccc\n");
+        check("aaa\nbbb\nccc\n", 7, 9, "aaa\n", "ccc\n");
+        check("a\n\n\n", 10, 2, "a\n\n", "\n\n");
+        check("abc", 0, 10, "", "");
+        check("abc", 10, 0, "", "");
+    }
+
+    #[test]
+    fn a_line_longer_than_the_limit_is_cut_between_characters() {
+        check("aéé\nb", 4, 9, "aé", "b");
+        check("ääää", 5, 9, "ää", "ää");
+        let cut = head("ääää\nb\n", Limits { bytes: 5, lines: 9 });
+        assert!(cut.cut_line);
+        assert_eq!((cut.kept_lines, cut.omitted_lines, cut.omitted_bytes), (1, 1, 7));
+    }
+
+    #[test]
+    fn the_limits_themselves_still_fit() {
+        let lines = "x\n".repeat(MAX_LINES);
+        assert!(head(&lines, Limits::default()).is_whole());
+        let one_more = format!("{lines}x");
+        assert_eq!(head(&one_more, Limits::default()).omitted_lines, 1);
+        assert_eq!(tail(&one_more, Limits::default()).omitted_lines, 1);
+        let bytes = "x".repeat(MAX_BYTES);
+        assert!(head(&bytes, Limits::default()).is_whole());
+        assert!(head(&format!("{bytes}x"), Limits::default()).cut_line);
+    }
+
+    proptest! {
+        #[test]
+        fn kept_and_omitted_add_up(text in "[aä\n😀]{0,40}", bytes in 0usize..60, lines in 0usize..20) {
+            let limits = Limits { bytes, lines };
+            let all = text.split_inclusive('\n').count();
+            for part in [head(&text, limits), tail(&text, limits)] {
+                prop_assert!(part.text.len() <= bytes);
+                prop_assert!(part.text.split_inclusive('\n').count() <= lines);
+                prop_assert_eq!(part.text.len() + part.omitted_bytes, text.len());
+                prop_assert_eq!(part.kept_lines + part.omitted_lines, all);
+            }
+            prop_assert!(text.starts_with(head(&text, limits).text));
+            prop_assert!(text.ends_with(tail(&text, limits).text));
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! `GroupChild`: a running program with everything it started.
+
+use std::io::{self, PipeReader};
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::group::Group;
+use crate::spawn::{EnvPolicy, Spawn, Stderr, Stream};
+
+/// A program in a process group (Windows: a job) of its own. Dropping it kills the whole group.
+#[derive(Debug)]
+#[must_use = "dropping the child kills its whole process group"]
+pub struct GroupChild {
+    group: Group,
+    id: u32,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    kill_on_drop: bool,
+}
+
+impl GroupChild {
+    /// Starts a program. Must be called within a tokio runtime; blocks for a fraction of a millisecond.
+    ///
+    /// # Errors
+    /// When the program cannot be started. The text names the program, or the directory when that is what is
+    /// missing, and keeps the system's own words; the kind is the system's.
+    pub fn spawn(spec: Spawn) -> io::Result<Self> {
+        if !spec.program.is_absolute() {
+            let text =
+                format!("cannot start {}: the path of the program must be absolute", spec.program.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
+        start(spec).map_err(|error| explain(&program, &cwd, &error))
+    }
+
+    /// The process id of the program, which is also the id of its group on Unix.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The writing end of a piped standard input; `None` the second time.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.stdin.take()
+    }
+
+    /// The reading end of a piped standard output; `None` the second time.
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.stdout.take()
+    }
+
+    /// The reading end of a piped standard error; `None` the second time.
+    pub fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.stderr.take()
+    }
+
+    /// Waits for the program itself, not for what it started. Safe to drop and to call again.
+    ///
+    /// # Errors
+    /// When the system cannot say how the program ended.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.group.wait().await
+    }
+
+    /// Asks the whole group to end: SIGTERM; on Windows, where there is no such thing, the job is killed.
+    ///
+    /// # Errors
+    /// When the system refuses. A group that is gone already is no error.
+    pub fn terminate(&mut self) -> io::Result<()> {
+        self.group.terminate()
+    }
+
+    /// Kills the whole group at once: SIGKILL; on Windows the job is terminated. Works after the program has
+    /// ended too, for what it left behind.
+    ///
+    /// # Errors
+    /// When the system refuses. A group that is gone already is no error.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.group.kill()
+    }
+
+    /// Lets go of the group without killing it: what the program left running in the background lives on.
+    pub fn release(mut self) {
+        self.kill_on_drop = false;
+    }
+}
+
+impl Drop for GroupChild {
+    fn drop(&mut self) {
+        if self.kill_on_drop
+            && let Err(error) = self.group.kill()
+        {
+            tracing::warn!(pid = self.id, %error, "process group could not be killed");
+        }
+    }
+}
+
+fn start(spec: Spawn) -> io::Result<GroupChild> {
+    // The command holds this process's copies of the child's ends; it must be gone before anybody reads to the end.
+    let (mut command, merged) = command(spec)?;
+    let (group, mut child) = Group::spawn(&mut command)?;
+    let stdout = match merged {
+        Some(reader) => Some(ChildStdout::from_std(own_end(reader))?),
+        None => child.stdout.take(),
+    };
+    Ok(GroupChild {
+        group,
+        id: child.id,
+        stdin: child.stdin,
+        stdout,
+        stderr: child.stderr,
+        kill_on_drop: true,
+    })
+}
+
+/// The three pipes and the id of a program that has just started.
+pub(crate) struct Started {
+    pub(crate) id: u32,
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) stdout: Option<ChildStdout>,
+    pub(crate) stderr: Option<ChildStderr>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that starts programs")]
+fn command(spec: Spawn) -> io::Result<(Command, Option<PipeReader>)> {
+    let mut command = Command::new(spec.program);
+    command.args(spec.args).current_dir(spec.cwd).stdin(stdio(spec.stdin)?);
+    set_env(&mut command, spec.env);
+    let merged = match (spec.stdout, spec.stderr) {
+        (stdout, Stderr::Own(stderr)) => {
+            command.stdout(stdio(stdout)?).stderr(stdio(stderr)?);
+            None
+        }
+        (Stream::Null, Stderr::SameAsStdout) => {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            None
+        }
+        (Stream::Inherit, Stderr::SameAsStdout) => {
+            command.stdout(Stdio::inherit()).stderr(io::stdout());
+            None
+        }
+        (Stream::File(file), Stderr::SameAsStdout) => {
+            command.stderr(file.try_clone()?).stdout(file);
+            None
+        }
+        (Stream::Piped, Stderr::SameAsStdout) => {
+            let (reader, writer) = io::pipe()?;
+            command.stderr(writer.try_clone()?).stdout(writer);
+            Some(reader)
+        }
+    };
+    Ok((command, merged))
+}
+
+fn stdio(stream: Stream) -> io::Result<Stdio> {
+    Ok(match stream {
+        Stream::Null => Stdio::null(),
+        Stream::Inherit => Stdio::inherit(),
+        Stream::Piped => Stdio::piped(),
+        Stream::File(file) => file.into(),
+    })
+}
+
+fn set_env(command: &mut Command, env: EnvPolicy) {
+    match env {
+        EnvPolicy::Inherit { remove, set } => {
+            for name in remove {
+                command.env_remove(name);
+            }
+            command.envs(set);
+        }
+        EnvPolicy::Only(all) => {
+            command.env_clear().envs(all);
+        }
+    }
+}
+
+/// Both are one pipe handle; tokio reads pipes under the name of a child's output.
+#[cfg(unix)]
+fn own_end(reader: PipeReader) -> std::process::ChildStdout {
+    std::os::fd::OwnedFd::from(reader).into()
+}
+
+/// Both are one pipe handle; tokio reads pipes under the name of a child's output.
+#[cfg(windows)]
+fn own_end(reader: PipeReader) -> std::process::ChildStdout {
+    std::os::windows::io::OwnedHandle::from(reader).into()
+}
+
+/// The system says "not found" for a missing program, a missing interpreter and a missing directory alike.
+fn explain(program: &Path, cwd: &Path, error: &io::Error) -> io::Error {
+    let text = if !cwd.is_dir() {
+        format!(
+            "cannot start {}: its directory {} cannot be entered: {error}",
+            program.display(),
+            cwd.display()
+        )
+    } else if error.kind() == io::ErrorKind::NotFound && program.exists() {
+        format!("cannot start {}: the interpreter in its first line is missing: {error}", program.display())
+    } else {
+        format!("cannot start {}: {error}", program.display())
+    };
+    io::Error::new(error.kind(), text)
+}

@@ -1,0 +1,46 @@
+//! A job object of its own, by process-wrap, which suspends the program until it is in the job.
+
+use std::io;
+use std::process::ExitStatus;
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject};
+use tokio::process::Command;
+
+use crate::child::Started;
+
+/// The program's job; every process it starts is in the job too.
+#[derive(Debug)]
+pub(crate) struct Group {
+    job: Box<dyn ChildWrapper>,
+}
+
+impl Group {
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Started)> {
+        // CommandWrap takes the command by value; what is left behind here is never started.
+        #[expect(clippy::disallowed_methods, reason = "a placeholder that is never started")]
+        let command = std::mem::replace(command, Command::new(""));
+        let mut job = CommandWrap::from(command).wrap(JobObject).spawn()?;
+        let id = job.id().ok_or_else(|| io::Error::other("the program ended before it had a process id"))?;
+        let started = Started {
+            id,
+            stdin: job.stdin().take(),
+            stdout: job.stdout().take(),
+            stderr: job.stderr().take(),
+        };
+        Ok((Self { job }, started))
+    }
+
+    /// Waits for the program, not for its job: the job's own wait lasts until every process in it has ended.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.job.inner_mut().wait().await
+    }
+
+    /// There is no polite signal for a job without a console.
+    pub(crate) fn terminate(&mut self) -> io::Result<()> {
+        self.kill()
+    }
+
+    pub(crate) fn kill(&mut self) -> io::Result<()> {
+        self.job.start_kill()
+    }
+}

@@ -1,0 +1,53 @@
+//! Finding a program by its bare name.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::{env, io};
+
+/// The absolute path of the program that a shell would start for `name`: the first hit in this process's `PATH`.
+/// A name that is an absolute path already is returned as it is, without a look at the disk.
+///
+/// # Errors
+/// When `name` is a relative path with more than one part, or nothing in `PATH` fits.
+pub fn find_program(name: impl AsRef<OsStr>) -> io::Result<PathBuf> {
+    let name = Path::new(name.as_ref());
+    if name.is_absolute() {
+        return Ok(name.to_owned());
+    }
+    if name.components().count() != 1 {
+        let text = format!("{} is a relative path; make it absolute first", name.display());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .flat_map(|dir| candidates(&dir, name))
+        .find(|file| is_program(file))
+        .ok_or_else(|| {
+            let text =
+                format!("no program named {} in PATH; install it or give its full path", name.display());
+            io::Error::new(io::ErrorKind::NotFound, text)
+        })
+}
+
+#[cfg(unix)]
+fn candidates(dir: &Path, name: &Path) -> Vec<PathBuf> {
+    vec![dir.join(name)]
+}
+
+#[cfg(windows)]
+fn candidates(dir: &Path, name: &Path) -> Vec<PathBuf> {
+    let plain = dir.join(name);
+    ["exe", "cmd", "bat"].iter().map(|end| plain.with_added_extension(end)).chain([plain.clone()]).collect()
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    file.is_file() && access(file, Access::EXEC_OK).is_ok()
+}
+
+#[cfg(windows)]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}

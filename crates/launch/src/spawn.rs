@@ -1,0 +1,89 @@
+//! What is to be started, and how it is joined to this process.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+
+/// A program to start. Fill in the public fields after [`Spawn::new`].
+#[derive(Debug)]
+pub struct Spawn {
+    /// Absolute. A bare name is refused, because looking one up in a changed `PATH` needs a slow start; see
+    /// [`crate::find_program`].
+    pub program: PathBuf,
+    /// Its arguments, the program's own name left out.
+    pub args: Vec<OsString>,
+    /// The directory it starts in.
+    pub cwd: PathBuf,
+    /// Its environment.
+    pub env: EnvPolicy,
+    /// Its standard input.
+    pub stdin: Stream,
+    /// Its standard output.
+    pub stdout: Stream,
+    /// Its standard error.
+    pub stderr: Stderr,
+}
+
+impl Spawn {
+    /// A program with no arguments, this process's environment, and nothing on its three streams.
+    pub fn new(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            cwd: cwd.into(),
+            env: EnvPolicy::default(),
+            stdin: Stream::Null,
+            stdout: Stream::Null,
+            stderr: Stderr::Own(Stream::Null),
+        }
+    }
+
+    /// Replaces the arguments.
+    #[must_use]
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args = args.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// The environment of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvPolicy {
+    /// This process's, changed.
+    Inherit {
+        /// Names that are left out.
+        remove: Vec<OsString>,
+        /// Names that are set, after the removal.
+        set: Vec<(OsString, OsString)>,
+    },
+    /// Nothing but this.
+    Only(Vec<(OsString, OsString)>),
+}
+
+impl Default for EnvPolicy {
+    fn default() -> Self {
+        Self::Inherit { remove: Vec::new(), set: Vec::new() }
+    }
+}
+
+/// What a standard stream of a program is.
+#[derive(Debug)]
+pub enum Stream {
+    /// Nothing: reads end at once, writes vanish.
+    Null,
+    /// This process's own.
+    Inherit,
+    /// A pipe; take the other end from the child.
+    Piped,
+    /// An open file.
+    File(File),
+}
+
+/// What the standard error of a program is.
+#[derive(Debug)]
+pub enum Stderr {
+    /// A stream of its own.
+    Own(Stream),
+    /// Whatever standard output is, so that both arrive in the order they were written.
+    SameAsStdout,
+}

@@ -1,0 +1,16 @@
+//! Hardening, checked in the test process itself.
+
+use rustix::process::{Resource, getrlimit};
+
+#[test]
+fn every_step_works_and_twice_is_fine() {
+    for _ in 0..2 {
+        let failed = haft_launch::harden_self();
+        assert!(failed.is_empty(), "{failed:?}");
+    }
+    assert_eq!(getrlimit(Resource::Core).current, Some(0));
+    if cfg!(target_os = "linux") {
+        let files = getrlimit(Resource::Nofile);
+        assert_eq!(files.current, files.maximum);
+    }
+}
