@@ -10,6 +10,7 @@ pub mod file_queue;
 pub mod hooks;
 pub mod model;
 pub mod prompt;
+pub mod sanitize;
 pub mod schema;
 pub mod tool;
 pub mod truncate;

@@ -1,1 +1,5 @@
 //! Behaviour seen from outside.
+
+mod discovery;
+mod install;
+mod manifest;

@@ -1,0 +1,53 @@
+//! Request ids that one extension cannot guess for another's connection.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haft_protocol::ids::RequestId;
+
+/// Counts the requests of one connection behind a prefix that only its two ends know.
+#[derive(Debug)]
+pub(crate) struct Ids {
+    prefix: String,
+    next: AtomicU64,
+}
+
+impl Ids {
+    /// Ids with this prefix, counted from 1.
+    pub(crate) fn new(prefix: impl Into<String>) -> Self {
+        Self { prefix: prefix.into(), next: AtomicU64::new(1) }
+    }
+
+    /// Ids with a prefix of 128 bits that nobody can guess.
+    pub(crate) fn random() -> Self {
+        // The standard library seeds this keyed hash from the operating system, once a process; hashing a
+        // counter with it gives prefixes that tell nothing about each other.
+        static KEY: OnceLock<RandomState> = OnceLock::new();
+        static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+        let key = KEY.get_or_init(RandomState::new);
+        let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
+        Self::new(format!("{:016x}{:016x}-", key.hash_one((connection, 0_u8)), key.hash_one((connection, 1_u8))))
+    }
+
+    /// The next id.
+    pub(crate) fn next(&self) -> RequestId {
+        RequestId::new(format!("{}{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn ids_never_collide_and_share_no_prefix_between_connections() {
+        let (one, two) = (Ids::random(), Ids::random());
+        let ids: HashSet<RequestId> = (0..50_000).flat_map(|_| [one.next(), two.next()]).collect();
+        assert_eq!(ids.len(), 100_000);
+        assert_ne!(one.prefix, two.prefix);
+        assert_eq!(one.prefix.len(), 33);
+    }
+}

@@ -1,0 +1,217 @@
+//! What one extension has registered, and the rules for it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use haft_protocol::RawJson;
+use haft_protocol::ext::{InterceptKind, RegisterCommand, RegisterTool, Subscribe};
+use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+
+/// Commands one extension may register.
+const MAX_COMMANDS: usize = 256;
+
+/// Events of names unknown to this host that are kept.
+const MAX_EVENTS: usize = 64;
+
+/// Commands, tools and subscriptions of one extension, in the order they came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Offers {
+    pub(crate) commands: Vec<RegisterCommand>,
+    pub(crate) tools: Vec<Arc<OfferedTool>>,
+    pub(crate) events: BTreeSet<String>,
+    pub(crate) intercepts: BTreeSet<InterceptKind>,
+    /// What `hello` announced.
+    pub(crate) capabilities: Vec<String>,
+}
+
+/// A tool that passed the checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OfferedTool {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) schema: RawJson,
+    pub(crate) guidelines: Vec<String>,
+}
+
+impl Offers {
+    /// Adds a tool, or replaces this extension's own of the same name.
+    ///
+    /// # Errors
+    /// Says which rule it breaks.
+    pub(crate) fn add_tool(&mut self, tool: RegisterTool) -> Result<(), String> {
+        let tool = Arc::new(checked(tool)?);
+        if let Some(old) = self.tools.iter_mut().find(|old| old.name == tool.name) {
+            *old = tool;
+        } else if self.tools.len() < MAX_TOOLS {
+            self.tools.push(tool);
+        } else {
+            return Err(format!("more than {MAX_TOOLS} tools; the first {MAX_TOOLS} are kept"));
+        }
+        Ok(())
+    }
+
+    /// Adds a command, or replaces this extension's own of the same name.
+    ///
+    /// # Errors
+    /// Says which rule it breaks.
+    pub(crate) fn add_command(&mut self, command: RegisterCommand) -> Result<(), String> {
+        if !is_name(&command.name) {
+            return Err(format!(
+                "command {:?}: a name is 1 to {MAX_NAME} letters, digits, '_' or '-'",
+                excerpt(&command.name)
+            ));
+        }
+        if let Some(old) = self.commands.iter_mut().find(|old| old.name == command.name) {
+            *old = command;
+        } else if self.commands.len() < MAX_COMMANDS {
+            self.commands.push(command);
+        } else {
+            return Err(format!("more than {MAX_COMMANDS} commands; the first {MAX_COMMANDS} are kept"));
+        }
+        Ok(())
+    }
+
+    /// Adds subscriptions. Returns the intercepts that this host does not know.
+    pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
+        for event in subscribe.events {
+            if self.events.len() < MAX_EVENTS && event.len() <= MAX_NAME {
+                self.events.insert(event);
+            }
+        }
+        let mut unknown = Vec::new();
+        for name in subscribe.intercept {
+            match InterceptKind::from_name(&name) {
+                Some(kind) => _ = self.intercepts.insert(kind),
+                None => unknown.push(excerpt(&name)),
+            }
+        }
+        unknown
+    }
+
+    /// Whether `hello` announced this.
+    pub(crate) fn announced(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|known| known == capability)
+    }
+}
+
+/// Letters, digits, `_` and `-`; what can be typed behind a slash.
+fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+fn checked(tool: RegisterTool) -> Result<OfferedTool, String> {
+    let name = tool.name;
+    let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
+    if !is_name(&name) || !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        return wrong(format!(
+            "a name is a letter and then letters, digits, '_' or '-', at most {MAX_NAME} in all"
+        ));
+    }
+    if tool.description.len() > MAX_TOOL_DESCRIPTION {
+        return wrong(format!("its description is longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    }
+    if tool.guidelines.iter().map(String::len).sum::<usize>() > MAX_TOOL_DESCRIPTION {
+        return wrong(format!("its guidelines are longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    }
+    let schema = tool.schema.unwrap_or_else(no_arguments);
+    if schema.as_str().len() > MAX_TOOL_SCHEMA {
+        return wrong(format!("its schema is longer than {MAX_TOOL_SCHEMA} bytes"));
+    }
+    if let Err(detail) = object_schema(&schema) {
+        return wrong(detail);
+    }
+    Ok(OfferedTool { name, description: tool.description, schema, guidelines: tool.guidelines })
+}
+
+fn no_arguments() -> RawJson {
+    RawJson::parse(r#"{"type":"object","properties":{}}"#).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+/// Arguments are always an object, so a schema that wants anything else can never be fulfilled.
+fn object_schema(schema: &RawJson) -> Result<(), String> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(rename = "type", default)]
+        kind: Option<serde_json::Value>,
+    }
+    if !schema.is_object() {
+        return Err("its schema is not a JSON object".to_owned());
+    }
+    let head: Head = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
+    match head.kind {
+        None => Ok(()),
+        Some(serde_json::Value::String(kind)) if kind == "object" => Ok(()),
+        Some(other) => Err(format!("its schema is for {other}, and arguments are an \"object\"")),
+    }
+}
+
+/// The beginning of a name that may be anything, for messages.
+fn excerpt(name: &str) -> String {
+    name.chars().take(MAX_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, schema: &str) -> RegisterTool {
+        RegisterTool {
+            name: name.into(),
+            description: String::new(),
+            schema: (!schema.is_empty()).then(|| RawJson::parse(schema).unwrap()),
+            guidelines: Vec::new(),
+        }
+    }
+
+    #[track_caller]
+    fn check(tool: RegisterTool, expect: &str) {
+        let outcome = Offers::default().add_tool(tool).map_or_else(|error| error, |()| "ok".into());
+        assert!(outcome.contains(expect), "{outcome}");
+    }
+
+    #[test]
+    fn tools_keep_to_the_rules() {
+        check(tool("weather", r#"{"type":"object"}"#), "ok");
+        check(tool("weather", ""), "ok");
+        check(tool("weather", "{}"), "ok");
+        check(tool("", ""), "a name is");
+        check(tool("bad name!", ""), "a name is");
+        check(tool("1st", ""), "a name is");
+        check(tool("b\u{e4}sh", ""), "a name is");
+        check(tool(&"x".repeat(64), ""), "ok");
+        check(tool(&"x".repeat(65), ""), "a name is");
+        check(tool("weather", r#""string""#), "not a JSON object");
+        check(tool("weather", r#"{"type":"array"}"#), "arguments are an");
+        check(RegisterTool { description: "x".repeat(4096), ..tool("weather", "") }, "ok");
+        check(RegisterTool { description: "x".repeat(4097), ..tool("weather", "") }, "description is longer");
+        let fits = format!(r#"{{"title":"{}"}}"#, "x".repeat(64 * 1024 - 12));
+        check(tool("weather", &fits), "ok");
+        check(tool("weather", &fits.replace("title", "title2")), "schema is longer");
+    }
+
+    #[test]
+    fn the_first_128_tools_are_kept_and_an_own_name_is_replaced() {
+        let mut offers = Offers::default();
+        for index in 0..128 {
+            offers.add_tool(tool(&format!("t{index}"), "")).unwrap();
+        }
+        assert!(offers.add_tool(tool("t128", "")).unwrap_err().contains("128"));
+        offers.add_tool(tool("t0", r#"{"title":"new"}"#)).unwrap();
+        assert_eq!(offers.tools.len(), 128);
+        assert_eq!(offers.tools[0].schema.as_str(), r#"{"title":"new"}"#);
+    }
+
+    #[test]
+    fn subscriptions_add_up_and_unknown_intercepts_are_named() {
+        let mut offers = Offers::default();
+        let subscribe = |events: &[&str], intercept: &[&str]| Subscribe {
+            events: events.iter().map(|&name| name.into()).collect(),
+            intercept: intercept.iter().map(|&name| name.into()).collect(),
+        };
+        assert_eq!(offers.subscribe(subscribe(&["turn_end"], &["tool_call"])), Vec::<String>::new());
+        assert_eq!(offers.subscribe(subscribe(&["later_event"], &["turn_start", "warp"])), ["warp"]);
+        assert_eq!(offers.events.len(), 2);
+        assert_eq!(offers.intercepts.len(), 2);
+    }
+}

@@ -1,0 +1,157 @@
+//! Bytes to lines, with memory bounded by the longest line that is allowed.
+//!
+//! Lines end at `\n` alone: U+2028 and other separators are ordinary text. Blank lines and a trailing `\r` are
+//! dropped here, so nobody else has to think of them.
+
+use bytes::{Bytes, BytesMut};
+
+/// How much room a read is offered at least.
+const READ_ROOM: usize = 8 * 1024;
+
+/// One thing found in a stream of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// A line without its newline, never blank.
+    Line(Bytes),
+    /// A line longer than the limit. Said once, as soon as it is known; the rest of the line is swallowed.
+    TooLong,
+}
+
+/// Cuts a stream of bytes into lines.
+#[derive(Debug, Default)]
+pub(crate) struct Framer {
+    buffer: BytesMut,
+    /// How much of the buffer is known to hold no newline.
+    scanned: usize,
+    /// Whether the rest of an overlong line is still to come.
+    swallowing: bool,
+}
+
+impl Framer {
+    /// Where the next bytes go.
+    pub(crate) fn space(&mut self) -> &mut BytesMut {
+        self.buffer.reserve(READ_ROOM);
+        &mut self.buffer
+    }
+
+    /// The next line of at most `limit` bytes, if one is complete.
+    pub(crate) fn next(&mut self, limit: usize) -> Option<Item> {
+        loop {
+            let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
+            let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
+                return self.wait(limit);
+            };
+            let line = trimmed(self.buffer.split_to(end + 1).freeze());
+            self.scanned = 0;
+            if std::mem::take(&mut self.swallowing) || line.is_empty() {
+                continue;
+            }
+            return Some(if line.len() > limit { Item::TooLong } else { Item::Line(line) });
+        }
+    }
+
+    /// What is left when the stream ends: a last line without a newline is a line.
+    pub(crate) fn finish(&mut self, limit: usize) -> Option<Item> {
+        let rest = trimmed(std::mem::take(&mut self.buffer).freeze());
+        self.scanned = 0;
+        if std::mem::take(&mut self.swallowing) || rest.is_empty() {
+            return None;
+        }
+        Some(if rest.len() > limit { Item::TooLong } else { Item::Line(rest) })
+    }
+
+    /// No newline yet: gives the memory back when the line can only become too long. One byte of grace, because
+    /// a `\r` before the newline does not count.
+    fn wait(&mut self, limit: usize) -> Option<Item> {
+        self.scanned = self.buffer.len();
+        if !self.swallowing && self.scanned <= limit + 1 {
+            return None;
+        }
+        self.buffer = BytesMut::new();
+        self.scanned = 0;
+        (!std::mem::replace(&mut self.swallowing, true)).then_some(Item::TooLong)
+    }
+}
+
+/// Without the newline, a `\r` before it, and nothing at all if only white space is left.
+fn trimmed(line: Bytes) -> Bytes {
+    let text = line.strip_suffix(b"\n").unwrap_or(&line);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    if text.trim_ascii().is_empty() { Bytes::new() } else { line.slice(..text.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All items of a stream that comes in these pieces; lines as text, `!` for one that is too long.
+    fn items<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, limit: usize) -> Vec<String> {
+        let mut framer = Framer::default();
+        let mut found = Vec::new();
+        for piece in pieces {
+            framer.space().extend_from_slice(piece);
+            found.extend(std::iter::from_fn(|| framer.next(limit)));
+        }
+        found.extend(framer.finish(limit));
+        let text = |item| match item {
+            Item::Line(line) => String::from_utf8_lossy(&line).into_owned(),
+            Item::TooLong => "!".to_owned(),
+        };
+        found.into_iter().map(text).collect()
+    }
+
+    #[track_caller]
+    fn check(stream: &str, expect: &[&str]) {
+        assert_eq!(items([stream.as_bytes()], 8), expect, "whole");
+        assert_eq!(items(stream.as_bytes().chunks(1), 8), expect, "byte by byte");
+    }
+
+    #[test]
+    fn lines_end_at_newlines_alone() {
+        check("one\ntwo\r\n\n  \r\nthree", &["one", "two", "three"]);
+        check("a\u{2028}b\n", &["a\u{2028}b"]);
+        check("", &[]);
+        check("\r", &[]);
+    }
+
+    #[test]
+    fn the_limit_is_the_longest_line_that_passes() {
+        check("12345678\n", &["12345678"]);
+        check("12345678\r\n", &["12345678"]);
+        check("123456789\nnext\n", &["!", "next"]);
+        check("12345678", &["12345678"]);
+        check("123456789", &["!"]);
+        check("1234567890123456789\nnext", &["!", "next"]);
+    }
+
+    #[test]
+    fn an_endless_line_is_reported_once_and_keeps_no_memory() {
+        let mut framer = Framer::default();
+        let mut found = Vec::new();
+        for _ in 0..1000 {
+            framer.space().extend_from_slice(&[b'x'; 1024]);
+            found.extend(framer.next(4096));
+            assert!(framer.buffer.len() <= 4096 + 1024 + 1);
+        }
+        assert_eq!(found, [Item::TooLong]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_rechunking_gives_the_same_lines(
+            bytes in proptest::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n'), 1 => Just(b'\r')], 0..200),
+            cuts in proptest::collection::vec(1usize..20, 1..200),
+        ) {
+            let mut rest = bytes.as_slice();
+            let mut pieces = Vec::new();
+            for cut in cuts {
+                let (piece, tail) = rest.split_at(cut.min(rest.len()));
+                pieces.push(piece);
+                rest = tail;
+            }
+            pieces.push(rest);
+            prop_assert_eq!(items(pieces, 16), items([bytes.as_slice()], 16));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What shall run: one extension as discovery found it, or as `--ext` named it.
+
+use std::path::PathBuf;
+
+use haft_protocol::ext::InterceptKind;
+use haft_protocol::ids::ExtensionName;
+
+/// One extension to run: what discovery found or `--ext` named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionSpec {
+    /// The manifest's name; what the extension calls itself in `hello` is only compared with it.
+    pub name: ExtensionName,
+    /// The manifest's version, for listings.
+    pub version: Option<String>,
+    /// The extension's directory, absolute. Its process starts there and may keep its state there.
+    pub dir: PathBuf,
+    /// How it is started.
+    pub launch: Launch,
+    /// Where it was found.
+    pub origin: Origin,
+    /// What the manifest promises about its intercepts.
+    pub roles: Roles,
+    /// One line for listings.
+    pub description: Option<String>,
+}
+
+/// How an extension is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launch {
+    /// As a process that speaks the native dialect on its standard input and output.
+    Process {
+        /// The executable, absolute.
+        program: PathBuf,
+        /// Its arguments, verbatim.
+        args: Vec<String>,
+    },
+    /// Not at all: it only brings files.
+    ThemeOnly,
+}
+
+/// Where an extension was found. The order is the order of precedence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Origin {
+    /// Named on the command line.
+    Explicit,
+    /// Comes with the program, or was handed over as a pair of streams.
+    BuiltIn,
+    /// Installed for the user.
+    Global,
+    /// Lies in the project.
+    Project,
+}
+
+/// What a manifest promises about its extension's intercepts, and so how much it matters when they fail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Roles {
+    /// Without this extension in place, what it guards does not happen (see [`Roles::guarded`]).
+    pub required: bool,
+    /// Hooks whose failure blocks. `tool_call` always does.
+    pub gates: Vec<InterceptKind>,
+    /// A failed `assistant_message` intercept withholds the text.
+    pub redactor: bool,
+}
+
+impl Roles {
+    /// Whether the manifest says that a failure of this hook blocks.
+    pub fn names(&self, hook: InterceptKind) -> bool {
+        self.gates.contains(&hook) || (self.redactor && hook == InterceptKind::AssistantMessage)
+    }
+
+    /// Whether this hook must be in place: it is named by a required extension, or it is `tool_call` and a required
+    /// extension names none.
+    pub fn guarded(&self, hook: InterceptKind) -> bool {
+        let unnamed = self.gates.is_empty() && !self.redactor;
+        self.required && (self.names(hook) || (unnamed && hook == InterceptKind::ToolCall))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_required_extension_guards_what_it_names_or_tool_calls() {
+        let required = Roles { required: true, ..Roles::default() };
+        assert!(required.guarded(InterceptKind::ToolCall));
+        assert!(!required.guarded(InterceptKind::TurnStart));
+
+        let redactor = Roles { redactor: true, ..required };
+        assert!(redactor.guarded(InterceptKind::AssistantMessage));
+        assert!(!redactor.guarded(InterceptKind::ToolCall));
+
+        let optional = Roles { gates: vec![InterceptKind::TurnStart], ..Roles::default() };
+        assert!(optional.names(InterceptKind::TurnStart));
+        assert!(!optional.guarded(InterceptKind::TurnStart));
+    }
+}

@@ -1,0 +1,51 @@
+//! Every duration of the host.
+
+use std::time::Duration;
+
+/// How long the host waits, for everything it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// From start to `hello`. Runtimes that compile or download first need seconds.
+    pub hello: Duration,
+    /// From `hello` to `ready`; afterwards the extension counts as ready with what it has registered.
+    pub ready: Duration,
+    /// Silence that counts as `ready` for extensions that never send it.
+    pub idle_ready: Duration,
+    /// One interception, from the moment of asking.
+    pub intercept: Duration,
+    /// One tool call, from the moment of asking.
+    pub tool_call: Duration,
+    /// One command, from the moment of asking.
+    pub command: Duration,
+    /// Longest time in which an extension takes nothing of what is written to it.
+    pub write_stall: Duration,
+    /// From `shutdown` to the request to terminate.
+    pub shutdown_grace: Duration,
+    /// From the request to terminate to the kill; also how long a killed process may take to be gone.
+    pub kill_grace: Duration,
+    /// How long the output of a process that is gone is still read.
+    pub pipe_drain: Duration,
+    /// Least time between two reports of unknown frame types.
+    pub unknown_type_pause: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            hello: Duration::from_secs(10),
+            ready: Duration::from_secs(10),
+            idle_ready: Duration::from_millis(250),
+            intercept: Duration::from_secs(5),
+            tool_call: Duration::from_secs(60),
+            command: Duration::from_secs(30),
+            write_stall: Duration::from_secs(10),
+            shutdown_grace: Duration::from_secs(2),
+            kill_grace: Duration::from_secs(1),
+            pipe_drain: Duration::from_millis(200),
+            unknown_type_pause: Duration::from_secs(1),
+        }
+    }
+}
+
+/// In this span a log takes at most [`LOG_BURST`](crate::log) bytes of what an extension prints.
+pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
