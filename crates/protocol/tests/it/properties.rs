@@ -28,6 +28,9 @@ fn spaced(value: &Value) -> String {
 }
 
 proptest! {
+    // Tests write no files; a case that fails is printed.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn host_frames_round_trip(frame in strategies::host_frame()) {
         round_trip(frame)?;
