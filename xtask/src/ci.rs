@@ -60,8 +60,9 @@ fn steps(depth: Depth) -> Vec<Step> {
         cargo("clippy", "clippy --workspace --all-targets --all-features -- -D warnings"),
         cargo("docs", "doc --workspace --all-features --no-deps"),
         cargo("doc tests", "test --workspace --all-features --doc"),
-        // Tests start these programs; cargo builds binaries of other packages only when asked.
-        cargo("binaries", "build --workspace --bins"),
+        // Tests start these programs, and cargo builds binaries of other packages only when asked. With the
+        // features of the tests, so that nothing is built twice.
+        cargo("binaries", "build --workspace --bins --all-features"),
     ];
     if depth == Depth::Full && installed("deny") {
         steps.push(cargo("deny", "deny check"));

@@ -4,6 +4,7 @@
 
 mod compat;
 mod decode;
+mod events;
 mod fixtures;
 mod matrix;
 mod properties;
