@@ -52,7 +52,7 @@ impl Collector {
 
     pub(super) fn push(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
-        self.lines += memchr_count(piece);
+        self.lines += line_ends(piece);
         self.ends_in_line = piece.last().is_some_and(|&last| last != b'\n');
         self.tail.extend_from_slice(piece);
         self.pending.extend_from_slice(piece);
@@ -84,15 +84,16 @@ impl Collector {
 
     /// Waits for the disk: blocks.
     pub(super) fn finish(self) -> Collected {
+        let lines = self.all_lines();
         let text = String::from_utf8_lossy(&self.tail);
         let tail = truncate::tail(&text, Limits::default());
         let full = self.spill.and_then(Spill::finish);
-        Collected {
-            tail: tail.text.to_owned(),
-            lines: self.lines + u64::from(self.ends_in_line),
-            bytes: self.bytes,
-            full,
-        }
+        Collected { tail: tail.text.to_owned(), lines, bytes: self.bytes, full }
+    }
+
+    /// Lines so far, one that has not ended included.
+    fn all_lines(&self) -> u64 {
+        self.lines + u64::from(self.ends_in_line)
     }
 
     /// Nothing goes to the disk until there is more than a result can hold; then all of it does.
@@ -101,7 +102,7 @@ impl Collector {
             Some(spill) => spill.push(piece),
             None => {
                 let limits = Limits::default();
-                if self.tail.len() > limits.bytes || self.lines >= limits.lines as u64 {
+                if self.tail.len() > limits.bytes || self.all_lines() > limits.lines as u64 {
                     let mut spill = Spill::start(&self.scratch);
                     spill.push(&self.tail);
                     self.spill = Some(spill);
@@ -156,7 +157,7 @@ impl Spill {
     }
 }
 
-fn memchr_count(bytes: &[u8]) -> u64 {
+fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
