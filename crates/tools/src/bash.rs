@@ -91,7 +91,10 @@ fn cut(report: &RunReport) -> Option<String> {
         return None;
     }
     let rest = match &report.full {
-        Some(path) => format!("all of it is in {}", path.display()),
+        Some(full) if full.bytes < report.bytes => {
+            format!("the first {} bytes are in {}", full.bytes, full.path.display())
+        }
+        Some(full) => format!("all of it is in {}", full.path.display()),
         None => "the rest could not be kept".to_owned(),
     };
     let shown = report.tail.lines().count() as u64;

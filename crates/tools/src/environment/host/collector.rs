@@ -8,6 +8,8 @@ use std::thread::JoinHandle;
 use haft_core::truncate::{self, Limits, MAX_BYTES};
 use tempfile::NamedTempFile;
 
+use crate::environment::FullOutput;
+
 /// How much of a piece of progress is kept when output comes faster than it is shown.
 const MAX_PIECE: usize = 8 * 1024;
 
@@ -32,7 +34,7 @@ pub(super) struct Collected {
     pub(super) tail: String,
     pub(super) lines: u64,
     pub(super) bytes: u64,
-    pub(super) full: Option<PathBuf>,
+    pub(super) full: Option<FullOutput>,
 }
 
 impl Collector {
@@ -144,11 +146,11 @@ impl Spill {
         }
     }
 
-    fn finish(self) -> Option<PathBuf> {
+    fn finish(self) -> Option<FullOutput> {
         drop(self.pieces);
         let written = self.writer.join().ok()?;
         match written.and_then(|file| file.keep().map_err(|error| error.error)) {
-            Ok((_, path)) => Some(path),
+            Ok((_, path)) => Some(FullOutput { path, bytes: MAX_FULL - self.room }),
             Err(error) => {
                 tracing::warn!(%error, "long output not kept");
                 None
@@ -214,7 +216,7 @@ mod tests {
         collector.push(&vec![b'x'; MAX_BYTES]);
         collector.push(b"y");
         let collected = collector.finish();
-        let full = std::fs::read(collected.full.unwrap()).unwrap();
+        let full = std::fs::read(collected.full.unwrap().path).unwrap();
         assert_eq!(full.len(), MAX_BYTES + 1);
         assert!(collected.tail.ends_with("xy"));
     }
@@ -227,6 +229,7 @@ mod tests {
         spill.push(b"ab");
         spill.push(b"cd");
         spill.push(b"ef");
-        assert_eq!(std::fs::read(spill.finish().unwrap()).unwrap(), b"abc");
+        assert_eq!(spill.room, 0);
+        assert_eq!(std::fs::read(spill.finish().unwrap().path).unwrap(), b"abc");
     }
 }
