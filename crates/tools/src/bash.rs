@@ -74,7 +74,7 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
         RunEnd::Exited(code) => Some(format!("exit code {code}")),
         RunEnd::Signalled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::TimedOut => Some(format!(
-            "killed after {} seconds; pass a longer timeout, or run it in the background",
+            "killed after {} s; pass a longer timeout, or run it in the background",
             timeout.as_secs()
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),

@@ -94,7 +94,7 @@ async fn out_of_time_kills_the_whole_tree() {
     let ground = Ground::new();
     let grandchild = Grandchild::watch(&ground).await;
     let text = ground.error("bash", json!({"command": WITH_GRANDCHILD, "timeout": 1})).await;
-    let note = "[killed after 1 seconds; pass a longer timeout, or run it in the background]";
+    let note = "[killed after 1 s; pass a longer timeout, or run it in the background]";
     assert_eq!(text, format!("[no output]\n{note}"));
     grandchild.assert_dead().await;
 }
