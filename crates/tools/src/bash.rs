@@ -74,7 +74,7 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
         RunEnd::Exited(code) => Some(format!("exit code {code}")),
         RunEnd::Signalled(signal) => Some(format!("killed by signal {signal}")),
         RunEnd::TimedOut => Some(format!(
-            "killed after {} seconds; pass a longer timeout, or run it in the background",
+            "killed after {} s; pass a longer timeout, or run it in the background",
             timeout.as_secs()
         )),
         RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
@@ -91,7 +91,10 @@ fn cut(report: &RunReport) -> Option<String> {
         return None;
     }
     let rest = match &report.full {
-        Some(path) => format!("all of it is in {}", path.display()),
+        Some(full) if full.bytes < report.bytes => {
+            format!("the first {} bytes are in {}", full.bytes, full.path.display())
+        }
+        Some(full) => format!("all of it is in {}", full.path.display()),
         None => "the rest could not be kept".to_owned(),
     };
     let shown = report.tail.lines().count() as u64;

@@ -164,10 +164,19 @@ pub struct RunReport {
     pub lines: u64,
     /// Bytes of output in all.
     pub bytes: u64,
-    /// Where the whole output is, when the tail is not all of it. The environment can read that path.
-    pub full: Option<PathBuf>,
+    /// Where the output is, when the tail is not all of it and it could be kept.
+    pub full: Option<FullOutput>,
     /// Whether a process in the background still held the output when it was no longer read.
     pub background: bool,
+}
+
+/// Output that is too long for a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullOutput {
+    /// A file that the environment can read.
+    pub path: PathBuf,
+    /// Bytes in it; fewer than were written when there were too many to keep.
+    pub bytes: u64,
 }
 
 /// How a command ended.

@@ -19,6 +19,6 @@ mod write;
 
 pub use builtin::{NAMES, builtin_tools};
 pub use environment::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHit, FindHits, FindQuery, GrepHits,
-    GrepLine, GrepQuery, GrepText, HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written,
+    ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHit, FindHits, FindQuery, FullOutput,
+    GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written,
 };

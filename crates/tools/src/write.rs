@@ -39,15 +39,16 @@ impl BuiltIn for Write {
             environment.create_dirs(parent).await?;
         }
         let mut file = claim(context, environment, &path).await?;
-        let (bytes, lines) = (args.content.len(), args.content.lines().count());
+        let size =
+            format!("{}, {}", count(args.content.lines().count(), "line"), count(args.content.len(), "byte"));
         let written = file.replace(args.content.into_bytes()).await?;
         let shown = path::show(environment, &path);
-        Ok(ToolOutput::text(format!(
-            "{} {shown} ({lines} lines, {bytes} bytes){}",
-            verb(written),
-            remark(written)
-        )))
+        Ok(ToolOutput::text(format!("{} {shown} ({size}){}", verb(written), remark(written))))
     }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Waits for the file, but not longer than the call is wanted. What follows is short and is not interrupted, so that

@@ -8,6 +8,7 @@ mod grep;
 mod shell;
 mod walk;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
@@ -31,13 +32,15 @@ pub struct HostEnvironment {
 }
 
 impl HostEnvironment {
-    /// The machine as seen from `cwd`, which should be absolute. Commands inherit this process's environment.
+    /// The machine as seen from `cwd`; a relative one is made absolute. Commands inherit this process's environment,
+    /// changed so that nothing waits for a person at the terminal: no pager, no password prompt of git.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
         Self {
-            cwd: cwd.into(),
+            cwd: std::path::absolute(&cwd).unwrap_or(cwd),
             home: std::env::home_dir(),
             queue: FileQueue::default(),
-            variables: EnvPolicy::default(),
+            variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
             scratch: std::env::temp_dir(),
         }
     }
@@ -49,7 +52,7 @@ impl HostEnvironment {
         self
     }
 
-    /// Sets the environment of commands.
+    /// Sets the environment of commands, instead of what [`HostEnvironment::new`] says.
     #[must_use]
     pub fn with_variables(mut self, variables: EnvPolicy) -> Self {
         self.variables = variables;
@@ -129,6 +132,13 @@ impl Environment for HostEnvironment {
     ) -> Result<RunReport, EnvironmentError> {
         shell::run(cancel, self, command, progress).await
     }
+}
+
+/// What keeps programs from waiting for a person.
+const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+
+fn pair((name, value): (&str, &str)) -> (OsString, OsString) {
+    (name.into(), value.into())
 }
 
 /// Does blocking work on a thread where it may block.

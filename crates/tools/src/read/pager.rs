@@ -64,6 +64,10 @@ impl Pager {
     }
 
     pub(super) fn finish(self) -> Page {
+        // The last character of a window that was cut is not at fault.
+        let whole = self.window.len() <= MAX_BYTES;
+        let lossy =
+            std::str::from_utf8(&self.window).is_err_and(|error| whole || error.error_len().is_some());
         let decoded = String::from_utf8_lossy(&self.window);
         let text = decoded.strip_prefix('\u{feff}').unwrap_or(&decoded);
         let kept = truncate::head(text, Limits::default());
@@ -73,7 +77,7 @@ impl Pager {
             skipped: self.skipped + u64::from(self.in_skipped_line),
             more: self.more || kept.omitted_lines > 0,
             cut_line: kept.cut_line,
-            lossy: matches!(decoded, std::borrow::Cow::Owned(_)),
+            lossy,
         }
     }
 }

@@ -1,13 +1,14 @@
 //! `bash` with real processes.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
 
 use haft_core::tool::ToolContext;
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use haft_protocol::content::joined_text;
 use serde_json::json;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::ground::{Ground, LIMIT};
@@ -58,64 +59,72 @@ async fn long_output_keeps_its_end_and_goes_to_a_file() {
     );
 }
 
-/// A command that leaves a mark after a while, from a grandchild that ignores the polite signal.
-fn marker_command(ready: &str) -> String {
-    format!("(trap '' TERM; touch {ready}; sleep 2; touch marker) & wait; sleep 600")
+/// A command whose grandchild ignores the polite signal and holds the pipe `alive` open as long as it lives.
+const WITH_GRANDCHILD: &str = "(trap '' TERM; exec 3>alive; sleep 600) & wait; sleep 600";
+
+/// Watches the grandchild by the pipe it holds.
+struct Grandchild {
+    born: oneshot::Receiver<()>,
+    dead: oneshot::Receiver<()>,
 }
 
-async fn assert_killed(ground: &Ground, since: Instant) {
-    // Longer than the grandchild would have needed.
-    tokio::time::sleep(Duration::from_secs(3).saturating_sub(since.elapsed())).await;
-    assert!(ground.path("ready").exists(), "the grandchild never ran");
-    assert!(!ground.path("marker").exists(), "the grandchild lived on");
+impl Grandchild {
+    async fn watch(ground: &Ground) -> Self {
+        ground.ok("bash", json!({"command": "mkfifo alive"})).await;
+        let path = ground.path("alive");
+        let (is_born, born) = oneshot::channel();
+        let (is_dead, dead) = oneshot::channel();
+        // A thread of its own: opening waits for a writer, reading for the end of all writers.
+        std::thread::spawn(move || {
+            let mut pipe = std::fs::File::open(path).unwrap();
+            is_born.send(()).unwrap();
+            pipe.read_to_end(&mut Vec::new()).unwrap();
+            is_dead.send(()).unwrap();
+        });
+        Self { born, dead }
+    }
+
+    async fn assert_dead(self) {
+        tokio::time::timeout(LIMIT, self.dead).await.expect("the grandchild lives on").unwrap();
+    }
 }
 
 #[tokio::test]
 async fn out_of_time_kills_the_whole_tree() {
     let ground = Ground::new();
-    let start = Instant::now();
-    let text = ground.error("bash", json!({"command": marker_command("ready"), "timeout": 1})).await;
-    assert_eq!(
-        text,
-        "[no output]\n[killed after 1 seconds; pass a longer timeout, or run it in the background]"
-    );
-    assert_killed(&ground, start).await;
+    let grandchild = Grandchild::watch(&ground).await;
+    let text = ground.error("bash", json!({"command": WITH_GRANDCHILD, "timeout": 1})).await;
+    let note = "[killed after 1 s; pass a longer timeout, or run it in the background]";
+    assert_eq!(text, format!("[no output]\n{note}"));
+    grandchild.assert_dead().await;
 }
 
 #[tokio::test]
 async fn cancellation_kills_the_whole_tree_and_keeps_the_output() {
     let ground = Ground::new();
+    let mut grandchild = Grandchild::watch(&ground).await;
     let cancel = CancellationToken::new();
-    let start = Instant::now();
-    let command = format!("echo begun; {}", marker_command("ready"));
     let context = ToolContext::new(cancel.clone(), drop);
-    let cancel_when_ready = async {
-        while !ground.path("ready").exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+    let call =
+        ground.call_with(context, "bash", json!({"command": format!("echo begun; {WITH_GRANDCHILD}")}));
+    let (output, ()) = tokio::join!(call, async {
+        (&mut grandchild.born).await.unwrap();
         cancel.cancel();
-    };
-    let (output, ()) =
-        tokio::join!(ground.call_with(context, "bash", json!({"command": command})), cancel_when_ready);
+    });
     assert!(output.is_error);
     assert_eq!(joined_text(&output.content), "begun\n[cancelled and killed]");
-    assert_killed(&ground, start).await;
+    grandchild.assert_dead().await;
 }
 
 #[tokio::test]
 async fn a_dropped_call_kills_the_whole_tree() {
     let ground = Ground::new();
-    let start = Instant::now();
-    let until_ready = async {
-        while !ground.path("ready").exists() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
+    let mut grandchild = Grandchild::watch(&ground).await;
     tokio::select! {
-        output = ground.output("bash", json!({"command": marker_command("ready")})) => panic!("{output:?}"),
-        () = until_ready => {}
+        output = ground.output("bash", json!({"command": WITH_GRANDCHILD})) => panic!("{output:?}"),
+        born = &mut grandchild.born => born.unwrap(),
     }
-    assert_killed(&ground, start).await;
+    grandchild.assert_dead().await;
 }
 
 #[tokio::test]

@@ -22,7 +22,24 @@ async fn several_at_once_with_a_diff() {
         {"old_text": "fn one()", "new_text": "fn first()"},
     ]);
     let text = ground.ok("edit", json!({"path": "src/a.rs", "edits": edits})).await;
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    edited src/a.rs
+    --- a/src/a.rs
+    +++ b/src/a.rs
+    @@ -1,4 +1,4 @@
+    -fn one() {}
+    +fn first() {}
+     
+     fn two() {
+         1
+    @@ -9,4 +9,4 @@
+     // 3
+     // 4
+     // 5
+    -fn three() {}
+    \ No newline at end of file
+    +fn three() {}
+    "#);
     assert!(ground.content("src/a.rs").starts_with("fn first() {}\n\nfn two"));
     ground.assert_no_leftovers();
 }
@@ -36,7 +53,18 @@ async fn line_endings_mark_and_permissions_are_kept() {
     let text = ground.ok("edit", json!({"path": "w.txt", "edits": edits})).await;
     assert_eq!(ground.content("w.txt"), "\u{feff}1\r\n2\r\n2a\r\nthree\r\n");
     assert_eq!(ground.mode("w.txt"), 0o750);
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    edited w.txt
+    --- a/w.txt
+    +++ b/w.txt
+    @@ -1,3 +1,4 @@
+    -one
+    -two
+    +1
+    +2
+    +2a
+     three
+    "#);
 }
 
 #[tokio::test]
@@ -49,7 +77,11 @@ async fn if_one_does_not_apply_nothing_is_changed() {
         {"old_text": "three", "new_text": "3"},
     ]);
     let text = ground.error("edit", json!({"path": "a", "edits": edits})).await;
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    a is unchanged:
+    edits[1]: old_text is 2 times in the file (lines 2, 3); add neighbouring lines
+    edits[2]: old_text is not in the file; read it again and copy the text exactly
+    "#);
     assert_eq!(ground.content("a"), "one\ntwo\ntwo\n");
 }
 

@@ -4,6 +4,7 @@
 
 mod bash;
 mod edit;
+mod environment;
 mod ground;
 mod read;
 mod search;

@@ -25,7 +25,11 @@ fn tree() -> Ground {
 async fn grep_respects_ignore_files() {
     let ground = tree();
     let text = ground.ok("grep", json!({"pattern": "needle"})).await;
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    .hidden:1:a needle
+    src/deep/mod.rs:1:needle needle
+    src/lib.rs:3:fn needle() {
+    "#);
     let text = ground
         .ok("grep", json!({"pattern": "NEEDLE", "path": "@src", "ignore_case": true, "glob": "lib.*"}))
         .await;
@@ -41,7 +45,14 @@ async fn grep_respects_ignore_files() {
 async fn grep_shows_context_and_stops_at_the_limit() {
     let ground = tree();
     let text = ground.ok("grep", json!({"pattern": "needle|Needle", "glob": "lib.rs", "context": 1})).await;
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    src/lib.rs-2-two
+    src/lib.rs:3:fn needle() {
+    src/lib.rs-4-four
+    --
+    src/lib.rs-6-six
+    src/lib.rs:7:Needle
+    "#);
     let text = ground.ok("grep", json!({"pattern": "e", "glob": "lib.rs", "limit": 2})).await;
     assert_eq!(
         text,
@@ -96,7 +107,17 @@ async fn ls_shows_everything_of_one_directory() {
     let ground = tree();
     symlink("src/lib.rs", ground.path("link")).unwrap();
     fs::create_dir(ground.path("empty")).unwrap();
-    insta::assert_snapshot!(ground.ok("ls", json!({})).await, @"");
+    insta::assert_snapshot!(ground.ok("ls", json!({})).await, @r#"
+    .git/
+    .gitignore
+    .hidden
+    a.log
+    bin.rs
+    empty/
+    link -> src/lib.rs
+    src/
+    target/
+    "#);
     assert_eq!(ground.ok("ls", json!({"path": "src"})).await, "deep/\nlib.rs\n");
     assert_eq!(ground.ok("ls", json!({"path": "empty"})).await, "[empty is empty]");
     assert_eq!(ground.error("ls", json!({"path": "bin.rs"})).await, "BASE/work/bin.rs: is not a directory");

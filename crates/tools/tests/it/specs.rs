@@ -39,7 +39,45 @@ fn schemas_are_plain_and_describe_every_argument() {
 #[test]
 fn the_schema_of_edit() {
     let schema: Value = Ground::new().tool("edit").spec().schema.read().unwrap();
-    insta::assert_json_snapshot!(schema, @"");
+    insta::assert_json_snapshot!(schema, @r#"
+    {
+      "type": "object",
+      "properties": {
+        "path": {
+          "description": "File to change: relative to the working directory, absolute, or starting with ~",
+          "type": "string"
+        },
+        "edits": {
+          "description": "Replacements. Each old_text is looked up in the file as it is now, not after the others; they must not overlap",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "properties": {
+              "old_text": {
+                "description": "Required. Text to replace: exactly as in the file, white space included, and in it only once",
+                "type": [
+                  "string",
+                  "null"
+                ]
+              },
+              "new_text": {
+                "description": "Required. Text to put there; empty to delete",
+                "type": [
+                  "string",
+                  "null"
+                ]
+              }
+            }
+          },
+          "minItems": 1
+        }
+      },
+      "required": [
+        "path",
+        "edits"
+      ]
+    }
+    "#);
 }
 
 #[tokio::test]

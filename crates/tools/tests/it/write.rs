@@ -15,7 +15,7 @@ async fn creates_with_directories_and_replaces() {
     assert_eq!(text, "created a/b/c.txt (2 lines, 8 bytes)");
     assert_eq!(ground.content("a/b/c.txt"), "one\ntwo\n");
     let text = ground.ok("write", json!({"path": "a/b/c.txt", "content": "x"})).await;
-    assert_eq!(text, "replaced the content of a/b/c.txt (1 lines, 1 bytes)");
+    assert_eq!(text, "replaced the content of a/b/c.txt (1 line, 1 byte)");
     assert_eq!(ground.content("a/b/c.txt"), "x");
     ground.assert_no_leftovers();
 }

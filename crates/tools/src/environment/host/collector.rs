@@ -8,6 +8,8 @@ use std::thread::JoinHandle;
 use haft_core::truncate::{self, Limits, MAX_BYTES};
 use tempfile::NamedTempFile;
 
+use crate::environment::FullOutput;
+
 /// How much of a piece of progress is kept when output comes faster than it is shown.
 const MAX_PIECE: usize = 8 * 1024;
 
@@ -32,7 +34,7 @@ pub(super) struct Collected {
     pub(super) tail: String,
     pub(super) lines: u64,
     pub(super) bytes: u64,
-    pub(super) full: Option<PathBuf>,
+    pub(super) full: Option<FullOutput>,
 }
 
 impl Collector {
@@ -52,7 +54,7 @@ impl Collector {
 
     pub(super) fn push(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
-        self.lines += memchr_count(piece);
+        self.lines += line_ends(piece);
         self.ends_in_line = piece.last().is_some_and(|&last| last != b'\n');
         self.tail.extend_from_slice(piece);
         self.pending.extend_from_slice(piece);
@@ -84,15 +86,16 @@ impl Collector {
 
     /// Waits for the disk: blocks.
     pub(super) fn finish(self) -> Collected {
+        let lines = self.all_lines();
         let text = String::from_utf8_lossy(&self.tail);
         let tail = truncate::tail(&text, Limits::default());
         let full = self.spill.and_then(Spill::finish);
-        Collected {
-            tail: tail.text.to_owned(),
-            lines: self.lines + u64::from(self.ends_in_line),
-            bytes: self.bytes,
-            full,
-        }
+        Collected { tail: tail.text.to_owned(), lines, bytes: self.bytes, full }
+    }
+
+    /// Lines so far, one that has not ended included.
+    fn all_lines(&self) -> u64 {
+        self.lines + u64::from(self.ends_in_line)
     }
 
     /// Nothing goes to the disk until there is more than a result can hold; then all of it does.
@@ -101,7 +104,7 @@ impl Collector {
             Some(spill) => spill.push(piece),
             None => {
                 let limits = Limits::default();
-                if self.tail.len() > limits.bytes || self.lines >= limits.lines as u64 {
+                if self.tail.len() > limits.bytes || self.all_lines() > limits.lines as u64 {
                     let mut spill = Spill::start(&self.scratch);
                     spill.push(&self.tail);
                     self.spill = Some(spill);
@@ -143,11 +146,11 @@ impl Spill {
         }
     }
 
-    fn finish(self) -> Option<PathBuf> {
+    fn finish(self) -> Option<FullOutput> {
         drop(self.pieces);
         let written = self.writer.join().ok()?;
         match written.and_then(|file| file.keep().map_err(|error| error.error)) {
-            Ok((_, path)) => Some(path),
+            Ok((_, path)) => Some(FullOutput { path, bytes: MAX_FULL - self.room }),
             Err(error) => {
                 tracing::warn!(%error, "long output not kept");
                 None
@@ -156,7 +159,7 @@ impl Spill {
     }
 }
 
-fn memchr_count(bytes: &[u8]) -> u64 {
+fn line_ends(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
@@ -213,7 +216,7 @@ mod tests {
         collector.push(&vec![b'x'; MAX_BYTES]);
         collector.push(b"y");
         let collected = collector.finish();
-        let full = std::fs::read(collected.full.unwrap()).unwrap();
+        let full = std::fs::read(collected.full.unwrap().path).unwrap();
         assert_eq!(full.len(), MAX_BYTES + 1);
         assert!(collected.tail.ends_with("xy"));
     }
@@ -226,6 +229,7 @@ mod tests {
         spill.push(b"ab");
         spill.push(b"cd");
         spill.push(b"ef");
-        assert_eq!(std::fs::read(spill.finish().unwrap()).unwrap(), b"abc");
+        assert_eq!(spill.room, 0);
+        assert_eq!(std::fs::read(spill.finish().unwrap().path).unwrap(), b"abc");
     }
 }
