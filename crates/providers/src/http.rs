@@ -1,5 +1,10 @@
 //! `Model` over HTTP: one configuration, any number of requests.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "the wire library's error type is large, and failing is no hot path"
+)]
+
 mod answer;
 mod call_ids;
 mod client;
