@@ -30,6 +30,7 @@ use crate::redact::Redactor;
 use crate::timeouts::Timeouts;
 
 use client::Client;
+pub(crate) use client::{build as build_client, is_loopback};
 use endpoint::Endpoint;
 use failure::Blame;
 use run::Run;

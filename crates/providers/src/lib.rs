@@ -1,5 +1,6 @@
 //! Models over HTTP.
 mod catalogue;
+mod choose;
 mod config;
 mod http;
 mod presets;
@@ -9,6 +10,9 @@ mod scripted;
 mod timeouts;
 
 pub use catalogue::{KnownModel, catalogue, find};
+pub use choose::{
+    Because, Choice, ChooseError, Chosen, LocalServer, Machine, Surroundings, Wish, choose, local_servers,
+};
 pub use config::{ConfigError, Dialect, ModelConfig};
 pub use http::HttpModel;
 pub use presets::{PRESETS, Preset, preset};
