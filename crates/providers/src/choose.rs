@@ -4,19 +4,23 @@ mod machine;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::join_all;
+use haft_core::model::Model;
 use secrecy::SecretString;
 
 use crate::catalogue::find;
-use crate::config::ModelConfig;
+use crate::config::{ConfigError, ModelConfig};
+use crate::http::HttpModel;
 use crate::presets::{PRESETS, Preset, preset};
+use crate::scripted::{ScriptError, Scripted};
 
 pub use machine::Machine;
 
 /// What the user asked for by flags and configuration; everything may be left open.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Wish {
     /// A preset's name, `scripted`, or any name together with [`Wish::base_url`].
     pub provider: Option<String>,
@@ -30,6 +34,17 @@ pub struct Wish {
     pub headers: Vec<(String, String)>,
     /// The longest answer in tokens.
     pub max_output_tokens: Option<u64>,
+}
+
+impl fmt::Debug for Wish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Addresses and headers may carry secrets, so only what is harmless is shown.
+        f.debug_struct("Wish")
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("max_output_tokens", &self.max_output_tokens)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What the choice may look at; [`Machine`] is the real thing.
@@ -50,6 +65,31 @@ pub enum Choice {
     Http(Box<ModelConfig>),
     /// A script.
     Scripted(PathBuf),
+}
+
+impl Choice {
+    /// The model itself. Reads the script of [`Choice::Scripted`]; sends nothing.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the configuration or the script is not valid.
+    pub fn open(self) -> Result<Arc<dyn Model>, OpenError> {
+        match self {
+            Self::Http(config) => Ok(Arc::new(HttpModel::new(*config)?)),
+            Self::Scripted(path) => Ok(Arc::new(Scripted::from_file(&path)?)),
+        }
+    }
+}
+
+/// Why a chosen model cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The configuration cannot work.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The script cannot be played.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
 }
 
 /// A choice and what led to it.

@@ -238,6 +238,26 @@ async fn looking_for_local_servers_sends_no_key() {
 }
 
 #[tokio::test]
+async fn a_choice_opens_its_model() {
+    let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
+    let chosen = choose(wish(&[]), &stage).await.unwrap();
+    let info = chosen.choice.open().unwrap().info();
+    assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
+    assert_eq!(info.context_window, Some(1_050_000));
+    let chosen = choose(wish(&[("model", "scripted//nonexistent.json")]), &stage).await.unwrap();
+    let error = chosen.choice.open().err().unwrap();
+    assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
+}
+
+#[test]
+fn a_wish_shows_no_secret() {
+    let mut wish = wish(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
+    wish.headers.push(("x-token".into(), "t0ken".into()));
+    let shown = format!("{wish:?}");
+    assert!(["sk-123456", "hunter2", "t0ken"].iter().all(|secret| !shown.contains(secret)), "{shown}");
+}
+
+#[tokio::test]
 async fn the_real_machine_sees_a_server() {
     let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
     let machine = Machine::default();
