@@ -1,5 +1,10 @@
 //! `Model` over HTTP: one configuration, any number of requests.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "the wire library's error type is large, and failing is no hot path"
+)]
+
 mod answer;
 mod call_ids;
 mod client;
@@ -25,6 +30,7 @@ use crate::redact::Redactor;
 use crate::timeouts::Timeouts;
 
 use client::Client;
+pub(crate) use client::{build as build_client, is_loopback};
 use endpoint::Endpoint;
 use failure::Blame;
 use run::Run;

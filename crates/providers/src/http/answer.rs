@@ -98,19 +98,17 @@ impl Answer {
     }
 
     fn end(&mut self, part: Part, content: AssistantContent) {
-        let block = match content {
-            AssistantContent::Text(text) => AssistantBlock::Text { text: text.text },
-            AssistantContent::Reasoning(reasoning) => AssistantBlock::Thinking { text: reasoning.text },
-            AssistantContent::ToolCall(call) => return self.end_call(part, &call),
-            // Images and items of other kinds stay in the provider's own form of the message.
-            _ => return,
-        };
-        let blank = match &block {
-            AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => text.is_empty(),
-            AssistantBlock::ToolCall(_) => false,
-        };
-        if !blank {
-            self.blocks.insert(part, block);
+        match content {
+            AssistantContent::ToolCall(call) => self.end_call(part, &call),
+            AssistantContent::Text(said) if !said.text.is_empty() => {
+                self.blocks.insert(part, AssistantBlock::Text { text: said.text });
+            }
+            AssistantContent::Reasoning(thought) if !thought.text.is_empty() => {
+                self.blocks.insert(part, AssistantBlock::Thinking { text: thought.text });
+            }
+            AssistantContent::Text(_) | AssistantContent::Reasoning(_) => {}
+            // What haft has no block for stays in the provider's own form of the message.
+            AssistantContent::Image(_) | AssistantContent::Opaque(_) | _ => {}
         }
     }
 
@@ -127,21 +125,23 @@ impl Answer {
     }
 
     fn complete(&mut self, response: &CompletionResponse) -> Result<ModelEvent, Unanswered> {
-        let stop = match response.stop() {
-            StopReason::Stop => Stop::End,
-            StopReason::ToolUse => Stop::ToolUse,
-            StopReason::Length => Stop::Length,
-            StopReason::Error(reason) | StopReason::Aborted(reason) => {
-                return Err(Unanswered::Refused(reason));
-            }
-            other => return Err(Unanswered::Refused(format!("{other:?}"))),
-        };
+        let stop = stop(response.stop())?;
         Ok(ModelEvent::Done(ModelResponse {
             content: std::mem::take(&mut self.blocks).into_values().collect(),
             stop,
             usage: usage(&response.usage),
             native: native(response, &self.origin),
         }))
+    }
+}
+
+fn stop(reason: StopReason) -> Result<Stop, Unanswered> {
+    match reason {
+        StopReason::Stop => Ok(Stop::End),
+        StopReason::ToolUse => Ok(Stop::ToolUse),
+        StopReason::Length => Ok(Stop::Length),
+        StopReason::Error(reason) | StopReason::Aborted(reason) => Err(Unanswered::Refused(reason)),
+        other => Err(Unanswered::Refused(format!("{other:?}"))),
     }
 }
 

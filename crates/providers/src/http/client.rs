@@ -82,7 +82,8 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     error.to_string()
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether a URL leads to this machine and nowhere else, without TLS.
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let named = url.scheme() == "http" && url.host_str() == Some("localhost");
     let address = url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
     let parsed = address.and_then(|host| host.parse::<std::net::IpAddr>().ok());

@@ -56,30 +56,25 @@ impl Blame {
         if let Some(response) = error.provider_response() {
             return self.answered(response, now);
         }
-        match error {
-            ProviderError::Http(error) => self.broken(error, begun),
-            ProviderError::Truncated => self.lasting(
-                Kind::Truncated,
-                "ended its answer without the final event; send the prompt again".to_owned(),
-            ),
-            ProviderError::Provider(reason) => {
-                self.lasting(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
-            }
-            other if other.kind() == rig_core::ErrorKind::Request => self
-                .lasting(Kind::Rejected, format!("cannot take this request: {}", quote(&other.to_string()))),
-            other => self.lasting(
-                Kind::Rejected,
-                format!("sent an answer that cannot be read: {}", quote(&other.to_string())),
-            ),
+        let said = quote(&error.to_string());
+        if let ProviderError::Http(error) = error {
+            self.broken(error, begun)
+        } else if let ProviderError::Truncated = error {
+            let message = "ended its answer without the final event; send the prompt again";
+            self.lasting(Kind::Truncated, message.to_owned())
+        } else if let ProviderError::Provider(reason) = error {
+            self.lasting(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
+        } else if error.kind() == rig_core::ErrorKind::Request {
+            self.lasting(Kind::Rejected, format!("cannot take this request: {said}"))
+        } else {
+            self.lasting(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
         }
     }
 
     /// The connection failed: no status, no words from the provider.
     fn broken(&self, error: &http_client::Error, begun: bool) -> Failure {
-        let request = match error {
-            http_client::Error::Instance(inner) => inner.downcast_ref::<reqwest::Error>(),
-            _ => None,
-        };
+        let inner = if let http_client::Error::Instance(inner) = error { Some(inner) } else { None };
+        let request = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>());
         let cause = request.map_or_else(|| error.to_string(), |error| root_cause(error));
         let message = match request {
             Some(error) if error.is_connect() => {

@@ -44,6 +44,15 @@ async fn text_survives_every_cut() {
 }
 
 #[tokio::test]
+async fn a_slow_answer_is_an_answer() {
+    let pause = std::time::Duration::from_millis(1);
+    each(vec![Scenario::text(TEXT).cut_every(500).pause(pause)], async |wire, _, model| {
+        assert_eq!(ask(&model, "hello").await.1.unwrap().content, [text(TEXT)], "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn tool_calls_keep_the_models_bytes_and_ids() {
     let scenario = Scenario::text("Looking.").tool("call_a", "weather", ARGS).tool("call_b", "weather", "{}");
     for cut in [1, 37] {
