@@ -59,7 +59,9 @@ pub fn decode_within<F: FrameSet>(line: &[u8], limit: usize) -> Result<Decoded<F
     let head = Head::read(line)?;
     match F::read(&head.kind, line) {
         Some(Ok(frame)) => Ok(Decoded::Known(frame)),
-        Some(Err(error)) => Err(DecodeError::Malformed { kind: head.kind, id: head.id, detail: error.to_string() }),
+        Some(Err(error)) => {
+            Err(DecodeError::Malformed { kind: head.kind, id: head.id, detail: error.to_string() })
+        }
         None => Ok(Decoded::Unknown { kind: head.kind, id: head.id }),
     }
 }

@@ -3,6 +3,7 @@
 //! One JSON object a line, both ways. An extension speaks first (`hello`), registers what it has, says `ready`,
 //! and from then on answers what it is asked. A frame that the peer did not announce is never sent.
 
+mod author;
 mod command;
 mod event;
 mod frames;
@@ -19,9 +20,9 @@ pub use event::Event;
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{Hello, HelloAck, Limits, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook, Intercept,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall, InterceptTurnStart,
-    ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook,
+    Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall,
+    InterceptTurnStart, ToolCallDecision, TurnStartDecision,
 };
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};

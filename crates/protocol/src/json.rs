@@ -29,7 +29,9 @@ impl RawJson {
     pub fn parse(text: &str) -> Result<Self, DecodeError> {
         scan::scan(text, ScanLimits::default())?;
         let compact = scan::compact(text);
-        RawValue::from_string(compact).map(Self).map_err(|error| DecodeError::NotJson { detail: error.to_string() })
+        RawValue::from_string(compact)
+            .map(Self)
+            .map_err(|error| DecodeError::NotJson { detail: error.to_string() })
     }
 
     /// Serialises a value.

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::codec::FrameSet;
 use crate::ext::{
-    ClearNotes, CommandInvoked, CommandResponse, Event, EventIntercept, EventInterceptResponse, Hello, HelloAck,
-    Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ready, RegisterCommand, RegisterTool, Shutdown,
-    ShutdownAck, Subscribe, ToolCall, ToolResult,
+    ClearNotes, CommandInvoked, CommandResponse, Event, EventIntercept, EventInterceptResponse, Hello,
+    HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ready, RegisterCommand, RegisterTool,
+    Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
 
 macro_rules! frames {

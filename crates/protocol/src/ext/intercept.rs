@@ -187,7 +187,9 @@ impl<H: Hook> Request for H {
     fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
         match response {
             Response::Intercept(response) => H::read(response),
-            Response::Command(_) | Response::Tool(_) => Err(AnswerError::wrong_kind("event_intercept_response")),
+            Response::Command(_) | Response::Tool(_) => {
+                Err(AnswerError::wrong_kind("event_intercept_response"))
+            }
         }
     }
 }
