@@ -154,7 +154,10 @@ impl Harness {
 
     /// Closes the extension's input, as a host that is gone, waits for the end, and returns the transcript.
     pub async fn hang_up(&self) -> String {
-        self.input.lock().await.take();
+        if let Some(mut pipe) = self.input.lock().await.take() {
+            // Already closed when the extension ended first, which `end` reports.
+            let _ = pipe.shutdown().await;
+        }
         self.end().await
     }
 

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 /// What a tool call came to: blocks for the model, and whether it failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,8 +93,11 @@ pub(crate) fn schema_of<Args: JsonSchema>() -> RawJson {
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<Args>();
-    // The title is the name of a Rust type: nothing to the model.
+    // Name and documentation of a Rust type: the tool has its own.
     schema.remove("title");
+    schema.remove("description");
+    // Some model APIs refuse an object schema that does not list its properties.
+    schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
     schema.to_value().into()
 }
 

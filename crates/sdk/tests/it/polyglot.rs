@@ -1,0 +1,1 @@
+//! Extensions in other languages.
