@@ -78,7 +78,8 @@ impl Extension {
     }
 
     /// A tool for the model, with typed arguments: `Args` gives the schema, and a call that does not fit it is
-    /// answered with an error that names the field. The handler answers within 60 s.
+    /// answered with an error that names the field. Make `Args` a struct: the schema must describe an object, and some
+    /// model APIs refuse the alternatives that an enum with data stands for. The handler answers within 60 s.
     pub fn tool<Args, F, Fut>(
         self,
         name: impl Into<String>,

@@ -51,6 +51,8 @@ pub mod testing;
 
 pub use error::ServeError;
 pub use extension::Extension;
+/// Frames and their parts, for what is not re-exported by name.
+pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;
 pub use haft_protocol::event::Level;
 pub use haft_protocol::ext::{

@@ -40,9 +40,11 @@ fn everything() -> Extension {
         })
         .before_agent_start(|_, _| async { BeforeAgentStartDecision::append("Use `now`.") })
         .panel("board", |event, host: Host| async move {
-            match event {
+            match &event {
                 PanelEvent::Key(key) if key.key == "x" => host.close_panel("board"),
-                event => host.render_panel(Panel::new("board").lines([format!("{event:?}")])),
+                PanelEvent::Key(_) | PanelEvent::Resized { .. } | PanelEvent::Closed => {
+                    host.render_panel(Panel::new("board").lines([format!("{event:?}")]));
+                }
             }
         })
 }
