@@ -2,11 +2,11 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::AssertUnwindSafe;
+use std::future::poll_fn;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
-
-use futures::FutureExt;
+use std::task::{Context, Poll};
 
 use crate::host::Host;
 
@@ -67,17 +67,26 @@ impl<I: Send + 'static, A> Handler<I, A> {
         Self(Arc::new(move |input, host| {
             let handler = Arc::clone(&handler);
             // The call itself is inside, so that a closure that panics before its future exists is caught, too.
-            // What the handler shares with others is its author's: a lock it held is poisoned as usual.
-            let guarded = AssertUnwindSafe(async move { handler(input, host).await }).catch_unwind();
-            Box::pin(guarded.map(|outcome| match outcome {
-                Ok(output) => output.into_answer().map_err(Failure),
-                Err(panic) => Err(Failure(panic_text(&*panic))),
-            }))
+            let mut running = Box::pin(async move { handler(input, host).await });
+            Box::pin(poll_fn(move |context| poll_caught(running.as_mut(), context)))
         }))
     }
 
     pub(crate) fn call(&self, input: I, host: Host) -> BoxFuture<Result<A, Failure>> {
         (self.0)(input, host)
+    }
+}
+
+/// Polls a handler; a panic is its last word, and it is not polled again.
+fn poll_caught<A, O: IntoAnswer<A>>(
+    running: Pin<&mut impl Future<Output = O>>,
+    context: &mut Context<'_>,
+) -> Poll<Result<A, Failure>> {
+    // What the handler shares with others is its author's: a lock it held is poisoned as usual.
+    match panic::catch_unwind(AssertUnwindSafe(|| running.poll(context))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(Failure)),
+        Err(panic) => Poll::Ready(Err(Failure(panic_text(&*panic)))),
     }
 }
 

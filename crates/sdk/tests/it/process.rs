@@ -1,6 +1,9 @@
 //! `run()`: what only a process can show.
 
+use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::path::Path;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -52,4 +55,23 @@ fn large_frames_go_through_pipes_whole() {
 #[test]
 fn an_end_of_input_before_the_greeting_is_an_end() {
     assert!(probe().hang_up().success());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
+fn files_do_for_pipes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut input = tempfile::tempfile_in(dir.path()).unwrap();
+    let ask = r#"{"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t","tool_name":"bash","tool_args":{}}"#;
+    let shutdown = r#"{"type":"shutdown"}"#;
+    write!(input, "{ask}\n{shutdown}\n").unwrap();
+    input.rewind().unwrap();
+    let output = dir.path().join("output");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sdk-probe"));
+    let status = command.stdin(input).stdout(File::create(&output).unwrap()).status().unwrap();
+    assert!(status.success());
+    let said = fs::read_to_string(&output).unwrap();
+    let last: Vec<_> = said.lines().rev().take(2).collect();
+    let answer = r#"{"type":"event_intercept_response","id":"1","block":true,"reason":"bash"}"#;
+    assert_eq!(last, [r#"{"type":"shutdown_ack"}"#, answer]);
 }

@@ -184,3 +184,13 @@ async fn a_host_of_another_version_is_left() {
         "host speaks protocol version 2, this SDK speaks 1; update the older of the two"
     );
 }
+
+#[test]
+fn serving_and_handles_can_move_between_threads() {
+    fn is_send<T: Send>(value: T) -> T {
+        value
+    }
+    drop(is_send(everything().serve_on(tokio::io::empty(), tokio::io::sink())));
+    fn is_shared<T: Clone + Send + Sync>() {}
+    is_shared::<Host>();
+}

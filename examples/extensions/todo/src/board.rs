@@ -14,21 +14,33 @@ pub(crate) struct Board {
     cursor: usize,
     /// The new todo, while it is typed.
     draft: Option<String>,
-}
-
-/// What becomes of the panel after a key.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Draw,
-    Close,
+    /// Whether the user looks at it: a closed panel is not drawn.
+    open: bool,
 }
 
 impl Board {
     pub(crate) fn new(list: List) -> Self {
-        Self { list, cursor: 0, draft: None }
+        Self { list, cursor: 0, draft: None, open: false }
     }
 
-    pub(crate) fn panel(&self) -> Panel {
+    /// The panel as it is opened.
+    pub(crate) fn open(&mut self) -> Panel {
+        self.open = true;
+        self.panel()
+    }
+
+    /// The user closed the panel, or is about to: a half-written todo is given up.
+    pub(crate) fn close(&mut self) {
+        self.open = false;
+        self.draft = None;
+    }
+
+    /// The panel's new content, if anybody sees it.
+    pub(crate) fn redraw(&self) -> Option<Panel> {
+        self.open.then(|| self.panel())
+    }
+
+    fn panel(&self) -> Panel {
         let todos = self.list.todos.iter().enumerate();
         let mut lines: Vec<String> = todos.map(|(at, todo)| format!("{} {todo}", self.marker(at))).collect();
         if let Some(draft) = &self.draft {
@@ -43,12 +55,10 @@ impl Board {
         Panel::new(PANEL).title("Todos").lines(lines).footer(footer)
     }
 
-    pub(crate) fn key(&mut self, key: &PanelKey) -> Step {
+    /// Works on a key. `esc` closes the board, unless it gives up a draft.
+    pub(crate) fn key(&mut self, key: &PanelKey) {
         match self.draft.take() {
-            Some(draft) => {
-                self.draft = self.edit(draft, key);
-                Step::Draw
-            }
+            Some(draft) => self.draft = self.edit(draft, key),
             None => self.command(key),
         }
     }
@@ -76,15 +86,14 @@ impl Board {
         Some(draft)
     }
 
-    fn command(&mut self, key: &PanelKey) -> Step {
+    fn command(&mut self, key: &PanelKey) {
         match (key.key.as_str(), key.text.as_deref()) {
-            ("esc", _) => return Step::Close,
+            ("esc", _) => self.close(),
             ("up", _) => self.cursor = self.cursor.saturating_sub(1),
             ("down", _) => self.cursor = (self.cursor + 1).min(self.list.todos.len().saturating_sub(1)),
             ("enter", _) | ("rune", Some("x")) => self.list.toggle(self.cursor),
             ("rune", Some("a")) => self.draft = Some(String::new()),
             _ => {}
         }
-        Step::Draw
     }
 }

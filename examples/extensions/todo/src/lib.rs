@@ -10,7 +10,7 @@ use serde::Deserialize;
 mod board;
 mod list;
 
-use board::{Board, PANEL, Step};
+use board::{Board, PANEL};
 use list::List;
 
 /// What the model sends. One flat struct: model APIs take no alternatives at the top of a schema.
@@ -47,9 +47,8 @@ pub fn extension() -> Extension {
             let state = tool.clone();
             async move {
                 let (result, panel) =
-                    state.with(&host, |board| (act(&mut board.list, &change), board.panel())).await?;
-                // The user may be looking at it.
-                host.render_panel(panel);
+                    state.with(&host, |board| (act(&mut board.list, &change), board.redraw())).await?;
+                panel.into_iter().for_each(|panel| host.render_panel(panel));
                 Ok::<_, io::Error>(result)
             }
         })
@@ -62,7 +61,7 @@ pub fn extension() -> Extension {
 
 fn invoke(board: &mut Board, text: &str) -> Response {
     if text.is_empty() {
-        return Response::open_panel(board.panel());
+        return Response::open_panel(board.open());
     }
     board.list.add(text);
     Response::display(format!("added: {text}"))
@@ -104,11 +103,19 @@ impl State {
     }
 
     async fn handle(&self, event: &PanelEvent, host: &Host) -> io::Result<()> {
-        let PanelEvent::Key(key) = event else { return Ok(()) };
-        let (step, panel) = self.with(host, |board| (board.key(key), board.panel())).await?;
-        match step {
-            Step::Draw => host.render_panel(panel),
-            Step::Close => host.close_panel(PANEL),
+        match event {
+            PanelEvent::Resized { .. } => {}
+            PanelEvent::Closed => self.with(host, Board::close).await?,
+            PanelEvent::Key(key) => {
+                let panel = self.with(host, |board| {
+                    board.key(key);
+                    board.redraw()
+                });
+                match panel.await? {
+                    Some(panel) => host.render_panel(panel),
+                    None => host.close_panel(PANEL),
+                }
+            }
         }
         Ok(())
     }

@@ -83,6 +83,18 @@ async fn the_model_reads_and_changes_the_list() {
 }
 
 #[tokio::test]
+async fn a_closed_panel_is_not_drawn() {
+    let harness = Harness::start(extension()).await;
+    harness.command("todo", "").await;
+    harness.panel_text(PANEL, "a").await;
+    harness.panel_close(PANEL).await;
+    harness.tool("todo", json!({"action": "add", "text": "unseen"})).await;
+    assert_eq!(harness.transcript().matches("panel_render").count(), 1, "the draft alone was drawn");
+    harness.command("todo", "").await;
+    assert_eq!(lines(&harness), ["› □ unseen"], "and was given up");
+}
+
+#[tokio::test]
 async fn the_list_survives_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let first = Harness::start_in(extension(), dir.path()).await;
