@@ -1,0 +1,193 @@
+//! From a line to the handler it is for.
+
+use std::sync::Arc;
+
+use haft_protocol::codec::{self, Decoded};
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::{
+    CallTool, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck, HostFrame, Intercept,
+    InvokeCommand, PROTOCOL_VERSION, ToolCall,
+};
+use haft_protocol::ids::RequestId;
+use haft_protocol::limits::MAX_RESULT_LINE;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::error::ServeError;
+use crate::extension::Extension;
+use crate::handler::{Failure, Handler};
+use crate::host::Host;
+use crate::lane::{self, OneWay};
+use crate::outbox::Outbox;
+use crate::panel::PanelEvent;
+use crate::refuse;
+use crate::responder::{Question, Responder};
+use crate::serve::Options;
+use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
+
+/// Whether the conversation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    Shutdown,
+    EndOfInput,
+}
+
+/// Gives every frame to its handler, without ever waiting for one.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    extension: Arc<Extension>,
+    host: Host,
+    outbox: Outbox,
+    greeted: watch::Sender<Option<Arc<HelloAck>>>,
+    /// Everything that runs; dropping it stops what still does.
+    running: JoinSet<()>,
+    lane: mpsc::UnboundedSender<OneWay>,
+    workers: Handle,
+}
+
+impl Dispatcher {
+    /// Must be called inside the runtime that intercepts shall run on.
+    pub(crate) fn new(
+        extension: Arc<Extension>,
+        host: Host,
+        outbox: Outbox,
+        greeted: watch::Sender<Option<Arc<HelloAck>>>,
+        options: Options,
+    ) -> Self {
+        let (lane, queue) = mpsc::unbounded_channel();
+        let mut running = JoinSet::new();
+        let handling =
+            lane::run(Arc::clone(&extension), host.clone(), queue, outbox.clone(), options.handled);
+        running.spawn_on(handling, &options.workers);
+        Self { extension, host, outbox, greeted, running, lane, workers: options.workers }
+    }
+
+    /// Takes one line from the host.
+    pub(crate) fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError> {
+        match codec::decode_within(line, MAX_RESULT_LINE) {
+            Ok(Decoded::Known(frame)) => self.frame(frame),
+            // A newer host may say more than we understand, if somebody asked it to.
+            Ok(Decoded::Unknown { .. }) => Ok(Flow::Continue),
+            Err(error @ DecodeError::TooLong { .. }) => Err(error.into()),
+            Err(error) => {
+                refuse::answer(line, &error, &self.outbox);
+                Ok(Flow::Continue)
+            }
+        }
+    }
+
+    /// Takes no more events, gives what runs a grace, and stops the rest.
+    pub(crate) async fn finish(self) {
+        let Self { lane, mut running, .. } = self;
+        drop(lane);
+        let _ = timeout(HANDLER_GRACE, joined(&mut running)).await;
+        // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
+        // ends with the process.
+        running.abort_all();
+        let _ = timeout(ABORT_GRACE, joined(&mut running)).await;
+    }
+
+    fn frame(&mut self, frame: HostFrame) -> Result<Flow, ServeError> {
+        match frame {
+            HostFrame::HelloAck(ack) => self.greet(ack)?,
+            HostFrame::CommandInvoked(command) => self.command(command),
+            HostFrame::ToolCall(call) => self.tool(call),
+            HostFrame::Event(event) => self.in_order(OneWay::Event(event)),
+            HostFrame::EventIntercept(intercept) => self.intercept(intercept),
+            HostFrame::PanelKey(key) => {
+                self.in_order(OneWay::Panel(key.panel_id.clone(), PanelEvent::Key(key)))
+            }
+            HostFrame::PanelResize(room) => {
+                let resized = PanelEvent::Resized { width: room.width, height: room.height };
+                self.in_order(OneWay::Panel(room.panel_id, resized));
+            }
+            HostFrame::PanelClose(close) => self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed)),
+            HostFrame::Shutdown(_) => return Ok(Flow::Shutdown),
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn in_order(&self, one_way: OneWay) {
+        // The lane ends after the dispatcher, so it is there to take this.
+        let _ = self.lane.send(one_way);
+    }
+
+    fn greet(&mut self, ack: HelloAck) -> Result<(), ServeError> {
+        if ack.protocol_version != PROTOCOL_VERSION {
+            return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
+        }
+        self.outbox.set_limits(ack.limits.unwrap_or_default());
+        self.greeted.send_replace(Some(Arc::new(ack)));
+        Ok(())
+    }
+
+    fn command(&mut self, command: CommandInvoked) {
+        let found = self.extension.commands.iter().find(|(registered, _)| registered.name == command.name);
+        let handler =
+            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("command", &command.name));
+        let workers = self.workers.clone();
+        self.ask::<InvokeCommand, _>(handler, command.args, command.id, &workers);
+    }
+
+    fn tool(&mut self, call: ToolCall) {
+        let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
+        let handler = found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("tool", &call.name));
+        let workers = self.workers.clone();
+        self.ask::<CallTool, _>(handler, call.args, call.id, &workers);
+    }
+
+    fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) {
+        let extension = Arc::clone(&self.extension);
+        match intercept {
+            Intercept::ToolCall(input) => self.decide(extension.tool_call.as_ref(), input, id),
+            Intercept::TurnStart(input) => self.decide(extension.turn_start.as_ref(), input, id),
+            Intercept::AssistantMessage(input) => {
+                self.decide(extension.assistant_message.as_ref(), input, id)
+            }
+            Intercept::BeforeAgentStart(input) => {
+                self.decide(extension.before_agent_start.as_ref(), input, id)
+            }
+        }
+    }
+
+    fn decide<Q>(&mut self, handler: Option<&Handler<Q, Q::Answer>>, input: Q, id: RequestId)
+    where
+        Q: Question + Send + 'static,
+    {
+        match handler {
+            // On the runtime of the connection, where no other kind of handler can be in the way.
+            Some(handler) => self.ask::<Q, _>(Ok(handler.clone()), input, id, &Handle::current()),
+            None => self.outbox.push(EventInterceptResponse::pass(id)),
+        }
+    }
+
+    /// Starts a handler and sees to it that its question is answered.
+    fn ask<Q: Question + 'static, I: Send + 'static>(
+        &mut self,
+        handler: Result<Handler<I, Q::Answer>, Failure>,
+        input: I,
+        id: RequestId,
+        on: &Handle,
+    ) {
+        let responder = Responder::<Q>::new(self.outbox.clone(), id);
+        let handler = match handler {
+            Ok(handler) => handler,
+            Err(failure) => return responder.respond(Err(failure)),
+        };
+        // What is done already leaves the set here, so that it holds no more than what runs.
+        while self.running.try_join_next().is_some() {}
+        let host = self.host.clone();
+        self.running.spawn_on(async move { responder.respond(handler.call(input, host).await) }, on);
+    }
+}
+
+fn unknown(kind: &str, name: &str) -> Failure {
+    Failure(format!("this extension has no {kind} {name:?}"))
+}
+
+async fn joined(running: &mut JoinSet<()>) {
+    while running.join_next().await.is_some() {}
+}
