@@ -93,7 +93,7 @@ impl From<&haft_protocol::error::DecodeError> for FaultCode {
             DecodeError::NotObject => Self::FrameNotObject,
             DecodeError::TooDeep { .. } | DecodeError::TooManyNodes { .. } => Self::FrameTooDeep,
             DecodeError::DuplicateKey { .. } => Self::FrameDuplicateKey,
-            DecodeError::Malformed { .. } => Self::FrameInvalid,
+            DecodeError::Malformed { .. } | DecodeError::NumberOutOfRange => Self::FrameInvalid,
         }
     }
 }

@@ -4,7 +4,6 @@ use crate::ids::RequestId;
 
 /// Why a line is not a frame. [`code`](Self::code) is stable and is what `extension_error` events carry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum DecodeError {
     /// The line is longer than the receiver takes.
     #[error("line longer than {limit} bytes")]
