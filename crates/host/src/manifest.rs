@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use haft_protocol::RawJson;
+use haft_protocol::error::DecodeError;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
@@ -120,7 +121,10 @@ impl Manifest {
         let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
         // Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
-        let json = RawJson::parse(text).map_err(|error| not_json(error.to_string()))?;
+        let json = RawJson::parse(text).map_err(|error| {
+            let ambiguous = error.to_string();
+            not_json(if let DecodeError::NotJson { detail } = error { detail } else { ambiguous })
+        })?;
         let object = json.read().map_err(|error| not_json(error.to_string()))?;
         let fields = Fields::new(path, object)?;
         let exec = exec(&fields)?;

@@ -1,0 +1,19 @@
+//! A run: from the arguments to the last event.
+
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::setup::Setup;
+use crate::{extensions, logging, prompt};
+
+/// Works on one prompt.
+pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    let setup = Setup::read(&args)?;
+    logging::init(&setup.home)?;
+    let specs = extensions::discover(&setup.search)?;
+    let prompt = prompt::read(&args.prompt)?;
+    tracing::debug!(
+        cwd = %setup.cwd.display(), reasoning = ?setup.reasoning(), settings = ?setup.settings,
+        extensions = ?setup.extensions, keys = ?setup.auth, ?specs, ?prompt, "set up"
+    );
+    anyhow::bail!("the agent is not wired up on this branch")
+}
