@@ -1,7 +1,9 @@
 //! Which extensions a run starts, and what the user is told about the others.
 
-use haft_host::ExtensionSpec;
 use haft_host::discovery::{Discovery, Search, SkipReason};
+use haft_host::{ExtensionSpec, FaultCode, Found};
+use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
 
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
@@ -24,4 +26,18 @@ pub(crate) fn discover(search: &Search) -> anyhow::Result<Vec<ExtensionSpec>> {
         note(&format!("haft: {:#}", anyhow::Error::new(error)));
     }
     Ok(found.specs)
+}
+
+/// What a host starts: what was found just now, or what is there when it looks again.
+pub(crate) fn found(search: &Search, now: Option<Vec<ExtensionSpec>>) -> Found {
+    if let Some(specs) = now {
+        return specs.into();
+    }
+    let found = Discovery::run(search);
+    let faults = found.errors.into_iter().map(|error| ExtensionFault {
+        extension: ExtensionName::new(error.name.clone()),
+        code: FaultCode::SpawnFailed.as_str().to_owned(),
+        message: format!("{:#}", anyhow::Error::new(error)),
+    });
+    Found { specs: found.specs, faults: faults.collect() }
 }

@@ -6,6 +6,7 @@ mod demo;
 mod exit;
 mod ext;
 mod extensions;
+mod interrupt;
 mod logging;
 mod pages;
 mod prompt;

@@ -20,9 +20,6 @@ pub mod env {
     pub const MAX_STEPS: &str = "HAFT_MAX_STEPS";
 }
 
-/// How many steps one prompt may take when nobody says otherwise.
-const DEFAULT_MAX_STEPS: NonZeroU32 = NonZeroU32::new(100).expect("100 is not 0");
-
 /// Where a setting came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -84,8 +81,8 @@ pub struct Settings {
     pub base_url: Option<Sourced<String>>,
     /// How much the model should think.
     pub reasoning: Sourced<Reasoning>,
-    /// How many steps one prompt may take.
-    pub max_steps: Sourced<NonZeroU32>,
+    /// How many steps one prompt may take; none for as many as it needs.
+    pub max_steps: Option<Sourced<NonZeroU32>>,
 }
 
 /// How much a model should think before it answers.
@@ -174,8 +171,7 @@ impl Settings {
             base_url: first(&same_provider, |layer| layer.base_url.clone()),
             reasoning: first(layers, |layer| layer.reasoning)
                 .unwrap_or(Sourced { value: Reasoning::default(), origin: Origin::Default }),
-            max_steps: first(layers, |layer| layer.max_steps)
-                .unwrap_or(Sourced { value: DEFAULT_MAX_STEPS, origin: Origin::Default }),
+            max_steps: first(layers, |layer| layer.max_steps),
             provider,
         }
     }
@@ -245,7 +241,7 @@ mod tests {
     fn the_rest_has_defaults() {
         let got = Settings::merge(&[Layer { reasoning: Some(Reasoning::Low), ..Layer::empty(Origin::Env) }]);
         assert_eq!(got.reasoning, Sourced { value: Reasoning::Low, origin: Origin::Env });
-        assert_eq!(got.max_steps, Sourced { value: DEFAULT_MAX_STEPS, origin: Origin::Default });
+        assert_eq!(got.max_steps, None);
     }
 
     #[test]

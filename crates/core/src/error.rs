@@ -15,7 +15,6 @@ pub struct TurnError {
 
 /// The cases of [`TurnError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum TurnErrorKind {
     /// The model did not answer.
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! Starting, stopping, and both: the only places where the set of extensions changes.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -12,7 +13,7 @@ use super::{Host, Set, running};
 use crate::entry::{Body, Entry};
 use crate::extension::{self, Connection, Extension, ExtensionState, Facts, Start};
 use crate::fault::FaultCode;
-use crate::log::Log;
+use crate::log::{Log, slug};
 use crate::process::Process;
 use crate::spec::{ExtensionSpec, Launch};
 
@@ -150,6 +151,8 @@ impl Host {
     fn facts(&self, spec: &ExtensionSpec) -> Facts {
         let config = &self.inner.config;
         let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
+        let data_dir =
+            config.data.as_deref().and_then(|data| make_data_dir(data, spec)).or_else(|| dir.clone());
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: config.version.clone(),
@@ -158,7 +161,7 @@ impl Host {
             model: config.model.model.clone(),
             cwd: config.cwd.display().to_string(),
             extension_dir: dir.clone(),
-            data_dir: dir,
+            data_dir,
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
@@ -187,6 +190,18 @@ impl Host {
     /// Those that stay over a reload, and the others.
     fn partition(&self) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>) {
         self.set().entries.iter().cloned().partition(|entry| entry.stays)
+    }
+}
+
+/// The extension's own directory for its state; none when it cannot be made.
+fn make_data_dir(data: &Path, spec: &ExtensionSpec) -> Option<String> {
+    let dir = data.join(slug(spec.name.as_str()));
+    match std::fs::create_dir_all(&dir) {
+        Ok(()) => Some(dir.display().to_string()),
+        Err(error) => {
+            tracing::warn!(dir = %dir.display(), %error, "no data directory");
+            None
+        }
     }
 }
 
