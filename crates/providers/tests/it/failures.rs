@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::model::{ModelErrorKind, ModelEvent};
-use haft_providers::HttpModel;
+use haft_providers::{HttpModel, Timeouts};
 use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
 use tokio_util::sync::CancellationToken;
 
@@ -148,6 +148,17 @@ async fn an_end_without_the_final_event_says_so() {
 }
 
 #[tokio::test]
+async fn a_server_that_falls_silent_is_left() {
+    let scenario = Scenario::text("I was").fault(Fault::Hang);
+    let server = ModelServer::start(Wire::OpenAiChat, vec![scenario]).await;
+    let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
+    let config = config(&server, Wire::OpenAiChat, "any-model");
+    let error = ask(&HttpModel::with_timeouts(config, timeouts).unwrap(), "hello").await.1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Connection);
+    assert!(error.message.contains("was silent for too long"), "{error}");
+}
+
+#[tokio::test]
 async fn a_page_instead_of_a_stream_says_so() {
     let scenario = Scenario::new().fault(Fault::Html);
     check(vec![scenario], ModelErrorKind::Rejected, &["event stream", "Sign in", "--base-url"], 1).await;
@@ -165,4 +176,15 @@ async fn a_port_nobody_listens_on_is_a_connection_error() {
     assert_eq!(error.kind, ModelErrorKind::Connection);
     assert!(error.message.contains("cannot be reached at http://127.0.0.1:"), "{error}");
     assert_eq!(retries(&events).len(), 3);
+}
+
+#[tokio::test]
+async fn tls_that_fails_is_a_connection_error() {
+    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
+    let mut config = config(&server, Wire::OpenAiChat, "local-model");
+    config.base_url = Some(server.base_url().replace("http://", "https://"));
+    let model = HttpModel::with_timeouts(config, impatient()).unwrap();
+    let error = ask(&model, "hello").await.1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Connection);
+    assert!(error.message.contains("cannot be reached"), "{error}");
 }

@@ -137,7 +137,8 @@ async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Recorded>> {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
         }
-        if stream.read_buf(&mut bytes).await? == 0 {
+        // A client that speaks TLS to this plain server must not wait for it to be answered.
+        if stream.read_buf(&mut bytes).await? == 0 || !bytes.first().is_some_and(u8::is_ascii_uppercase) {
             return Ok(None);
         }
     };
