@@ -5,8 +5,8 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// How much room a read is offered at least.
-const READ_ROOM: usize = 8 * 1024;
+/// How much room a read is offered: little for short frames, a whole pipe's worth once a line is long.
+const READ_ROOM: std::ops::RangeInclusive<usize> = 8 * 1024..=64 * 1024;
 
 /// One thing found in a stream of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct Framer {
 impl Framer {
     /// Where the next bytes go.
     pub(crate) fn space(&mut self) -> &mut BytesMut {
-        self.buffer.reserve(READ_ROOM);
+        self.buffer.reserve(self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end()));
         &mut self.buffer
     }
 

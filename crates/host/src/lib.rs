@@ -3,11 +3,43 @@
 //! For whom: front ends and programs that embed an agent with extensions. The promise: one extension's failure
 //! never fails, delays past its deadline, or reorders another's call, and is reported once, with its name.
 //! Never in here: the terminal.
+//!
+//! A [`Host`] holds all extensions of one agent. What shall run comes from a [`SpecSource`], what they say goes to
+//! an [`EventSink`] and a [`Frontend`], and the agent sees them as hooks and tools.
 
+// What there is, before anything runs.
 pub mod discovery;
 pub mod install;
 pub mod manifest;
 
+// The whole, from outside in.
+mod host;
 mod spec;
+mod timeouts;
 
+// What a host is made of: one entry an extension, and its face towards core.
+mod catalog;
+mod entry;
+mod fault;
+mod frontend;
+mod hooks;
+mod policy;
+mod tool;
+
+// One connection: state machine, task, bytes, process.
+mod extension;
+mod framer;
+mod log;
+mod process;
+
+pub use extension::ExtensionState;
+pub use fault::FaultCode;
+pub use frontend::{EventSink, Frontend, Headless};
+pub use host::{
+    CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
+    ReloadStats, SpecSource,
+};
+pub use log::log_path;
+pub use process::ExtensionEnv;
 pub use spec::{ExtensionSpec, Launch, Origin, Roles};
+pub use timeouts::Timeouts;

@@ -28,7 +28,11 @@ impl Ids {
         static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
         let key = KEY.get_or_init(RandomState::new);
         let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
-        Self::new(format!("{:016x}{:016x}-", key.hash_one((connection, 0_u8)), key.hash_one((connection, 1_u8))))
+        Self::new(format!(
+            "{:016x}{:016x}-",
+            key.hash_one((connection, 0_u8)),
+            key.hash_one((connection, 1_u8))
+        ))
     }
 
     /// The next id.

@@ -127,6 +127,11 @@ impl<T> Pending<T> {
         due.min_by_key(|(_, open)| open.line).map(|(id, _)| id.clone())
     }
 
+    /// The question that was asked in this line.
+    pub(crate) fn by_line(&self, line: u64) -> Option<RequestId> {
+        self.open.iter().find(|(_, open)| open.line == line).map(|(id, _)| id.clone())
+    }
+
     /// Whether a tool's result may still come, and with it a long line.
     pub(crate) fn expects_result(&self) -> bool {
         self.open.values().any(|open| open.kind == Kind::Tool)

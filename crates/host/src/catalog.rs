@@ -1,0 +1,72 @@
+//! Who owns which tool and which command. Pure.
+//!
+//! At the start the order of the extensions decides; later, whoever came first keeps a name, so that nobody can
+//! take over a tool the model already knows.
+
+use std::collections::{HashMap, HashSet};
+
+use haft_protocol::ids::ExtensionName;
+
+/// The names of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    reserved: HashSet<String>,
+    owners: HashMap<String, ExtensionName>,
+    reported: HashSet<(ExtensionName, String)>,
+}
+
+/// Whether a name is somebody's.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// It is.
+    Granted,
+    /// Somebody else has it; say so.
+    Lost {
+        /// Who has it, for people.
+        to: String,
+    },
+    /// Somebody else has it, and that was said.
+    LostBefore,
+}
+
+impl Names {
+    /// No names taken but these, which no extension can have.
+    pub(crate) fn new(reserved: &[String]) -> Self {
+        Self { reserved: reserved.iter().cloned().collect(), ..Self::default() }
+    }
+
+    /// Claims a name. Claiming one's own again is granted.
+    pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> Claim {
+        let to = if self.reserved.contains(name) {
+            "haft itself".to_owned()
+        } else {
+            let owner = self.owners.entry(name.to_owned()).or_insert_with(|| by.clone());
+            if owner == by {
+                return Claim::Granted;
+            }
+            format!("extension {owner}")
+        };
+        if self.reported.insert((by.clone(), name.to_owned())) {
+            Claim::Lost { to }
+        } else {
+            Claim::LostBefore
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_one_keeps_a_name_and_a_loser_is_named_once() {
+        let mut names = Names::new(&["bash".to_owned()]);
+        let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
+        assert_eq!(names.claim("weather", &a), Claim::Granted);
+        assert_eq!(names.claim("weather", &b), Claim::Lost { to: "extension a".into() });
+        assert_eq!(names.claim("weather", &b), Claim::LostBefore);
+        assert_eq!(names.claim("weather", &a), Claim::Granted);
+        assert_eq!(names.claim("bash", &a), Claim::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim("bash", &b), Claim::Lost { to: "haft itself".into() });
+    }
+}

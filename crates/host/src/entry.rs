@@ -1,0 +1,111 @@
+//! One extension of a host: what it shall be, and what became of it.
+
+use haft_protocol::ext::{Hook, InterceptKind};
+use haft_protocol::ids::ExtensionName;
+use tokio_util::sync::CancellationToken;
+
+use crate::extension::{Extension, ExtensionState};
+use crate::fault::{CallError, FaultCode};
+use crate::policy::{self, Verdict};
+use crate::spec::{ExtensionSpec, Roles};
+
+/// One extension of a host.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) spec: ExtensionSpec,
+    /// Whether the user lets tool calls pass that this extension does not answer in time.
+    pub(crate) loosened: bool,
+    /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
+    pub(crate) stays: bool,
+    pub(crate) body: Body,
+}
+
+/// What became of an extension.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// It was started.
+    Running(Extension),
+    /// It could not be.
+    NotStarted { code: FaultCode, message: String },
+    /// It only brings files.
+    Files,
+}
+
+/// A failed interception: what it means, and what to say.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: String,
+}
+
+impl Entry {
+    pub(crate) fn name(&self) -> &ExtensionName {
+        &self.spec.name
+    }
+
+    /// The handle, if it was started.
+    pub(crate) fn extension(&self) -> Option<&Extension> {
+        match &self.body {
+            Body::Running(extension) => Some(extension),
+            Body::NotStarted { .. } | Body::Files => None,
+        }
+    }
+
+    pub(crate) fn state(&self) -> ExtensionState {
+        match &self.body {
+            Body::Running(extension) => extension.snapshot().state,
+            Body::NotStarted { code, message } => {
+                ExtensionState::Failed { code: *code, message: message.clone() }
+            }
+            Body::Files => ExtensionState::Ready,
+        }
+    }
+
+    /// Whether this extension takes part in a hook at this moment: it subscribed and lives, or it must be asked
+    /// and its absence is an answer, too.
+    pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
+        let Some(extension) = self.extension() else { return self.roles().guarded(hook) };
+        let snapshot = extension.snapshot();
+        if snapshot.offers.intercepts.contains(&hook) {
+            return snapshot.is_alive() || policy::fails_closed(hook, self.roles());
+        }
+        self.roles().guarded(hook)
+    }
+
+    /// Whether it should take part in a hook and never asked to.
+    pub(crate) fn lacks(&self, hook: InterceptKind) -> bool {
+        let snapshot = self.extension().map(Extension::snapshot);
+        let silent = |snapshot: crate::extension::Snapshot| {
+            snapshot.is_alive() && !snapshot.offers.intercepts.contains(&hook)
+        };
+        self.roles().guarded(hook) && snapshot.is_some_and(silent)
+    }
+
+    /// Asks the extension about something that is about to happen.
+    ///
+    /// # Errors
+    /// What its failure means. The failure itself is reported already.
+    pub(crate) async fn intercept<H: Hook>(
+        &self,
+        cancel: &CancellationToken,
+        question: H,
+    ) -> Result<H::Decision, Failed> {
+        let outcome = match &self.body {
+            Body::Running(_) if self.lacks(H::KIND) => {
+                let why = format!("is required for {} and did not subscribe to it", H::KIND.name());
+                Err(CallError::Gone { why })
+            }
+            Body::Running(extension) => extension.intercept(cancel, question).await,
+            Body::NotStarted { message, .. } => Err(CallError::Gone { why: message.clone() }),
+            Body::Files => Err(CallError::Gone { why: "has no program that could be asked".to_owned() }),
+        };
+        outcome.map_err(|error| Failed {
+            verdict: policy::on_failure(H::KIND, self.roles(), self.loosened, &error),
+            reason: policy::reason(self.name(), &error),
+        })
+    }
+
+    fn roles(&self) -> &Roles {
+        &self.spec.roles
+    }
+}

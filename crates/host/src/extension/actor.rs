@@ -1,0 +1,360 @@
+//! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
+//! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
+
+use std::fmt;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant as StdInstant;
+
+use haft_protocol::event::AgentEvent;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::process::ChildStderr;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::ids::Ids;
+use super::session::{Facts, Output, Session, Ui};
+use super::writer::{Writer, WriterEnd};
+use super::{Command, Extension, Inner, Snapshot, Ticket};
+use crate::fault::FaultCode;
+use crate::framer::{Framer, Item};
+use crate::frontend::{Frontend, Reporter};
+use crate::log::Log;
+use crate::process::{Pipes, Process};
+use crate::timeouts::Timeouts;
+
+/// What a read of standard error takes at once.
+const STDERR_CHUNK: usize = 16 * 1024;
+
+/// How the two sides are joined.
+pub(crate) enum Connection {
+    /// A child process.
+    Process(Box<(Process, Pipes)>),
+    /// Any pair of streams: an extension in this program, a test.
+    Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Process(_) => "Process",
+            Self::Streams(..) => "Streams",
+        })
+    }
+}
+
+/// Everything an extension's task needs.
+pub(crate) struct Start {
+    pub(crate) facts: Facts,
+    pub(crate) reporter: Reporter,
+    pub(crate) frontend: Arc<dyn Frontend>,
+    pub(crate) log: Arc<Log>,
+    /// Counts changes of any extension's state or offers.
+    pub(crate) changes: watch::Sender<u64>,
+}
+
+/// Starts the task of one extension. Must be called within a tokio runtime.
+pub(crate) fn start(start: Start, connection: Connection) -> Extension {
+    let timeouts = start.facts.timeouts;
+    let (commands, inbox) = mpsc::unbounded_channel();
+    let session = Session::new(start.facts, Instant::now().into_std());
+    let (snapshot, snapshots) =
+        watch::channel(Snapshot { state: session.state(), offers: Arc::clone(session.offers()) });
+    let waiting_events = Arc::<AtomicUsize>::default();
+    let (process, reader, writer, stderr) = opened(connection, &start.log);
+    let actor = Actor {
+        session,
+        framer: Framer::default(),
+        reader: Some(reader),
+        writer: Writer::start(writer, timeouts.write_stall),
+        process,
+        stderr,
+        exit: None,
+        inbox: Some(inbox),
+        timeouts,
+        waiting_events: Arc::clone(&waiting_events),
+        events_dropped: 0,
+        half_frame: None,
+        reporter: start.reporter.clone(),
+        frontend: start.frontend,
+        log: start.log,
+        snapshot,
+        changes: start.changes,
+    };
+    tokio::spawn(actor.run());
+    let inner =
+        Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, waiting_events, snapshots };
+    Extension { inner: Arc::new(inner) }
+}
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Opened = (Option<Process>, Reader, Box<dyn AsyncWrite + Send + Unpin>, Option<JoinHandle<()>>);
+
+fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
+    match connection {
+        Connection::Process(started) => {
+            let (process, pipes) = *started;
+            let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
+            (Some(process), Box::new(pipes.stdout), Box::new(pipes.stdin), Some(stderr))
+        }
+        Connection::Streams(reader, writer) => (None, reader, writer, None),
+    }
+}
+
+/// Reads standard error until it ends, so that an extension never blocks on it.
+async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
+    let mut chunk = vec![0; STDERR_CHUNK];
+    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
+        log.stderr(chunk.get(..read).unwrap_or_default(), Instant::now().into_std());
+    }
+}
+
+struct Actor {
+    session: Session<Ticket>,
+    framer: Framer,
+    /// Gone when the extension closed its output.
+    reader: Option<Reader>,
+    writer: Writer,
+    process: Option<Process>,
+    /// Gone when standard error ended.
+    stderr: Option<JoinHandle<()>>,
+    /// How the process ended, once it has.
+    exit: Option<String>,
+    /// Gone when nobody holds a handle any more.
+    inbox: Option<mpsc::UnboundedReceiver<Command>>,
+    waiting_events: Arc<AtomicUsize>,
+    events_dropped: u64,
+    /// Bytes of a frame that was never finished.
+    half_frame: Option<usize>,
+    timeouts: Timeouts,
+    reporter: Reporter,
+    frontend: Arc<dyn Frontend>,
+    log: Arc<Log>,
+    snapshot: watch::Sender<Snapshot>,
+    changes: watch::Sender<u64>,
+}
+
+impl Actor {
+    async fn run(mut self) {
+        self.log.host(&format!("starting {}", self.reporter.name));
+        loop {
+            self.flush();
+            if self.session.is_closed() {
+                break;
+            }
+            let deadline = self.session.poll_deadline();
+            tokio::select! {
+                read = read_some(&mut self.reader, &mut self.framer) => self.on_read(read),
+                command = received(&mut self.inbox) => self.on_command(command),
+                () = until(deadline) => self.session.handle_deadline(now(), self.writer.flushed()),
+                exit = exited(&mut self.process) => self.on_exit(exit),
+                () = finished(&mut self.stderr) => self.on_stderr_end(),
+                end = self.writer.ended() => self.on_writer_end(end),
+            }
+        }
+        self.finish().await;
+    }
+
+    fn on_read(&mut self, read: std::io::Result<usize>) {
+        if let Ok(1..) = read {
+            while let Some(item) = self.framer.next(self.session.line_limit()) {
+                match item {
+                    Item::Line(line) => self.session.handle_line(&line, now()),
+                    Item::TooLong => self.session.handle_too_long(),
+                }
+            }
+            return;
+        }
+        self.reader = None;
+        if let Some(Item::Line(line)) = self.framer.finish(self.session.line_limit()) {
+            self.half_frame = self.session.handle_tail(&line, now());
+        }
+        self.wind_up("closed its output and kept running");
+    }
+
+    fn on_command(&mut self, command: Option<Command>) {
+        match command {
+            Some(Command::Ask(question)) => self.session.ask(question),
+            Some(Command::Cancel(id)) => self.session.cancel(&id),
+            Some(Command::Tell(frame)) => {
+                self.waiting_events.fetch_sub(1, Ordering::Relaxed);
+                self.session.tell(&frame);
+            }
+            Some(Command::Shutdown) => self.session.shutdown(now()),
+            None => {
+                self.inbox = None;
+                self.session.shutdown(now());
+            }
+        }
+    }
+
+    fn on_exit(&mut self, exit: String) {
+        self.log.host(&exit);
+        self.exit = Some(exit);
+        self.wind_up("");
+    }
+
+    fn on_stderr_end(&mut self) {
+        self.stderr = None;
+        if self.exit.is_some() {
+            self.wind_up("");
+        }
+    }
+
+    fn on_writer_end(&mut self, end: WriterEnd) {
+        match end {
+            WriterEnd::Done => {}
+            WriterEnd::Stalled => self.session.stalled(),
+            WriterEnd::Broken(error) => {
+                self.log.host(&format!("its input is closed: {error}"));
+                self.wind_up("closed its input and kept running");
+            }
+        }
+    }
+
+    /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
+    fn wind_up(&mut self, symptom: &str) {
+        let at = Instant::now() + self.timeouts.pipe_drain;
+        let all_read = self.reader.is_none() && self.stderr.is_none();
+        match (&self.exit, &self.process) {
+            (Some(_), _) if all_read => self.session.end(&self.obituary()),
+            (Some(_), _) => self.session.end_at(at.into_std(), self.obituary()),
+            (None, Some(_)) => self.session.end_at(at.into_std(), symptom.to_owned()),
+            (None, None) => self.session.end("closed the connection"),
+        }
+    }
+
+    fn obituary(&self) -> String {
+        let mut text = self.exit.clone().unwrap_or_default();
+        if let Some(bytes) = self.half_frame {
+            text.push_str(&format!(", with {bytes} bytes of an unfinished frame"));
+        }
+        let tail = self.log.tail();
+        if !tail.is_empty() {
+            text.push_str(&format!("; it printed: {tail}"));
+        }
+        text
+    }
+}
+
+impl Actor {
+    /// Carries out what the session wants.
+    fn flush(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Write { number, line, droppable } => self.write(number, line, droppable),
+                Output::CloseInput => self.writer.close(),
+                Output::Terminate => self.terminate(),
+                // Whoever asked may have gone; the answer goes with them.
+                Output::Answer(ticket, answer) => drop(ticket.send(answer)),
+                Output::Fault(code, message) => self.fault(code, &message),
+                Output::Log(text) => self.log.host(&text),
+                Output::Ui(ui) => self.show(ui),
+                Output::Changed => self.publish(),
+            }
+        }
+    }
+
+    fn write(&mut self, number: u64, line: String, droppable: bool) {
+        tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
+        if self.writer.push(number, line, droppable) {
+            return;
+        }
+        if !droppable {
+            return self.session.refuse(number);
+        }
+        if self.events_dropped == 0 {
+            self.log.host("events_dropped: it does not read fast enough");
+        }
+        self.events_dropped += 1;
+    }
+
+    fn terminate(&mut self) {
+        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
+            self.log.host(&format!("cannot be terminated: {error}"));
+        }
+    }
+
+    fn fault(&self, code: FaultCode, message: &str) {
+        self.log.host(&format!("{code}: {message}"));
+        self.reporter.fault(code, message);
+    }
+
+    fn show(&self, ui: Ui) {
+        let extension = self.reporter.name.clone();
+        match ui {
+            Ui::Notify(note) => {
+                let event = AgentEvent::ExtNotify { extension, level: note.level, message: note.message };
+                self.reporter.emit(event);
+            }
+            Ui::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
+            Ui::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
+            Ui::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
+        }
+    }
+
+    fn publish(&self) {
+        let (state, offers) = (self.session.state(), Arc::clone(self.session.offers()));
+        self.snapshot.send_replace(Snapshot { state, offers });
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Kills what is left and waits for its end, but not for ever.
+    async fn finish(mut self) {
+        if self.events_dropped > 0 {
+            self.log.host(&format!("{} events were dropped", self.events_dropped));
+        }
+        if let Some(process) = &mut self.process {
+            if let Err(error) = process.kill() {
+                self.log.host(&format!("cannot be killed: {error}"));
+            }
+            if !process.is_gone() && timeout(self.timeouts.kill_grace, process.exited()).await.is_err() {
+                self.log.host(&format!("process {} is still there after the kill", process.id()));
+            }
+        }
+        self.log.host("gone");
+        self.frontend.extension_gone(&self.reporter.name);
+    }
+}
+
+fn now() -> StdInstant {
+    Instant::now().into_std()
+}
+
+async fn until(deadline: Option<StdInstant>) {
+    match deadline {
+        Some(at) => sleep_until(at.into()).await,
+        None => pending().await,
+    }
+}
+
+async fn read_some(reader: &mut Option<Reader>, framer: &mut Framer) -> std::io::Result<usize> {
+    match reader {
+        Some(reader) => reader.read_buf(framer.space()).await,
+        None => pending().await,
+    }
+}
+
+async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
+    match inbox {
+        Some(inbox) => inbox.recv().await,
+        None => pending().await,
+    }
+}
+
+async fn exited(process: &mut Option<Process>) -> String {
+    match process {
+        Some(process) => process.exited().await,
+        None => pending().await,
+    }
+}
+
+async fn finished(stderr: &mut Option<JoinHandle<()>>) {
+    match stderr {
+        // Whether the task ended or was cancelled: nothing more is read.
+        Some(task) => _ = task.await,
+        None => pending().await,
+    }
+}

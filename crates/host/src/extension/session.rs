@@ -1,0 +1,404 @@
+//! One connection as a state machine: lines, deadlines and questions in; lines, answers and faults out.
+//!
+//! Sans-IO: it takes `now` as an argument, starts nothing and reads nothing, so its tests run in virtual time.
+//! `T` is whom an answer goes to; the session only carries it.
+//!
+//! Invariant: every [`CallError`] that leaves the session, except for a question that came too late, belongs to
+//! exactly one [`Output::Fault`].
+
+mod frames;
+mod reports;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_protocol::codec;
+use haft_protocol::ext::{
+    ClearNotes, HelloAck, HostFrame, Notify, PanelClose, PanelRender, Response, Shutdown,
+};
+use haft_protocol::ids::{ExtensionName, RequestId};
+use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
+
+use super::offers::Offers;
+use super::pending::{Kind, Open, Pending};
+use crate::fault::{CallError, FaultCode};
+use crate::timeouts::Timeouts;
+use reports::Reports;
+
+/// What a session knows from the start.
+#[derive(Debug, Clone)]
+pub(crate) struct Facts {
+    pub(crate) name: ExtensionName,
+    pub(crate) ack: HelloAck,
+    pub(crate) timeouts: Timeouts,
+}
+
+/// One question to the extension.
+#[derive(Debug)]
+pub(crate) struct Question<T> {
+    pub(crate) id: RequestId,
+    pub(crate) frame: HostFrame,
+    /// What is asked, for people: `tool_call intercept`, `tool weather`.
+    pub(crate) what: String,
+    /// The deadline counts from here.
+    pub(crate) asked: Instant,
+    pub(crate) after: Duration,
+    pub(crate) ticket: T,
+}
+
+/// What the session wants done.
+#[derive(Debug)]
+pub(crate) enum Output<T> {
+    /// Write this line. Numbers rise; a droppable one may be left out when the queue is full.
+    Write { number: u64, line: String, droppable: bool },
+    /// Nothing more will be written: the extension's input ends here.
+    CloseInput,
+    /// Ask the process to end.
+    Terminate,
+    /// A question is decided.
+    Answer(T, Result<Response, CallError>),
+    /// Something went wrong; report it.
+    Fault(FaultCode, String),
+    /// For the extension's log.
+    Log(String),
+    /// Something for the front end.
+    Ui(Ui),
+    /// State or offers are not what they were.
+    Changed,
+}
+
+/// What an extension shows.
+#[derive(Debug)]
+pub(crate) enum Ui {
+    Notify(Notify),
+    ClearNotes(ClearNotes),
+    PanelRender(PanelRender),
+    PanelClose(PanelClose),
+}
+
+/// Where an extension stands, for listings and for whoever waits for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExtensionState {
+    /// Started, not ready yet.
+    Starting,
+    /// At work.
+    Ready,
+    /// Asked to leave.
+    Stopping,
+    /// Left when it was asked to.
+    Stopped,
+    /// Ended by a failure, which was reported.
+    Failed {
+        /// The failure.
+        code: FaultCode,
+        /// What failed.
+        message: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Phase {
+    AwaitHello { until: Instant },
+    Registering { until: Instant, idle_at: Instant },
+    Ready,
+    Draining { terminate_at: Option<Instant>, kill_at: Instant },
+    Closed(ExtensionState),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Session<T> {
+    facts: Facts,
+    phase: Phase,
+    pending: Pending<T>,
+    offers: Arc<Offers>,
+    reports: Reports,
+    /// The connection is about to be over: when, and what will be said of it.
+    ending: Option<(Instant, String)>,
+    lines: u64,
+    out: VecDeque<Output<T>>,
+}
+
+impl<T> Session<T> {
+    pub(crate) fn new(facts: Facts, now: Instant) -> Self {
+        let until = now + facts.timeouts.hello;
+        Self {
+            facts,
+            phase: Phase::AwaitHello { until },
+            pending: Pending::default(),
+            offers: Arc::default(),
+            reports: Reports::default(),
+            ending: None,
+            lines: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// The next thing to do.
+    pub(crate) fn poll_output(&mut self) -> Option<Output<T>> {
+        self.out.pop_front()
+    }
+
+    /// When [`handle_deadline`](Self::handle_deadline) wants to be called next.
+    pub(crate) fn poll_deadline(&self) -> Option<Instant> {
+        let phase = match self.phase {
+            Phase::AwaitHello { until } => Some(until),
+            Phase::Registering { until, idle_at } => Some(until.min(idle_at)),
+            Phase::Draining { terminate_at, kill_at } => Some(terminate_at.unwrap_or(kill_at)),
+            Phase::Ready | Phase::Closed(_) => None,
+        };
+        let ending = self.ending.as_ref().map(|(at, _)| *at);
+        [phase, ending, self.pending.deadline()].into_iter().flatten().min()
+    }
+
+    /// The longest line that is taken at this moment.
+    pub(crate) fn line_limit(&self) -> usize {
+        if self.pending.expects_result() { MAX_RESULT_LINE } else { MAX_LINE }
+    }
+
+    /// What the extension has registered.
+    pub(crate) fn offers(&self) -> &Arc<Offers> {
+        &self.offers
+    }
+
+    /// Where the extension stands.
+    pub(crate) fn state(&self) -> ExtensionState {
+        match &self.phase {
+            Phase::AwaitHello { .. } | Phase::Registering { .. } => ExtensionState::Starting,
+            Phase::Ready => ExtensionState::Ready,
+            Phase::Draining { .. } => ExtensionState::Stopping,
+            Phase::Closed(state) => state.clone(),
+        }
+    }
+
+    /// Whether the connection is over; what is left of the process is to be killed.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed(_))
+    }
+
+    /// Asks the extension something.
+    pub(crate) fn ask(&mut self, question: Question<T>) {
+        let Question { id, frame, what, asked, after, ticket } = question;
+        let Some(kind) = Kind::asked_by(&frame) else { return };
+        if let Some(why) = self.absence() {
+            self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why })));
+            return;
+        }
+        match encode(&frame) {
+            Ok(line) => {
+                self.write(line, false);
+                let open = Open { ticket, kind, what, until: asked + after, after, line: self.lines };
+                self.pending.insert(id, open);
+            }
+            Err(detail) => {
+                self.fault(FaultCode::FrameTooLong, format!("{what}: {detail}"));
+                self.out.push_back(Output::Answer(ticket, Err(CallError::NotSent { detail })));
+            }
+        }
+    }
+
+    /// Tells the extension something that nobody waits for.
+    pub(crate) fn tell(&mut self, frame: &HostFrame) {
+        if self.absence().is_some() {
+            return;
+        }
+        match encode(frame) {
+            Ok(line) => self.write(line, true),
+            Err(detail) => self.log(format!("events_dropped: {detail}")),
+        }
+    }
+
+    /// Nobody waits for this answer any more.
+    pub(crate) fn cancel(&mut self, id: &RequestId) {
+        self.pending.dropped(id);
+    }
+
+    /// The line of a question did not fit into the queue.
+    pub(crate) fn refuse(&mut self, number: u64) {
+        let Some(id) = self.pending.by_line(number) else { return };
+        let Some(open) = self.pending.dropped(&id) else { return };
+        let detail = "too much is waiting to be read by it already".to_owned();
+        self.fault(FaultCode::WriteStalled, format!("{} was not asked: {detail}", open.what));
+        self.out.push_back(Output::Answer(open.ticket, Err(CallError::NotSent { detail })));
+    }
+
+    /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
+    pub(crate) fn shutdown(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Draining { .. } | Phase::Closed(_) => return,
+            // Nothing is sent before `hello_ack`: the end of its input tells it.
+            Phase::AwaitHello { .. } => {}
+            Phase::Registering { .. } | Phase::Ready => match encode(&HostFrame::Shutdown(Shutdown {})) {
+                Ok(line) => self.write(line, false),
+                Err(detail) => self.log(detail),
+            },
+        }
+        self.out.push_back(Output::CloseInput);
+        self.answer_all("is being stopped");
+        let terminate_at = now + self.facts.timeouts.shutdown_grace;
+        self.phase = Phase::Draining {
+            terminate_at: Some(terminate_at),
+            kill_at: terminate_at + self.facts.timeouts.kill_grace,
+        };
+        self.out.push_back(Output::Changed);
+    }
+
+    /// The process is gone, or it closed a stream: the rest of its output counts until `at`. A later call replaces
+    /// an earlier one, because the exit status says more than the end of a stream.
+    pub(crate) fn end_at(&mut self, at: Instant, text: String) {
+        self.ending = Some((at, text));
+    }
+
+    /// The connection is over, and this is how.
+    pub(crate) fn end(&mut self, text: &str) {
+        match self.phase {
+            Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("{text}, before hello")),
+            Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
+            Phase::Closed(_) => {}
+        }
+    }
+
+    /// The extension takes nothing of what is written to it.
+    pub(crate) fn stalled(&mut self) {
+        if !matches!(self.phase, Phase::Draining { .. }) {
+            let after = self.facts.timeouts.write_stall.as_secs_f64();
+            self.fail(FaultCode::WriteStalled, format!("read nothing of its input for {after} s"));
+        }
+    }
+
+    /// A line was longer than [`line_limit`](Self::line_limit). Which call it answers is not known, so all fail.
+    pub(crate) fn handle_too_long(&mut self) {
+        let limit = self.line_limit();
+        self.fail(FaultCode::FrameTooLong, format!("sent a line longer than {limit} bytes"));
+    }
+
+    /// Time has passed; the first `flushed` lines have left.
+    pub(crate) fn handle_deadline(&mut self, now: Instant, flushed: u64) {
+        if let Some((_, text)) = self.ending.take_if(|(at, _)| *at <= now) {
+            self.end(&text);
+        }
+        self.phase_deadline(now);
+        while let Some(id) = self.pending.overdue(now) {
+            let Some(open) = self.pending.dropped(&id) else { break };
+            self.overdue(open, flushed);
+        }
+    }
+
+    fn phase_deadline(&mut self, now: Instant) {
+        match self.phase {
+            Phase::AwaitHello { until } if until <= now => {
+                let after = self.facts.timeouts.hello.as_secs_f64();
+                self.fail(FaultCode::HelloTimeout, format!("sent no hello within {after} s"));
+            }
+            Phase::Registering { until, idle_at } if until.min(idle_at) <= now => {
+                let why = if until <= now { "waited long enough" } else { "silent" };
+                self.log(format!("no ready frame ({why}): going on with what is registered"));
+                self.become_ready();
+            }
+            Phase::Draining { terminate_at: Some(at), kill_at } if at <= now => {
+                self.phase = Phase::Draining { terminate_at: None, kill_at };
+                self.log("still there: terminating".to_owned());
+                self.out.push_back(Output::Terminate);
+            }
+            Phase::Draining { terminate_at: None, kill_at } if kill_at <= now => {
+                self.log("still there: killing".to_owned());
+                self.close(ExtensionState::Stopped, "was stopped");
+            }
+            Phase::AwaitHello { .. }
+            | Phase::Registering { .. }
+            | Phase::Ready
+            | Phase::Draining { .. }
+            | Phase::Closed(_) => {}
+        }
+    }
+
+    /// A question whose line never left is a symptom: the extension does not read, and no further one can leave.
+    fn overdue(&mut self, open: Open<T>, flushed: u64) {
+        let Open { ticket, kind, what, after, line, .. } = open;
+        let seconds = after.as_secs_f64();
+        if line > flushed {
+            let why = format!("does not read its input: {what} could not be delivered within {seconds} s");
+            self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
+            self.fail(FaultCode::WriteStalled, why);
+            return;
+        }
+        let code = match kind {
+            Kind::Intercept => FaultCode::HookTimeout,
+            Kind::Command | Kind::Tool => FaultCode::CallTimeout,
+        };
+        self.fault(code, format!("{what} was not answered within {seconds} s"));
+        self.out.push_back(Output::Answer(ticket, Err(CallError::TimedOut { after })));
+    }
+
+    fn become_ready(&mut self) {
+        if matches!(self.phase, Phase::Registering { .. }) {
+            self.phase = Phase::Ready;
+            self.out.push_back(Output::Changed);
+        }
+    }
+
+    /// Why a question cannot be asked now, if so.
+    fn absence(&self) -> Option<String> {
+        match &self.phase {
+            Phase::Registering { .. } | Phase::Ready => None,
+            Phase::AwaitHello { .. } => Some("has not said hello yet".to_owned()),
+            Phase::Draining { .. } => Some("is being stopped".to_owned()),
+            Phase::Closed(ExtensionState::Failed { message, .. }) => Some(message.clone()),
+            Phase::Closed(_) => Some("was stopped".to_owned()),
+        }
+    }
+
+    /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
+    fn fail(&mut self, code: FaultCode, message: String) {
+        match self.phase {
+            Phase::Closed(_) => {}
+            Phase::Draining { .. } => {
+                self.log(format!("{code}: {message}"));
+                self.close(ExtensionState::Stopped, "was stopped");
+            }
+            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready => {
+                self.fault(code, message.clone());
+                self.close(ExtensionState::Failed { code, message: message.clone() }, &message);
+            }
+        }
+    }
+
+    fn close(&mut self, state: ExtensionState, why: &str) {
+        self.phase = Phase::Closed(state);
+        self.answer_all(why);
+        self.out.push_back(Output::Changed);
+    }
+
+    fn answer_all(&mut self, why: &str) {
+        for open in self.pending.drain() {
+            self.out.push_back(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
+        }
+    }
+
+    fn write(&mut self, line: String, droppable: bool) {
+        self.lines += 1;
+        self.out.push_back(Output::Write { number: self.lines, line, droppable });
+    }
+
+    fn fault(&mut self, code: FaultCode, message: String) {
+        self.out.push_back(Output::Fault(code, message));
+    }
+
+    fn log(&mut self, text: String) {
+        self.out.push_back(Output::Log(text));
+    }
+}
+
+/// One line, or why it is none.
+fn encode(frame: &HostFrame) -> Result<String, String> {
+    let line = codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?;
+    if line.len() > MAX_RESULT_LINE {
+        return Err(format!("{} bytes are more than the {MAX_RESULT_LINE} a frame may have", line.len()));
+    }
+    Ok(line)
+}

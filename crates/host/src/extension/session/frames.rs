@@ -1,0 +1,198 @@
+//! What each line of an extension does to its session.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use haft_protocol::codec::{self, Decoded};
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::{ExtensionFrame, Hello, HostFrame, Response, Subscribe};
+use haft_protocol::limits::MAX_RESULT_LINE;
+
+use super::{Output, Phase, Session, Ui, encode};
+use crate::extension::offers::Offers;
+use crate::extension::pending::{Kind, Past};
+use crate::fault::{CallError, FaultCode};
+
+/// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
+const JUNK_BEFORE_HELLO: u32 = 20;
+
+/// How much of a line is quoted.
+const QUOTED: usize = 80;
+
+impl<T> Session<T> {
+    /// A line came.
+    pub(crate) fn handle_line(&mut self, line: &[u8], now: Instant) {
+        // The reader keeps to the limit of the moment; a question dropped since must not fail its late answer.
+        match codec::decode_within::<ExtensionFrame>(line, MAX_RESULT_LINE) {
+            Ok(Decoded::Known(frame)) => self.on_frame(frame, now),
+            Ok(Decoded::Unknown { kind, .. }) => self.on_unknown(&kind, now),
+            Err(error) => self.on_undecodable(&error, line),
+        }
+    }
+
+    /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
+    pub(crate) fn handle_tail(&mut self, line: &[u8], now: Instant) -> Option<usize> {
+        match codec::decode_within::<ExtensionFrame>(line, MAX_RESULT_LINE) {
+            Ok(Decoded::Known(frame)) => self.on_frame(frame, now),
+            Ok(Decoded::Unknown { .. }) | Err(_) => return Some(line.len()),
+        }
+        None
+    }
+
+    fn on_frame(&mut self, frame: ExtensionFrame, now: Instant) {
+        match &mut self.phase {
+            Phase::Closed(_) => return,
+            Phase::AwaitHello { .. } => return self.on_first(frame, now),
+            Phase::Registering { idle_at, .. } => *idle_at = now + self.facts.timeouts.idle_ready,
+            Phase::Ready | Phase::Draining { .. } => {}
+        }
+        match frame {
+            ExtensionFrame::Hello(_) => self.report(FaultCode::FrameInvalid, "said hello twice".to_owned()),
+            ExtensionFrame::RegisterCommand(command) => self.register(|offers| offers.add_command(command)),
+            ExtensionFrame::RegisterTool(tool) => self.register(|offers| offers.add_tool(tool)),
+            ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe),
+            ExtensionFrame::Ready(_) => self.become_ready(),
+            ExtensionFrame::ToolResult(result) => self.on_response(Response::Tool(result)),
+            ExtensionFrame::EventInterceptResponse(answer) => self.on_response(Response::Intercept(answer)),
+            ExtensionFrame::CommandResponse(answer) => self.on_response(Response::Command(answer)),
+            ExtensionFrame::PanelRender(panel) => self.out.push_back(Output::Ui(Ui::PanelRender(panel))),
+            ExtensionFrame::PanelClose(panel) => self.out.push_back(Output::Ui(Ui::PanelClose(panel))),
+            ExtensionFrame::Notify(note) => self.out.push_back(Output::Ui(Ui::Notify(note))),
+            ExtensionFrame::ClearNotes(clear) => self.out.push_back(Output::Ui(Ui::ClearNotes(clear))),
+            ExtensionFrame::ShutdownAck(_) => self.log("shutdown_ack".to_owned()),
+        }
+    }
+
+    fn on_first(&mut self, frame: ExtensionFrame, now: Instant) {
+        let ExtensionFrame::Hello(hello) = frame else {
+            let kind = codec::FrameSet::kind(&frame);
+            return self
+                .fail(FaultCode::HelloInvalid, format!("sent {kind} first; hello must be the first frame"));
+        };
+        self.on_hello(hello, now);
+    }
+
+    fn on_hello(&mut self, hello: Hello, now: Instant) {
+        match encode(&HostFrame::HelloAck(self.facts.ack.clone())) {
+            Ok(ack) => self.write(ack, false),
+            Err(detail) => return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}")),
+        }
+        if hello.name != self.facts.name.as_str() {
+            let (said, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);
+            let text = format!("calls itself {said}, its manifest says {named}; {named} is used");
+            self.report(FaultCode::HelloInvalid, text);
+        }
+        Arc::make_mut(&mut self.offers).capabilities = hello.capabilities;
+        self.phase = Phase::Registering {
+            until: now + self.facts.timeouts.ready,
+            idle_at: now + self.facts.timeouts.idle_ready,
+        };
+        self.out.push_back(Output::Changed);
+    }
+
+    fn register(&mut self, add: impl FnOnce(&mut Offers) -> Result<(), String>) {
+        match add(Arc::make_mut(&mut self.offers)) {
+            Ok(()) => self.out.push_back(Output::Changed),
+            Err(text) => self.report(FaultCode::RegisterRejected, text),
+        }
+    }
+
+    fn on_subscribe(&mut self, subscribe: Subscribe) {
+        let unknown = Arc::make_mut(&mut self.offers).subscribe(subscribe);
+        self.out.push_back(Output::Changed);
+        for name in unknown {
+            let text = format!("cannot intercept {name:?}: this version has no such hook");
+            self.report(FaultCode::RegisterRejected, text);
+        }
+    }
+
+    fn on_response(&mut self, response: Response) {
+        let id = response.id().clone();
+        let Some(open) = self.pending.get(&id) else {
+            return self.on_stray(&response);
+        };
+        if open.kind != Kind::of(&response) {
+            let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
+            let text = format!("{} was answered with {got} instead of {due}", open.what);
+            return self.report(FaultCode::FrameInvalid, text);
+        }
+        if let Some(open) = self.pending.answered(&id) {
+            self.out.push_back(Output::Answer(open.ticket, Ok(response)));
+        }
+    }
+
+    /// A response to no open question. One that merely comes late was reported when its deadline passed.
+    fn on_stray(&mut self, response: &Response) {
+        let kind = Kind::of(response).response_type();
+        let id = excerpt(response.id().as_str().as_bytes());
+        match self.pending.look_back(response.id()) {
+            Some(Past::Dropped(_)) => self.log(format!("{}: {kind} {id}", FaultCode::LateResponse)),
+            Some(Past::Answered) => {
+                self.report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
+            }
+            None if matches!(self.phase, Phase::Draining { .. }) => self.log(format!("late {kind} {id}")),
+            None => self.report(FaultCode::UnknownId, format!("sent a {kind} for {id}, which nobody asked")),
+        }
+    }
+
+    fn on_unknown(&mut self, kind: &str, now: Instant) {
+        if matches!(self.phase, Phase::AwaitHello { .. }) {
+            let text = format!("sent {:?} first; hello must be the first frame", excerpt(kind.as_bytes()));
+            return self.fail(FaultCode::HelloInvalid, text);
+        }
+        let kind = excerpt(kind.as_bytes());
+        let text = format!("sent a frame of unknown type {kind:?}, which is ignored");
+        if self.reports.admit_unknown_type(&kind, self.facts.timeouts.unknown_type_pause, now) {
+            self.fault(FaultCode::FrameUnknownType, text);
+        } else {
+            self.log(text);
+        }
+    }
+
+    fn on_undecodable(&mut self, error: &DecodeError, line: &[u8]) {
+        let code = FaultCode::from(error);
+        if let DecodeError::Malformed { kind, id, .. } = error {
+            if matches!(self.phase, Phase::AwaitHello { .. }) {
+                return self
+                    .fail(FaultCode::HelloInvalid, format!("its first frame is not a hello: {error}"));
+            }
+            if let Some(open) = id.as_ref().and_then(|id| self.pending.answered(id)) {
+                // A gate whose answer cannot be read is a failed gate, and the message should say so.
+                let code = if open.kind == Kind::Intercept { FaultCode::HookError } else { code };
+                self.fault(code, format!("{}: {error}", open.what));
+                let answer = CallError::BadResponse { detail: format!("bad {kind} frame") };
+                return self.out.push_back(Output::Answer(open.ticket, Err(answer)));
+            }
+            return self.report(code, error.to_string());
+        }
+        let hint = if code == FaultCode::FrameNotJson {
+            "; standard output carries frames only, write logs to stderr"
+        } else {
+            ""
+        };
+        self.report(code, format!("{error} in {:?}{hint}", excerpt(line)));
+        let junk = self.reports.count(code);
+        if matches!(self.phase, Phase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
+            self.fail(
+                FaultCode::HelloInvalid,
+                format!("sent {junk} lines that are no frames instead of hello"),
+            );
+        }
+    }
+
+    /// Reports what an author should see, as often as is useful; the log has the rest.
+    fn report(&mut self, code: FaultCode, text: String) {
+        if self.reports.admit(code) && !matches!(self.phase, Phase::Draining { .. } | Phase::Closed(_)) {
+            self.fault(code, text);
+        } else {
+            self.log(format!("{code}: {text}"));
+        }
+    }
+}
+
+/// The beginning of something an extension sent, for messages.
+fn excerpt(bytes: &[u8]) -> String {
+    let start = bytes.get(..QUOTED).unwrap_or(bytes);
+    let more = if bytes.len() > QUOTED { "…" } else { "" };
+    format!("{}{more}", String::from_utf8_lossy(start))
+}

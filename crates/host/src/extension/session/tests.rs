@@ -1,0 +1,425 @@
+//! Whole conversations in virtual time, without a process. `→` is what the host writes, `←` what the extension
+//! wrote, `=` an answer, `!` a fault, `·` anything else.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use haft_protocol::RawJson;
+use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, InvokeCommand, Request};
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+
+use super::*;
+use crate::extension::ids::Ids;
+use crate::timeouts::Timeouts;
+
+struct Bench {
+    session: Session<&'static str>,
+    ids: Ids,
+    start: Instant,
+    now: Instant,
+    flushed: u64,
+    written: u64,
+    transcript: String,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let now = Instant::now();
+        let ack = HelloAck {
+            protocol_version: 1,
+            zot_version: "0.1.0".into(),
+            haft_version: None,
+            provider: "scripted".into(),
+            model: "demo".into(),
+            cwd: "/work".into(),
+            extension_dir: None,
+            data_dir: None,
+            capabilities: Vec::new(),
+            limits: None,
+        };
+        let facts = Facts { name: ExtensionName::new("ext"), ack, timeouts: Timeouts::default() };
+        Self {
+            session: Session::new(facts, now),
+            ids: Ids::new("r"),
+            start: now,
+            now,
+            flushed: 0,
+            written: 0,
+            transcript: String::new(),
+        }
+    }
+
+    /// After `hello`, a `tool_call` intercept and `ready`.
+    fn ready() -> Self {
+        let mut bench = Self::new();
+        bench.line(r#"{"type":"hello","name":"ext"}"#);
+        bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+        bench.line(r#"{"type":"ready"}"#);
+        bench.transcript.clear();
+        bench
+    }
+
+    fn line(&mut self, line: &str) {
+        self.note("←", line);
+        self.session.handle_line(line.as_bytes(), self.now);
+        self.settle();
+    }
+
+    /// Time passes; deadlines are met in order. What was written has left.
+    fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        self.flushed = self.written;
+        self.wait_until(end);
+    }
+
+    /// Time passes and the extension reads nothing.
+    fn pass_unread(&mut self, time: Duration) {
+        self.wait_until(self.now + time);
+    }
+
+    fn wait_until(&mut self, end: Instant) {
+        while let Some(at) = self.session.poll_deadline().filter(|at| *at <= end) {
+            self.now = at.max(self.now);
+            self.session.handle_deadline(self.now, self.flushed);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
+        let id = self.ids.next();
+        let frame = request.into_frame(id.clone());
+        let after = Duration::from_secs(after);
+        let question =
+            Question { id: id.clone(), frame, what: ticket.to_owned(), asked: self.now, after, ticket };
+        self.session.ask(question);
+        self.settle();
+        id
+    }
+
+    fn guard(&mut self, ticket: &'static str) -> RequestId {
+        let tool_args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
+        let question =
+            InterceptToolCall { tool_id: ToolCallId::new("t1"), tool_name: "bash".into(), tool_args };
+        self.ask(ticket, question, 5)
+    }
+
+    fn tool(&mut self, ticket: &'static str) -> RequestId {
+        self.ask(ticket, CallTool { name: "weather".into(), args: RawJson::empty_object() }, 60)
+    }
+
+    fn settle(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Write { number, line, .. } => {
+                    self.written = number;
+                    self.note("→", line.trim_end());
+                }
+                Output::Answer(ticket, Ok(response)) => self.note("=", &format!("{ticket}: {response:?}")),
+                Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
+                Output::Log(text) => self.note("·", &format!("log: {text}")),
+                Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
+                Output::CloseInput => self.note("·", "close input"),
+                Output::Terminate => self.note("·", "terminate"),
+                Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
+            }
+        }
+    }
+
+    fn note(&mut self, arrow: &str, text: &str) {
+        let at = (self.now - self.start).as_secs_f64();
+        writeln!(self.transcript, "+{at:.3} {arrow} {text}").unwrap();
+    }
+
+    /// The codes of all faults since the last look.
+    fn faults(&mut self) -> Vec<String> {
+        let transcript = std::mem::take(&mut self.transcript);
+        let faults = transcript.lines().filter_map(|line| line.split_once(" ! ")?.1.split_once(':'));
+        faults.map(|(code, _)| code.to_owned()).collect()
+    }
+}
+
+#[test]
+fn a_whole_life() {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext","version":"1.0.0"}"#);
+    bench.line(r#"{"type":"register_tool","name":"weather","schema":{"type":"object"}}"#);
+    bench.line(r#"{"type":"subscribe","events":["turn_start"],"intercept":["tool_call"]}"#);
+    bench.line(r#"{"type":"ready"}"#);
+    bench.pass(Duration::from_secs(1));
+    let guard = bench.guard("guard");
+    let tool = bench.tool("tool");
+    bench
+        .line(&format!(r#"{{"type":"event_intercept_response","id":"{guard}","block":true,"reason":"no"}}"#));
+    bench.line(&format!(
+        r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
+    ));
+    bench.session.tell(&HostFrame::Event(haft_protocol::ext::Event::turn_start(2)));
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    bench.line(r#"{"type":"shutdown_ack"}"#);
+    bench.session.end("exited with status 0");
+    bench.settle();
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +0.000 ← {"type":"hello","name":"ext","version":"1.0.0"}
+    +0.000 → {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","provider":"scripted","model":"demo","cwd":"/work"}
+    +0.000 · Starting
+    +0.000 ← {"type":"register_tool","name":"weather","schema":{"type":"object"}}
+    +0.000 · Starting
+    +0.000 ← {"type":"subscribe","events":["turn_start"],"intercept":["tool_call"]}
+    +0.000 · Starting
+    +0.000 ← {"type":"ready"}
+    +0.000 · Ready
+    +1.000 → {"type":"event_intercept","id":"r1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
+    +1.000 → {"type":"tool_call","id":"r2","name":"weather","args":{}}
+    +1.000 ← {"type":"event_intercept_response","id":"r1","block":true,"reason":"no"}
+    +1.000 = guard: Intercept(EventInterceptResponse { id: RequestId("r1"), block: true, reason: "no", modified_args: None, replace_text: "", append_system_prompt: "", system_prompt: None })
+    +1.000 ← {"type":"tool_result","id":"r2","content":[{"type":"text","text":"fog"}]}
+    +1.000 = tool: Tool(ToolResult { id: RequestId("r2"), content: [Text { text: "fog" }], is_error: false })
+    +1.000 → {"type":"event","event":"turn_start","step":2}
+    +1.000 → {"type":"shutdown"}
+    +1.000 · close input
+    +1.000 · Stopping
+    +1.000 ← {"type":"shutdown_ack"}
+    +1.000 · log: shutdown_ack
+    +1.000 · Stopped
+    "##);
+}
+
+#[test]
+fn silence_before_hello() {
+    let mut bench = Bench::new();
+    bench.pass(Duration::from_secs(60));
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +10.000 ! hello_timeout: sent no hello within 10 s
+    +10.000 · Failed { code: HelloTimeout, message: "sent no hello within 10 s" }
+    "##);
+}
+
+#[test]
+fn without_a_ready_frame_silence_counts() {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    bench.pass(Duration::from_millis(200));
+    bench.line(r#"{"type":"register_command","name":"now"}"#);
+    bench.pass(Duration::from_millis(249));
+    assert_eq!(bench.session.state(), ExtensionState::Starting);
+    bench.pass(Duration::from_millis(1));
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+}
+
+#[test]
+fn an_extension_that_never_falls_silent_is_ready_after_ten_seconds() {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    for _ in 0..100 {
+        assert_eq!(bench.session.state(), ExtensionState::Starting);
+        bench.line(r#"{"type":"notify","message":"still here"}"#);
+        bench.pass(Duration::from_millis(100));
+    }
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn an_unanswered_question_and_its_late_answer_are_one_failure() {
+    let mut bench = Bench::ready();
+    let id = bench.guard("guard");
+    bench.pass(Duration::from_millis(4999));
+    assert_eq!(bench.session.pending.len(), 1);
+    bench.pass(Duration::from_millis(1));
+    bench.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}"}}"#));
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +0.000 → {"type":"event_intercept","id":"r1","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
+    +5.000 ! hook_timeout: guard was not answered within 5 s
+    +5.000 = guard: did not answer within 5 s
+    +5.000 ← {"type":"event_intercept_response","id":"r1"}
+    +5.000 · log: late_response: event_intercept_response r1
+    "##);
+}
+
+#[test]
+fn a_question_that_cannot_even_be_delivered_ends_the_extension() {
+    let mut bench = Bench::ready();
+    bench.tool("tool");
+    bench.guard("guard");
+    bench.pass_unread(Duration::from_secs(60));
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
+    +0.000 → {"type":"event_intercept","id":"r2","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
+    +5.000 = guard: does not read its input: guard could not be delivered within 5 s
+    +5.000 ! write_stalled: does not read its input: guard could not be delivered within 5 s
+    +5.000 = tool: does not read its input: guard could not be delivered within 5 s
+    +5.000 · Failed { code: WriteStalled, message: "does not read its input: guard could not be delivered within 5 s" }
+    "##);
+}
+
+#[test]
+fn the_end_of_the_process_fails_everything_at_once() {
+    let mut bench = Bench::ready();
+    bench.tool("tool");
+    bench.guard("guard");
+    bench.pass(Duration::from_millis(10));
+    bench.session.end("exited with status 3");
+    bench.settle();
+    bench.guard("after");
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
+    +0.000 → {"type":"event_intercept","id":"r2","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
+    +0.010 ! exited: exited with status 3
+    +0.010 = tool: exited with status 3
+    +0.010 = guard: exited with status 3
+    +0.010 · Failed { code: Exited, message: "exited with status 3" }
+    +0.010 = after: exited with status 3
+    "##);
+}
+
+#[test]
+fn a_cancelled_question_leaves_nothing_and_its_answer_is_no_fault() {
+    let mut bench = Bench::ready();
+    let id = bench.guard("guard");
+    bench.session.cancel(&id);
+    assert_eq!(bench.session.pending.len(), 0);
+    bench.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}","block":true}}"#));
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+/// What comes of these lines after `ready` with one open `tool_call` intercept `r1`, by the codes of the faults.
+#[track_caller]
+fn check(lines: &[&str], expect: &[&str]) {
+    let mut bench = Bench::ready();
+    bench.guard("guard");
+    for line in lines {
+        bench.line(line);
+    }
+    assert_eq!(bench.faults(), expect, "{lines:?}");
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+}
+
+#[test]
+fn bad_lines_are_named_and_survived() {
+    check(&["npm WARN", "more junk", "even more"], &["frame_not_json"]);
+    check(&[r#"["hello","x"]"#, "7", "null"], &["frame_not_object"]);
+    check(&[r#"{"type":"notify","message":"a","message":"b"}"#], &["frame_duplicate_key"]);
+    check(&[r#"{"type":"warp"}"#, r#"{"type":"warp"}"#, r#"{"kind":1}"#], &["frame_unknown_type"]);
+    check(&[r#"{"type":"hello_ack"}"#], &["frame_unknown_type"]);
+    check(&[r#"{"type":"hello","name":"ext"}"#], &["frame_invalid"]);
+    check(&[r#"{"type":"register_tool","name":"bad name!"}"#], &["register_rejected"]);
+    check(&[r#"{"type":"subscribe","intercept":["warp"]}"#], &["register_rejected"]);
+    check(&[r#"{"type":"register_tool","name":7}"#], &["frame_invalid"]);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    check(&[&deep], &["frame_too_deep"]);
+}
+
+#[test]
+fn a_wall_of_unknown_types_is_one_report() {
+    let mut bench = Bench::ready();
+    for index in 0..1000 {
+        bench.line(&format!(r#"{{"type":"warp{index}"}}"#));
+    }
+    assert_eq!(bench.faults(), ["frame_unknown_type"]);
+}
+
+#[test]
+fn answers_that_nobody_asked_for() {
+    check(&[r#"{"type":"event_intercept_response","id":"guessed"}"#], &["unknown_id"]);
+    check(&[r#"{"type":"tool_result","id":"r1"}"#], &["frame_invalid"]);
+    let answer = r#"{"type":"event_intercept_response","id":"r1"}"#;
+    check(&[answer, answer, answer], &["duplicate_response"]);
+}
+
+#[test]
+fn an_unreadable_answer_of_a_gate_fails_it_at_once() {
+    for block in [r#""false""#, "1", "null", r#""true""#, "[]"] {
+        let mut bench = Bench::ready();
+        bench.guard("guard");
+        bench.line(&format!(r#"{{"type":"event_intercept_response","id":"r1","block":{block}}}"#));
+        assert!(bench.transcript.contains("= guard: sent an answer that makes no sense"), "{block}");
+        assert_eq!(bench.faults(), ["hook_error"], "{block}");
+    }
+    let mut bench = Bench::ready();
+    bench.tool("tool");
+    bench.line(r#"{"type":"tool_result","id":"r1","content":"text"}"#);
+    assert_eq!(bench.faults(), ["frame_invalid"]);
+    assert_eq!(bench.session.pending.len(), 0);
+}
+
+#[test]
+fn first_lines_that_are_no_hello() {
+    let first = |lines: &[&str]| {
+        let mut bench = Bench::new();
+        lines.iter().for_each(|line| bench.line(line));
+        (bench.faults(), bench.session.is_closed())
+    };
+    let invalid = |closed: bool| (vec!["hello_invalid".to_owned()], closed);
+    assert_eq!(first(&[r#"{"type":"ready"}"#]), invalid(true));
+    assert_eq!(first(&[r#"{"type":"warp"}"#]), invalid(true));
+    assert_eq!(first(&[r#"{"type":"hello"}"#]), invalid(true));
+    assert_eq!(first(&[r#"{"type":"hello","name":"other"}"#]), invalid(false));
+    let banner = (vec!["frame_not_json".to_owned()], false);
+    assert_eq!(first(&["welcome", "to npm", r#"{"type":"hello","name":"ext"}"#]), banner);
+    let junk = vec!["junk"; 21];
+    assert_eq!(first(&junk), (vec!["frame_not_json".to_owned(), "hello_invalid".to_owned()], true));
+}
+
+#[test]
+fn the_line_limit_is_wide_only_while_a_result_may_come() {
+    let mut bench = Bench::ready();
+    assert_eq!(bench.session.line_limit(), MAX_LINE);
+    bench.guard("guard");
+    assert_eq!(bench.session.line_limit(), MAX_LINE);
+    let id = bench.tool("tool");
+    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE);
+    bench.pass(Duration::from_secs(61));
+    assert_eq!(bench.session.line_limit(), MAX_RESULT_LINE, "a late one is dropped, not punished");
+    bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
+    assert_eq!(bench.session.line_limit(), MAX_LINE);
+}
+
+#[test]
+fn the_ladder_of_one_that_does_not_leave() {
+    let mut bench = Bench::ready();
+    bench.tool("tool");
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    bench.pass(Duration::from_secs(10));
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
+    +0.000 → {"type":"shutdown"}
+    +0.000 · close input
+    +0.000 = tool: is being stopped
+    +0.000 · Stopping
+    +2.000 · log: still there: terminating
+    +2.000 · terminate
+    +3.000 · log: still there: killing
+    +3.000 · Stopped
+    "##);
+}
+
+#[test]
+fn shutdown_before_hello_sends_nothing() {
+    let mut bench = Bench::new();
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    assert_eq!(bench.written, 0);
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_too_long_for_a_frame_is_not_sent() {
+    let mut bench = Bench::ready();
+    let args = RawJson::from_value(&serde_json::json!({ "text": "x".repeat(MAX_RESULT_LINE) })).unwrap();
+    bench.ask("tool", CallTool { name: "weather".into(), args }, 60);
+    assert!(bench.transcript.contains("= tool: was not asked"), "{}", bench.transcript);
+    assert_eq!(bench.faults(), ["frame_too_long"]);
+    assert_eq!(bench.session.pending.len(), 0);
+}
+
+#[test]
+fn empty_arguments_of_a_command_are_left_out() {
+    let mut bench = Bench::ready();
+    bench.ask("command", InvokeCommand { name: "hello".into(), args: String::new() }, 30);
+    assert!(bench.transcript.contains(r#"→ {"type":"command_invoked","id":"r1","name":"hello"}"#));
+}

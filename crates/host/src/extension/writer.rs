@@ -1,0 +1,202 @@
+//! The task that writes to one extension, so that nobody else ever waits for it.
+//!
+//! The queue is bounded twice: what may be lost (events) fits within a small budget, what may not (questions)
+//! within a larger one. Whoever puts a line in never waits; the task notices when the extension stops reading.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use haft_protocol::limits::MAX_RESULT_LINE;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Lines and bytes that may wait before events are dropped.
+const EVENT_BUDGET: Budget = Budget { lines: 256, bytes: 4 * 1024 * 1024 };
+
+/// Lines and bytes that may wait before a question is refused.
+const QUESTION_BUDGET: Budget = Budget { lines: 4096, bytes: MAX_RESULT_LINE };
+
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    lines: usize,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    lines: AtomicUsize,
+    bytes: AtomicUsize,
+    flushed: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Line {
+    number: u64,
+    text: String,
+}
+
+/// How writing ended.
+#[derive(Debug)]
+pub(crate) enum WriterEnd {
+    /// Everything was written and the input closed.
+    Done,
+    /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
+    Stalled,
+    /// The extension closed its end.
+    Broken(io::Error),
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    queue: Option<mpsc::UnboundedSender<Line>>,
+    waiting: Arc<Waiting>,
+    task: JoinHandle<WriterEnd>,
+    ended: bool,
+}
+
+impl Writer {
+    /// Starts the task.
+    pub(crate) fn start(io: impl AsyncWrite + Send + Unpin + 'static, stall: Duration) -> Self {
+        let (queue, lines) = mpsc::unbounded_channel();
+        let waiting = Arc::<Waiting>::default();
+        let task = tokio::spawn(write_all(io, lines, Arc::clone(&waiting), stall));
+        Self { queue: Some(queue), waiting, task, ended: false }
+    }
+
+    /// Puts a line in; `false` when there is no room for it. Never waits.
+    pub(crate) fn push(&self, number: u64, text: String, droppable: bool) -> bool {
+        let budget = if droppable { EVENT_BUDGET } else { QUESTION_BUDGET };
+        let (lines, bytes) =
+            (self.waiting.lines.load(Ordering::Relaxed), self.waiting.bytes.load(Ordering::Relaxed));
+        // One line of any size fits into an empty queue: the session refuses what is too long for a frame.
+        if lines > 0 && (lines >= budget.lines || bytes + text.len() > budget.bytes) {
+            return false;
+        }
+        self.waiting.lines.fetch_add(1, Ordering::Relaxed);
+        self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        // A task that is gone has said why; `ended` tells the actor.
+        self.queue.as_ref().is_some_and(|queue| queue.send(Line { number, text }).is_ok())
+    }
+
+    /// Nothing more comes: once the queue is written, the extension's input is closed.
+    pub(crate) fn close(&mut self) {
+        self.queue = None;
+    }
+
+    /// The number of the last line that left.
+    pub(crate) fn flushed(&self) -> u64 {
+        self.waiting.flushed.load(Ordering::Relaxed)
+    }
+
+    /// Waits until writing has ended; never comes back a second time. Safe to drop and to call again.
+    pub(crate) async fn ended(&mut self) -> WriterEnd {
+        if self.ended {
+            return std::future::pending().await;
+        }
+        let end = (&mut self.task).await;
+        self.ended = true;
+        end.unwrap_or_else(|error| WriterEnd::Broken(io::Error::other(error)))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn write_all(
+    mut io: impl AsyncWrite + Unpin,
+    mut lines: mpsc::UnboundedReceiver<Line>,
+    waiting: Arc<Waiting>,
+    stall: Duration,
+) -> WriterEnd {
+    while let Some(line) = lines.recv().await {
+        if let Err(end) = write_line(&mut io, line.text.as_bytes(), stall).await {
+            return end;
+        }
+        waiting.lines.fetch_sub(1, Ordering::Relaxed);
+        waiting.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
+        waiting.flushed.store(line.number, Ordering::Relaxed);
+    }
+    match io.shutdown().await {
+        Ok(()) => WriterEnd::Done,
+        Err(error) => WriterEnd::Broken(error),
+    }
+}
+
+/// Writes one line; any progress starts the stall's time again.
+async fn write_line(
+    io: &mut (impl AsyncWrite + Unpin),
+    mut rest: &[u8],
+    stall: Duration,
+) -> Result<(), WriterEnd> {
+    while !rest.is_empty() {
+        let written = match tokio::time::timeout(stall, io.write(rest)).await {
+            Err(_) => return Err(WriterEnd::Stalled),
+            Ok(Err(error)) => return Err(WriterEnd::Broken(error)),
+            Ok(Ok(0)) => return Err(WriterEnd::Broken(io::ErrorKind::WriteZero.into())),
+            Ok(Ok(written)) => written,
+        };
+        rest = rest.get(written..).unwrap_or_default();
+    }
+    io.flush().await.map_err(WriterEnd::Broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncReadExt;
+
+    fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
+        let (near, far) = tokio::io::duplex(pipe);
+        (Writer::start(near, Duration::from_secs(10)), far)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_give_way_and_questions_do_not() {
+        let (writer, _far) = started(16);
+        for number in 1..=256 {
+            assert!(writer.push(number, "event\n".into(), true));
+        }
+        assert!(!writer.push(257, "event\n".into(), true));
+        assert!(writer.push(258, "question\n".into(), false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bytes_count_too_and_one_long_line_fits_alone() {
+        let (writer, _far) = started(16);
+        assert!(writer.push(1, "x".repeat(8 * 1024 * 1024), false));
+        assert!(!writer.push(2, "x".into(), true));
+        assert!(!writer.push(3, "x".into(), false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
+        let (mut writer, mut far) = started(16);
+        assert!(writer.push(1, "x".repeat(64), false));
+        for _ in 0..3 {
+            tokio::time::advance(Duration::from_secs(9)).await;
+            far.read_exact(&mut [0; 8]).await.unwrap();
+        }
+        assert_eq!(writer.flushed(), 0);
+        assert!(matches!(writer.ended().await, WriterEnd::Stalled));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn closing_writes_what_waits_first() {
+        let (mut writer, mut far) = started(4);
+        assert!(writer.push(1, "one\n".into(), true));
+        assert!(writer.push(2, "two\n".into(), false));
+        writer.close();
+        let mut all = String::new();
+        far.read_to_string(&mut all).await.unwrap();
+        assert_eq!(all, "one\ntwo\n");
+        assert!(matches!(writer.ended().await, WriterEnd::Done));
+        assert_eq!(writer.flushed(), 2);
+    }
+}

@@ -1,0 +1,67 @@
+//! What the host tells the front end: events that anybody may print, and requests that need a screen.
+
+use std::fmt;
+use std::sync::Arc;
+
+use haft_protocol::event::{AgentEvent, ExtensionFault};
+use haft_protocol::ext::{Panel, PanelRender};
+use haft_protocol::ids::{ExtensionName, PanelId};
+
+use crate::fault::FaultCode;
+
+/// Where notes and faults go. Called from the extensions' tasks, in order for each extension; must not block.
+pub type EventSink = Arc<dyn Fn(AgentEvent) + Send + Sync>;
+
+/// A screen that extensions may draw on. Notes and texts are not here: they are events.
+///
+/// Every method has an inert default, so that no extension can hang or fail where there is no screen.
+pub trait Frontend: Send + Sync {
+    /// A command opens a panel; it replaces an open one.
+    fn open_panel(&self, _extension: &ExtensionName, _panel: &Panel) {}
+
+    /// An extension draws a panel. Counts only for the panel that is open.
+    fn render_panel(&self, _extension: &ExtensionName, _panel: &PanelRender) {}
+
+    /// An extension closes its panel.
+    fn close_panel(&self, _extension: &ExtensionName, _panel: &PanelId) {}
+
+    /// A command puts text into the editor at the cursor.
+    fn insert(&self, _extension: &ExtensionName, _text: &str) {}
+
+    /// An extension is gone; its panel is of no more use.
+    fn extension_gone(&self, _extension: &ExtensionName) {}
+}
+
+/// A front end without a screen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Headless;
+
+impl Frontend for Headless {}
+
+/// Reports the faults of one extension: one event, one line in its log.
+#[derive(Clone)]
+pub(crate) struct Reporter {
+    pub(crate) name: ExtensionName,
+    pub(crate) events: EventSink,
+}
+
+impl Reporter {
+    /// Reports one failure, once.
+    pub(crate) fn fault(&self, code: FaultCode, message: impl Into<String>) {
+        let message = message.into();
+        tracing::warn!(extension = %self.name, code = code.as_str(), message, "extension fault");
+        let (extension, code) = (self.name.clone(), code.as_str().to_owned());
+        self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
+    }
+
+    /// Passes an event on.
+    pub(crate) fn emit(&self, event: AgentEvent) {
+        (self.events)(event);
+    }
+}
+
+impl fmt::Debug for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reporter").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,145 @@
+//! Core's hooks over one extension: each asks one extension one question and says what the answer means.
+//!
+//! Order, chaining and the final check are core's; what a failure means is the policy's.
+
+use async_trait::async_trait;
+use haft_core::hooks::{
+    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, MessageDecision,
+    Observer, PromptSection, ToolDecision, TurnDecision,
+};
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{
+    AssistantMessageDecision, BeforeAgentStartDecision, Event, InterceptAssistantMessage,
+    InterceptBeforeAgentStart, InterceptToolCall, InterceptTurnStart, ToolCallDecision, TurnStartDecision,
+};
+use haft_protocol::message::AssistantBlock;
+use tokio_util::sync::CancellationToken;
+
+use crate::entry::{Entry, Failed};
+use crate::fault::FaultCode;
+use crate::policy::Verdict;
+
+#[async_trait]
+impl BeforeToolExecute for Entry {
+    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        let question = InterceptToolCall {
+            tool_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            tool_args: call.args.clone(),
+        };
+        let by = self.name().to_string();
+        match self.intercept(cancel, question).await {
+            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by, args },
+            Ok(ToolCallDecision::Block { reason }) => {
+                let reason = or_else(reason, || format!("tool call refused by extension {by}"));
+                ToolDecision::Block { by, reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason }) => ToolDecision::Block { by, reason },
+        }
+    }
+}
+
+#[async_trait]
+impl BeforeTurn for Entry {
+    async fn before_turn(&self, cancel: &CancellationToken, step: u32) -> TurnDecision {
+        let by = self.name().to_string();
+        match self.intercept(cancel, InterceptTurnStart { step }).await {
+            Ok(TurnStartDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => TurnDecision::Allow,
+            Ok(TurnStartDecision::Block { reason }) => {
+                let reason = or_else(reason, || format!("turn blocked by extension {by}"));
+                TurnDecision::Block { by, reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason }) => TurnDecision::Block { by, reason },
+        }
+    }
+}
+
+#[async_trait]
+impl BeforeAssistantMessage for Entry {
+    async fn before_assistant_message(&self, cancel: &CancellationToken, text: &str) -> MessageDecision {
+        let by = self.name().to_string();
+        match self.intercept(cancel, InterceptAssistantMessage { text: text.to_owned() }).await {
+            Ok(AssistantMessageDecision::Show) | Err(Failed { verdict: Verdict::Pass, .. }) => {
+                MessageDecision::Show
+            }
+            Ok(AssistantMessageDecision::Replace { text }) => MessageDecision::Replace { by, text },
+            Ok(AssistantMessageDecision::Suppress { reason }) => {
+                let reason = or_else(reason, || format!("message withheld by extension {by}"));
+                MessageDecision::Suppress { by, reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason }) => MessageDecision::Suppress { by, reason },
+        }
+    }
+}
+
+#[async_trait]
+impl BeforeAgentStart for Entry {
+    async fn before_agent_start(&self, cancel: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
+        let question = InterceptBeforeAgentStart {
+            prompt: joined_text(&start.prompt),
+            system_prompt: start.system_prompt.clone(),
+        };
+        let text = match self.intercept(cancel, question).await {
+            Ok(BeforeAgentStartDecision::Append { text }) => text,
+            Ok(BeforeAgentStartDecision::Whole { system_prompt }) => {
+                self.added(&system_prompt, &start.system_prompt)
+            }
+            Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
+        };
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        vec![PromptSection { owner: self.name().to_string(), text }]
+    }
+}
+
+impl Entry {
+    /// What a whole prompt adds to the one that was asked about. Nothing may be taken away from it: other
+    /// extensions' sections are in there, too.
+    fn added(&self, whole: &str, asked: &str) -> String {
+        if let Some(added) = whole.strip_prefix(asked) {
+            return added.trim().to_owned();
+        }
+        if let Some(extension) = self.extension() {
+            let text = "before_agent_start intercept: its system_prompt does not begin with the one it was asked \
+                        about; send append_system_prompt instead";
+            extension.reporter().fault(FaultCode::HookError, text);
+        }
+        String::new()
+    }
+}
+
+impl Observer for Entry {
+    fn observe(&self, event: &AgentEvent) {
+        let Some(extension) = self.extension() else { return };
+        #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+        match event {
+            AgentEvent::TurnStart { step } => extension.observe(|| Event::turn_start(*step), "turn_start"),
+            AgentEvent::ToolCall { id, name, args } => {
+                extension.observe(|| Event::tool_call(id.clone(), name.clone(), args.clone()), "tool_call");
+            }
+            AgentEvent::AssistantMessage { content, .. } => {
+                extension.observe(|| Event::assistant_message(shown_text(content)), "assistant_message");
+            }
+            AgentEvent::TurnEnd { stop, error } => {
+                extension.observe(|| Event::turn_end(*stop, error.clone()), "turn_end");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The text blocks, with nothing between them, as zot's extensions expect.
+fn shown_text(content: &[AssistantBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => Some(text.as_str()),
+        AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
+    });
+    texts.collect()
+}
+
+fn or_else(reason: String, default: impl FnOnce() -> String) -> String {
+    if reason.trim().is_empty() { default() } else { reason }
+}

@@ -1,0 +1,282 @@
+//! `Host`: all extensions of one agent.
+
+mod builder;
+mod commands;
+mod reload;
+mod source;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_core::hooks::{HookSource, Hooks, Observer};
+use haft_core::model::ModelInfo;
+use haft_core::tool::Tool;
+use haft_protocol::ext::{Event, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
+use haft_protocol::ids::{ExtensionName, PanelId};
+use tokio::sync::watch;
+
+use crate::catalog::{Claim, Names};
+use crate::entry::Entry;
+use crate::extension::{Extension, ExtensionState};
+use crate::fault::FaultCode;
+use crate::frontend::{EventSink, Frontend, Reporter};
+use crate::log::log_path;
+use crate::process::ExtensionEnv;
+use crate::spec::Origin;
+use crate::timeouts::Timeouts;
+use crate::tool::ExtensionTool;
+pub use builder::HostBuilder;
+pub use commands::{CommandError, CommandInfo, CommandOutcome};
+pub use reload::ReloadStats;
+pub use source::{Found, SpecSource};
+
+/// What a host needs to know of the program around it.
+#[derive(Debug, Clone)]
+pub struct HostConfig {
+    /// The program's version, for `hello_ack`.
+    pub version: String,
+    /// The active model, for `hello_ack`.
+    pub model: ModelInfo,
+    /// The directory the agent works in. Made absolute if it is not.
+    pub cwd: PathBuf,
+    /// Where the log files of extensions go; `None` writes none.
+    pub logs: Option<PathBuf>,
+    /// Tool names that extensions cannot have: those of the built-in tools.
+    pub reserved_tools: Vec<String>,
+    /// Command names that extensions cannot have.
+    pub reserved_commands: Vec<String>,
+    /// What of this program's environment extensions get.
+    pub env: ExtensionEnv,
+    /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
+    pub on_timeout_allow: Vec<ExtensionName>,
+    /// How long the host waits, for everything.
+    pub timeouts: Timeouts,
+}
+
+impl HostConfig {
+    /// A config without logs, reserved names or an environment of its own.
+    pub fn new(version: impl Into<String>, model: ModelInfo, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            version: version.into(),
+            model,
+            cwd: cwd.into(),
+            logs: None,
+            reserved_tools: Vec::new(),
+            reserved_commands: Vec::new(),
+            env: ExtensionEnv::default(),
+            on_timeout_allow: Vec::new(),
+            timeouts: Timeouts::default(),
+        }
+    }
+}
+
+/// All extensions of one agent. Cheap to clone; the clones are one host.
+///
+/// [`shutdown`](Host::shutdown) ends the extensions in good order; dropping the last clone asks them to leave and
+/// waits for nothing.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: HostConfig,
+    source: SpecSource,
+    events: EventSink,
+    frontend: Arc<dyn Frontend>,
+    changes: watch::Sender<u64>,
+    set: Mutex<Set>,
+    /// One start, reload or shutdown at a time.
+    turnstile: tokio::sync::Mutex<()>,
+}
+
+/// The extensions of the moment, in order, and who owns which name.
+struct Set {
+    entries: Vec<Arc<Entry>>,
+    tools: Names,
+    commands: Names,
+}
+
+impl Set {
+    /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
+    fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>) -> Self {
+        entries.sort_by_key(|entry| entry.spec.origin);
+        let (tools, commands) = (Names::new(&config.reserved_tools), Names::new(&config.reserved_commands));
+        Self { entries, tools, commands }
+    }
+
+    /// Further extensions; the names that others have stay theirs.
+    fn add(&mut self, entries: Vec<Arc<Entry>>) {
+        self.entries.extend(entries);
+        self.entries.sort_by_key(|entry| entry.spec.origin);
+    }
+}
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionStatus {
+    /// Its name.
+    pub name: ExtensionName,
+    /// Its version, as the manifest says.
+    pub version: Option<String>,
+    /// What it says of itself.
+    pub description: Option<String>,
+    /// Where it was found.
+    pub origin: Origin,
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// How it is.
+    pub state: ExtensionState,
+    /// Its log file, if logs are written.
+    pub log: Option<PathBuf>,
+    /// The commands it registered, whether or not it got the names.
+    pub commands: Vec<String>,
+    /// The tools it registered, whether or not it got the names.
+    pub tools: Vec<String>,
+}
+
+impl Host {
+    /// Begins a host.
+    pub fn builder(config: HostConfig) -> HostBuilder {
+        HostBuilder::new(config)
+    }
+
+    /// The tools of all extensions at this moment, in order; a tool whose name somebody else has is reported and
+    /// left out. Tools of an extension that is gone stay, and say so when they are called.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        let mut set = self.set();
+        let Set { entries, tools: names, .. } = &mut *set;
+        let mut lost = Vec::new();
+        for (entry, extension) in running(entries) {
+            for tool in &extension.snapshot().offers.tools {
+                match names.claim(&tool.name, entry.name()) {
+                    Claim::Granted => tools.push(Arc::new(ExtensionTool::new(extension.clone(), tool))),
+                    Claim::Lost { to } => {
+                        lost.push((extension.clone(), format!("tool {}: {to} has that name", tool.name)))
+                    }
+                    Claim::LostBefore => {}
+                }
+            }
+        }
+        drop(set);
+        report_lost(lost);
+        tools
+    }
+
+    /// Counts changes of what extensions offer, so that the tools can be taken again before the next turn.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    /// The extensions' part in core's hooks, now and after every reload.
+    pub fn hook_source(&self) -> Arc<dyn HookSource> {
+        Arc::new(self.clone())
+    }
+
+    /// Tells the extensions that watch it that the session begins.
+    pub fn session_start(&self) {
+        for (_, extension) in running(&self.set().entries) {
+            extension.observe(Event::session_start, "session_start");
+        }
+    }
+
+    /// All extensions and how they are, in order.
+    pub fn states(&self) -> Vec<ExtensionStatus> {
+        let logs = self.inner.config.logs.as_deref();
+        self.set()
+            .entries
+            .iter()
+            .map(|entry| status(entry, logs.map(|dir| log_path(dir, entry.name()))))
+            .collect()
+    }
+
+    /// Sends a key to the extension whose panel has the focus.
+    pub fn panel_key(&self, extension: &ExtensionName, key: PanelKey) {
+        self.tell(extension, HostFrame::PanelKey(key), None);
+    }
+
+    /// Tells an extension that the user closed its panel.
+    pub fn panel_closed(&self, extension: &ExtensionName, panel_id: PanelId) {
+        self.tell(extension, HostFrame::PanelClose(PanelClose { panel_id }), None);
+    }
+
+    /// Tells an extension the room of its panel, if it announced that it wants to know.
+    pub fn panel_resized(&self, extension: &ExtensionName, room: PanelResize) {
+        self.tell(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
+    }
+
+    fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
+        let set = self.set();
+        let Some((_, extension)) = running(&set.entries).find(|(entry, _)| entry.name() == name) else {
+            return;
+        };
+        if capability.is_none_or(|capability| extension.snapshot().offers.announced(capability)) {
+            extension.tell(frame);
+        }
+    }
+
+    fn set(&self) -> MutexGuard<'_, Set> {
+        self.inner.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reporter(&self, name: &ExtensionName) -> Reporter {
+        Reporter { name: name.clone(), events: Arc::clone(&self.inner.events) }
+    }
+}
+
+impl HookSource for Host {
+    fn hooks(&self) -> Hooks {
+        let mut hooks = Hooks::default();
+        for entry in &self.set().entries {
+            if entry.takes_part(InterceptKind::BeforeAgentStart) {
+                hooks.before_agent_start.push(Arc::clone(entry) as _);
+            }
+            if entry.takes_part(InterceptKind::TurnStart) {
+                hooks.before_turn.push(Arc::clone(entry) as _);
+            }
+            if entry.takes_part(InterceptKind::ToolCall) {
+                hooks.before_tool_execute.push(Arc::clone(entry) as _);
+            }
+            if entry.takes_part(InterceptKind::AssistantMessage) {
+                hooks.before_assistant_message.push(Arc::clone(entry) as _);
+            }
+            if entry.extension().is_some() {
+                hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
+            }
+        }
+        hooks
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("extensions", &self.set().entries).finish_non_exhaustive()
+    }
+}
+
+fn running(entries: &[Arc<Entry>]) -> impl Iterator<Item = (&Arc<Entry>, &Extension)> {
+    entries.iter().filter_map(|entry| Some((entry, entry.extension()?)))
+}
+
+/// Outside the lock, because a sink may ask the host something.
+fn report_lost(lost: Vec<(Extension, String)>) {
+    for (extension, text) in lost {
+        extension.reporter().fault(FaultCode::RegisterRejected, text);
+    }
+}
+
+fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
+    let offers = entry.extension().map(|extension| extension.snapshot().offers).unwrap_or_default();
+    ExtensionStatus {
+        name: entry.name().clone(),
+        version: entry.spec.version.clone(),
+        description: entry.spec.description.clone(),
+        origin: entry.spec.origin,
+        dir: entry.spec.dir.clone(),
+        state: entry.state(),
+        log,
+        commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
+        tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
+    }
+}

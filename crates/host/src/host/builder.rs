@@ -1,0 +1,113 @@
+//! `HostBuilder`: from a config to running extensions.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use haft_protocol::ids::ExtensionName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
+use crate::extension::Connection;
+use crate::frontend::{EventSink, Frontend, Headless};
+use crate::spec::{ExtensionSpec, Launch, Origin, Roles};
+
+/// Collects what a [`Host`] needs. Made by [`Host::builder`].
+#[must_use = "a builder starts nothing until start"]
+pub struct HostBuilder {
+    config: HostConfig,
+    source: SpecSource,
+    events: EventSink,
+    frontend: Arc<dyn Frontend>,
+    streams: Vec<(ExtensionSpec, Connection)>,
+}
+
+impl HostBuilder {
+    pub(super) fn new(config: HostConfig) -> Self {
+        Self {
+            config,
+            source: Arc::new(Found::default),
+            events: Arc::new(|_| {}),
+            frontend: Arc::new(Headless),
+            streams: Vec::new(),
+        }
+    }
+
+    /// These extensions, at the start and after every reload.
+    pub fn specs(self, specs: Vec<ExtensionSpec>) -> Self {
+        self.source(move || specs.clone().into())
+    }
+
+    /// Whatever this finds, at the start and at every reload.
+    pub fn source(mut self, source: impl Fn() -> Found + Send + Sync + 'static) -> Self {
+        self.source = Arc::new(source);
+        self
+    }
+
+    /// Where notes and faults go. From the first moment on, so nothing said during the start is lost.
+    pub fn events(mut self, events: EventSink) -> Self {
+        self.events = events;
+        self
+    }
+
+    /// The screen that extensions may draw on.
+    pub fn frontend(mut self, frontend: Arc<dyn Frontend>) -> Self {
+        self.frontend = frontend;
+        self
+    }
+
+    /// An extension at the other end of two streams. It stays over a reload.
+    pub fn streams(
+        mut self,
+        name: &str,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        let connection = Connection::Streams(Box::new(reader), Box::new(writer));
+        self.streams.push((stream_spec(name), connection));
+        self
+    }
+
+    /// Starts everything at once and waits until each extension is ready, or has failed within its own deadline.
+    /// Nothing here fails as a whole: what went wrong comes as events.
+    pub async fn start(self) -> Host {
+        let Self { mut config, source, events, frontend, streams } = self;
+        if let Ok(cwd) = std::path::absolute(&config.cwd) {
+            config.cwd = cwd;
+        }
+        let set = Set::new(&config, Vec::new());
+        let host = Host {
+            inner: Arc::new(Inner {
+                config,
+                source,
+                events,
+                frontend,
+                changes: watch::Sender::new(0),
+                set: Mutex::new(set),
+                turnstile: tokio::sync::Mutex::new(()),
+            }),
+        };
+        host.start_first(streams).await;
+        host
+    }
+}
+
+/// What a host knows of an extension that comes as streams.
+pub(super) fn stream_spec(name: &str) -> ExtensionSpec {
+    ExtensionSpec {
+        name: ExtensionName::new(name),
+        version: None,
+        dir: PathBuf::new(),
+        launch: Launch::ThemeOnly,
+        origin: Origin::BuiltIn,
+        roles: Roles::default(),
+        description: None,
+    }
+}
+
+impl fmt::Debug for HostBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostBuilder").field("config", &self.config).finish_non_exhaustive()
+    }
+}

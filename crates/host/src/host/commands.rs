@@ -1,0 +1,135 @@
+//! Commands of extensions.
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{CommandAction, InvokeCommand};
+use haft_protocol::ids::ExtensionName;
+use tokio_util::sync::CancellationToken;
+
+use super::{Host, Set, report_lost, running};
+use crate::catalog::Claim;
+use crate::extension::Extension;
+
+/// A command that a user can type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandInfo {
+    /// Without the slash.
+    pub name: String,
+    /// One line; may be empty.
+    pub description: String,
+    /// Who runs it.
+    pub extension: ExtensionName,
+}
+
+/// What a command came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutcome {
+    /// Who ran it.
+    pub extension: ExtensionName,
+    /// What it wants. A display, an insertion or a panel has been passed on to event sink or front end already; a
+    /// prompt and a failure are the caller's.
+    pub action: CommandAction,
+}
+
+/// Why a command has no outcome.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandError {
+    /// No extension has such a command.
+    #[error("no extension has a command /{name}")]
+    Unknown {
+        /// The command.
+        name: String,
+    },
+    /// The extension failed; that was reported.
+    #[error("extension {extension}/{name} failed: it {detail}")]
+    Failed {
+        /// The extension.
+        extension: ExtensionName,
+        /// The command.
+        name: String,
+        /// What went wrong.
+        detail: String,
+    },
+}
+
+impl Host {
+    /// The commands of all extensions at this moment, in order; a command whose name somebody else has is
+    /// reported and left out.
+    pub fn commands(&self) -> Vec<CommandInfo> {
+        self.owned_commands().into_iter().map(|(info, _)| info).collect()
+    }
+
+    /// Runs a command with everything the user typed after its name. Upper and lower case are one.
+    ///
+    /// # Errors
+    /// [`CommandError`] when there is no such command, or its extension fails.
+    pub async fn run_command(
+        &self,
+        cancel: &CancellationToken,
+        name: &str,
+        args: &str,
+    ) -> Result<CommandOutcome, CommandError> {
+        let known = self.owned_commands();
+        let exact = known.iter().find(|(info, _)| info.name == name);
+        let found = exact.or_else(|| known.iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name)));
+        let Some((info, extension)) = found else {
+            return Err(CommandError::Unknown { name: name.to_owned() });
+        };
+        let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
+        match extension.command(cancel, command).await {
+            Ok(action) => {
+                self.carry_out(&info.extension, &action);
+                Ok(CommandOutcome { extension: info.extension.clone(), action })
+            }
+            Err(error) => Err(CommandError::Failed {
+                extension: info.extension.clone(),
+                name: info.name.clone(),
+                detail: error.to_string(),
+            }),
+        }
+    }
+
+    fn carry_out(&self, extension: &ExtensionName, action: &CommandAction) {
+        let frontend = &self.inner.frontend;
+        match action {
+            CommandAction::Display(text) => {
+                let (extension, text) = (extension.clone(), text.clone());
+                (self.inner.events)(AgentEvent::ExtDisplay { extension, text });
+            }
+            CommandAction::Insert(text) => frontend.insert(extension, text),
+            CommandAction::OpenPanel(panel) => frontend.open_panel(extension, panel),
+            CommandAction::Prompt(_) | CommandAction::Noop | CommandAction::Failed(_) => {}
+        }
+    }
+
+    fn owned_commands(&self) -> Vec<(CommandInfo, Extension)> {
+        let mut owned = Vec::new();
+        let mut lost = Vec::new();
+        let mut set = self.set();
+        let Set { entries, commands: names, .. } = &mut *set;
+        for (entry, extension) in running(entries) {
+            for command in &extension.snapshot().offers.commands {
+                match names.claim(&command.name, entry.name()) {
+                    Claim::Granted => owned.push((
+                        CommandInfo {
+                            name: command.name.clone(),
+                            description: command.description.clone(),
+                            extension: entry.name().clone(),
+                        },
+                        extension.clone(),
+                    )),
+                    Claim::Lost { to } => {
+                        lost.push((
+                            extension.clone(),
+                            format!("command /{}: {to} has that name", command.name),
+                        ));
+                    }
+                    Claim::LostBefore => {}
+                }
+            }
+        }
+        drop(set);
+        report_lost(lost);
+        owned
+    }
+}

@@ -1,0 +1,223 @@
+//! Starting, stopping, and both: the only places where the set of extensions changes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use haft_protocol::event::{AgentEvent, ExtensionFault};
+use haft_protocol::ext::{HelloAck, InterceptKind, Limits, PROTOCOL_VERSION, capability};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::builder::stream_spec;
+use super::{Host, Set, running};
+use crate::entry::{Body, Entry};
+use crate::extension::{self, Connection, Extension, ExtensionState, Facts, Start};
+use crate::fault::FaultCode;
+use crate::log::Log;
+use crate::process::Process;
+use crate::spec::{ExtensionSpec, Launch};
+
+/// What a reload did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReloadStats {
+    /// Extensions that ran before and were stopped.
+    pub stopped: usize,
+    /// Extensions that were found and started, or only bring files.
+    pub loaded: usize,
+    /// Of those, the ones that are ready.
+    pub ready: usize,
+    /// What went wrong; each was reported as an event, too.
+    pub errors: Vec<ExtensionFault>,
+}
+
+impl Host {
+    /// Stops all extensions, looks for extensions again, starts what is found and waits until it is ready.
+    /// Extensions that came as streams stay as they are. Until the new ones are ready, gates of the old ones block.
+    pub async fn reload(&self) -> ReloadStats {
+        let _turn = self.inner.turnstile.lock().await;
+        let (kept, old) = self.partition();
+        let stopped = stop(&old).await;
+        let (loaded, mut errors) = self.start_found(kept).await;
+        let ready = loaded.iter().filter(|entry| entry.state() == ExtensionState::Ready).count();
+        errors.extend(loaded.iter().filter_map(failure));
+        let loaded = loaded.len() - not_started(&loaded);
+        ReloadStats { stopped, loaded, ready, errors }
+    }
+
+    /// Stops all extensions at once: each has its time to leave, then is asked by signal, then killed. Events that
+    /// were sent before are delivered first. Gates block from here on.
+    pub async fn shutdown(&self) {
+        let _turn = self.inner.turnstile.lock().await;
+        let entries = self.set().entries.clone();
+        stop(&entries).await;
+    }
+
+    /// Adds an extension at the other end of two streams and waits until it is ready. It stays over a reload.
+    pub async fn add_streams(
+        &self,
+        name: &str,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) {
+        let _turn = self.inner.turnstile.lock().await;
+        let connection = Connection::Streams(Box::new(reader), Box::new(writer));
+        let present = self.set().entries.clone();
+        let (added, _) = self.start_all(vec![(stream_spec(name), Some(connection))], &present);
+        settle(&added).await;
+        self.set().add(added);
+        self.announce();
+    }
+
+    pub(super) async fn start_first(&self, streams: Vec<(ExtensionSpec, Connection)>) {
+        let _turn = self.inner.turnstile.lock().await;
+        let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
+        let (kept, _) = self.start_all(streams, &[]);
+        self.start_found(kept).await;
+    }
+
+    /// Starts what the source finds beside what is kept. Returns the new ones, and what was not even started.
+    async fn start_found(&self, kept: Vec<Arc<Entry>>) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+        let found = (self.inner.source)();
+        for fault in &found.faults {
+            (self.inner.events)(AgentEvent::ExtensionError(fault.clone()));
+        }
+        let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
+        let (started, mut faults) = self.start_all(specs, &kept);
+        let entries: Vec<_> = kept.into_iter().chain(started.iter().cloned()).collect();
+        settle(&entries).await;
+        *self.set() = Set::new(&self.inner.config, entries);
+        self.announce();
+        faults.extend(found.faults);
+        (started, faults)
+    }
+
+    /// Starts all of these in one go; nobody waits for anybody.
+    fn start_all(
+        &self,
+        specs: Vec<(ExtensionSpec, Option<Connection>)>,
+        beside: &[Arc<Entry>],
+    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+        let mut names: HashMap<_, _> =
+            beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
+        let (mut started, mut faults) = (Vec::new(), Vec::new());
+        for (spec, connection) in specs {
+            if let Some(first) = names.get(&spec.name) {
+                let message = format!(
+                    "not started from {}: an extension of this name runs from {}",
+                    spec.dir.display(),
+                    first.display()
+                );
+                let code = FaultCode::RegisterRejected;
+                self.reporter(&spec.name).fault(code, message.as_str());
+                let code = code.as_str().to_owned();
+                faults.push(ExtensionFault { extension: spec.name, code, message });
+                continue;
+            }
+            names.insert(spec.name.clone(), spec.dir.clone());
+            started.push(Arc::new(self.start_one(spec, connection)));
+        }
+        (started, faults)
+    }
+
+    fn start_one(&self, spec: ExtensionSpec, connection: Option<Connection>) -> Entry {
+        let loosened = self.inner.config.on_timeout_allow.contains(&spec.name);
+        let stays = connection.is_some();
+        let log = Arc::new(Log::open(self.inner.config.logs.as_deref(), &spec.name));
+        let connection = match (connection, &spec.launch) {
+            (Some(connection), _) => connection,
+            (None, Launch::ThemeOnly) => return Entry { spec, loosened, stays, body: Body::Files },
+            (None, Launch::Process { program, args }) => {
+                match Process::start(program, args, &spec.dir, &self.inner.config.env) {
+                    Ok((process, pipes)) => Connection::Process(Box::new((process, pipes))),
+                    Err(error) => {
+                        let (code, message) = (FaultCode::SpawnFailed, error.to_string());
+                        log.host(&format!("{code}: {message}"));
+                        self.reporter(&spec.name).fault(code, message.as_str());
+                        return Entry { spec, loosened, stays, body: Body::NotStarted { code, message } };
+                    }
+                }
+            }
+        };
+        let start = Start {
+            facts: self.facts(&spec),
+            reporter: self.reporter(&spec.name),
+            frontend: Arc::clone(&self.inner.frontend),
+            log,
+            changes: self.inner.changes.clone(),
+        };
+        Entry { spec, loosened, stays, body: Body::Running(extension::start(start, connection)) }
+    }
+
+    fn facts(&self, spec: &ExtensionSpec) -> Facts {
+        let config = &self.inner.config;
+        let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
+        let ack = HelloAck {
+            protocol_version: PROTOCOL_VERSION,
+            zot_version: config.version.clone(),
+            haft_version: Some(config.version.clone()),
+            provider: config.model.provider.clone(),
+            model: config.model.model.clone(),
+            cwd: config.cwd.display().to_string(),
+            extension_dir: dir.clone(),
+            data_dir: dir,
+            capabilities: vec![
+                capability::BEFORE_AGENT_START.to_owned(),
+                capability::PANEL_RESIZE.to_owned(),
+            ],
+            limits: Some(Limits::default()),
+        };
+        Facts { name: spec.name.clone(), ack, timeouts: config.timeouts }
+    }
+
+    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
+    /// required gates that nobody put up.
+    fn announce(&self) {
+        let entries = self.set().entries.clone();
+        for entry in &entries {
+            for &hook in InterceptKind::ALL.iter().filter(|&&hook| entry.lacks(hook)) {
+                let text =
+                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
+                self.reporter(entry.name()).fault(FaultCode::HookError, text);
+            }
+        }
+        self.tools();
+        self.commands();
+        self.inner.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Those that stay over a reload, and the others.
+    fn partition(&self) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>) {
+        self.set().entries.iter().cloned().partition(|entry| entry.stays)
+    }
+}
+
+async fn settle(entries: &[Arc<Entry>]) {
+    for (_, extension) in running(entries) {
+        extension.settled().await;
+    }
+}
+
+/// Asks all at once and waits for all. Returns how many were alive.
+async fn stop(entries: &[Arc<Entry>]) -> usize {
+    let alive = running(entries).filter(|(_, extension)| extension.snapshot().is_alive()).count();
+    running(entries).for_each(|(_, extension)| Extension::shutdown(extension));
+    for (_, extension) in running(entries) {
+        extension.gone().await;
+    }
+    alive
+}
+
+fn failure(entry: &Arc<Entry>) -> Option<ExtensionFault> {
+    match entry.state() {
+        ExtensionState::Failed { code, message } => {
+            Some(ExtensionFault { extension: entry.name().clone(), code: code.as_str().to_owned(), message })
+        }
+        ExtensionState::Starting
+        | ExtensionState::Ready
+        | ExtensionState::Stopping
+        | ExtensionState::Stopped => None,
+    }
+}
+
+fn not_started(entries: &[Arc<Entry>]) -> usize {
+    entries.iter().filter(|entry| matches!(entry.body, Body::NotStarted { .. })).count()
+}

@@ -1,0 +1,225 @@
+//! One log file an extension: what it prints to standard error, and what the host has to say about it.
+//!
+//! Bounded in every direction: the file in size with one rotation, the rate at which an extension can fill it,
+//! and what is kept in memory for the report of its end.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use haft_protocol::ids::ExtensionName;
+
+use crate::timeouts::LOG_WINDOW;
+
+/// A log is moved aside when it is this long; there is one older one.
+const MAX_LOG: u64 = 1024 * 1024;
+
+/// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
+const LOG_BURST: usize = 64 * 1024;
+
+/// The end of what an extension printed, kept for the report of its exit.
+const TAIL: usize = 4 * 1024;
+
+/// Lines of the tail that a report quotes.
+const TAIL_LINES: usize = 20;
+
+/// The longest part of an extension's name that is used in a file's name.
+const SLUG: usize = 64;
+
+/// Where the log of an extension lies: `ext-<name>.log`, and never outside of `dir`, whatever the name is.
+pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
+    dir.join(format!("ext-{}.log", slug(name.as_str())))
+}
+
+/// A name that is safe in a path. One that had to be changed gets a hash, so that two never share a log.
+fn slug(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
+    let slug: String = name.chars().map(safe).take(SLUG).collect();
+    if slug == name && !slug.is_empty() {
+        return slug;
+    }
+    // FNV-1a: short, and the same on every run, because `haft ext logs` must find the file again.
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{slug}-{hash:016x}")
+}
+
+/// The log of one extension. Without a directory it only keeps the tail.
+#[derive(Debug)]
+pub(crate) struct Log {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: Option<PathBuf>,
+    file: Option<File>,
+    length: u64,
+    tail: VecDeque<u8>,
+    window: Option<Instant>,
+    in_window: usize,
+    dropped: usize,
+}
+
+impl Log {
+    /// Opens, or creates, the log of an extension in `dir`. A log that cannot be opened is told about by
+    /// `tracing` and is no reason not to start.
+    pub(crate) fn open(dir: Option<&Path>, name: &ExtensionName) -> Self {
+        let path = dir.map(|dir| log_path(dir, name));
+        let mut inner = Inner {
+            path,
+            file: None,
+            length: 0,
+            tail: VecDeque::new(),
+            window: None,
+            in_window: 0,
+            dropped: 0,
+        };
+        if let Err(error) = inner.reopen() {
+            tracing::warn!(extension = %name, %error, "extension log cannot be written");
+        }
+        Self { inner: Mutex::new(inner) }
+    }
+
+    /// A line of the host.
+    pub(crate) fn host(&self, text: &str) {
+        let line = format!("[haft] {}\n", text.replace('\n', "\n[haft] "));
+        self.with(|inner| inner.append(line.as_bytes()));
+    }
+
+    /// What the extension printed to standard error.
+    pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) {
+        self.with(|inner| inner.stderr(bytes, now));
+    }
+
+    /// The last lines that the extension printed.
+    pub(crate) fn tail(&self) -> String {
+        let bytes = self.with(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        lines.get(lines.len().saturating_sub(TAIL_LINES)..).unwrap_or_default().join("\n")
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Inner) -> R) -> R {
+        f(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Inner {
+    fn reopen(&mut self) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        self.length = file.metadata()?.len();
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn stderr(&mut self, bytes: &[u8], now: Instant) {
+        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
+        let excess = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..excess);
+
+        if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
+            self.window = Some(now);
+            self.in_window = 0;
+            let dropped = std::mem::take(&mut self.dropped);
+            if dropped > 0 {
+                self.append(
+                    format!("\n[haft] {dropped} bytes dropped: too much output at once\n").as_bytes(),
+                );
+            }
+        }
+        let room = LOG_BURST.saturating_sub(self.in_window);
+        let taken = bytes.get(..room).unwrap_or(bytes);
+        self.in_window += taken.len();
+        self.dropped += bytes.len() - taken.len();
+        self.append(taken);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.try_append(bytes) {
+            tracing::warn!(%error, path = ?self.path, "extension log cannot be written any more");
+            self.file = None;
+            self.path = None;
+        }
+    }
+
+    fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let added = bytes.len() as u64;
+        if self.length + added > MAX_LOG
+            && let Some(path) = &self.path
+        {
+            self.file = None;
+            fs::rename(path, path.with_extension("log.1"))?;
+            self.reopen()?;
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write_all(bytes)?;
+        self.length += added;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[track_caller]
+    fn check_slug(name: &str, expect: &str) {
+        let path = log_path(Path::new("/logs"), &ExtensionName::new(name));
+        assert_eq!(path.parent(), Some(Path::new("/logs")), "{name}");
+        let file = path.file_name().unwrap().to_str().unwrap();
+        assert!(file.starts_with(expect), "{file}");
+    }
+
+    #[test]
+    fn a_name_never_leaves_the_directory() {
+        check_slug("weather", "ext-weather.log");
+        check_slug("a/b", "ext-a_b-");
+        check_slug("../../evil", "ext-.._.._evil-");
+        check_slug("", "ext--");
+        check_slug("..", "ext-...log");
+        let long = slug(&"x".repeat(10_000));
+        assert!(long.len() < 100);
+        assert_ne!(slug("a/b"), slug("a\\b"));
+    }
+
+    #[test]
+    fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("flood");
+        let log = Log::open(Some(dir.path()), &name);
+        let start = Instant::now();
+        for second in 0..60 {
+            for _ in 0..100 {
+                log.stderr(&[b'x'; 4096], start + Duration::from_secs(second));
+            }
+        }
+        log.host("the end");
+        let path = log_path(dir.path(), &name);
+        let (new, old) =
+            (fs::read_to_string(&path).unwrap(), fs::read(path.with_extension("log.1")).unwrap());
+        assert!(new.len() as u64 <= MAX_LOG && old.len() as u64 <= MAX_LOG);
+        assert!(new.contains("bytes dropped"));
+        assert!(new.ends_with("[haft] the end\n"));
+    }
+
+    #[test]
+    fn the_tail_is_the_last_lines() {
+        let log = Log::open(None, &ExtensionName::new("x"));
+        for line in 0..1000 {
+            log.stderr(format!("line {line}\n").as_bytes(), Instant::now());
+        }
+        let tail = log.tail();
+        assert!(tail.ends_with("line 999"));
+        assert_eq!(tail.lines().count(), TAIL_LINES);
+    }
+}
