@@ -9,11 +9,11 @@ use crate::{extensions, logging, prompt};
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
-    let specs = extensions::discover(&setup.search)?;
+    let found = extensions::source(setup.search.clone())();
     let prompt = prompt::read(&args.prompt)?;
     tracing::debug!(
         cwd = %setup.cwd.display(), reasoning = ?setup.reasoning(), settings = ?setup.settings,
-        extensions = ?setup.extensions, keys = ?setup.auth, ?specs, ?prompt, "set up"
+        extensions = ?setup.extensions, keys = ?setup.auth, ?found, ?prompt, "set up"
     );
     anyhow::bail!("the agent is not wired up on this branch")
 }

@@ -41,6 +41,8 @@ pub struct HostConfig {
     pub cwd: PathBuf,
     /// Where the log files of extensions go; `None` writes none.
     pub logs: Option<PathBuf>,
+    /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
+    pub data: Option<PathBuf>,
     /// Tool names that extensions cannot have: those of the built-in tools.
     pub reserved_tools: Vec<String>,
     /// Command names that extensions cannot have.
@@ -61,6 +63,7 @@ impl HostConfig {
             model,
             cwd: cwd.into(),
             logs: None,
+            data: None,
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
