@@ -84,11 +84,6 @@ impl Home {
         self.root.join("logs")
     }
 
-    /// What one extension wrote to its standard error, `logs/ext-<slug>.log`.
-    pub fn extension_log(&self, name: &str) -> PathBuf {
-        self.logs_dir().join(format!("ext-{}.log", slug(name)))
-    }
-
     /// haft's own log.
     pub fn log_file(&self) -> PathBuf {
         self.logs_dir().join("haft.log")
@@ -144,13 +139,6 @@ fn default_root(var: &dyn Fn(&str) -> Option<PathBuf>, user_home: Option<PathBuf
     Some(state.join("haft"))
 }
 
-/// A file name that no extension can choose: whatever is not a letter, a digit, `.`, `_` or `-` becomes `_`,
-/// and it is never longer than 64 characters.
-fn slug(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
-    name.chars().take(64).map(safe).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,13 +165,5 @@ mod tests {
         let home = Home::locate_with(|name| (name == "HAFT_HOME").then(|| "here".into()), None).unwrap();
         assert!(home.root().is_absolute());
         assert!(home.root().ends_with("here"));
-    }
-
-    #[test]
-    fn a_name_cannot_leave_the_log_directory() {
-        let home = Home::at("/h");
-        assert_eq!(home.extension_log("guard"), Path::new("/h/logs/ext-guard.log"));
-        assert_eq!(home.extension_log("../../evil"), Path::new("/h/logs/ext-.._.._evil.log"));
-        assert_eq!(home.extension_log("a/b\0\u{e9}"), Path::new("/h/logs/ext-a_b__.log"));
     }
 }

@@ -10,10 +10,12 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
+use crate::host::Found;
 use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
-use crate::spec::{ExtensionSpec, Origin};
+use crate::spec::{ExtensionSpec, Launch, Origin};
 
 pub(crate) use scan::scan;
 
@@ -58,7 +60,8 @@ pub struct Discovery {
     pub specs: Vec<ExtensionSpec>,
     /// What shall not, and why.
     pub skipped: Vec<Skipped>,
-    /// What should and cannot.
+    /// What should and cannot. An extension whose manifest says `required` and whose program is not there is in
+    /// `specs` all the same: the host cannot start it, and blocks what it guards.
     pub errors: Vec<DiscoveryError>,
 }
 
@@ -99,8 +102,6 @@ pub struct DiscoveryError {
     pub dir: PathBuf,
     /// Where it was found.
     pub origin: Origin,
-    /// Whether its manifest says `required`: then what it guards must not happen.
-    pub required: bool,
     /// What is wrong.
     #[source]
     pub kind: DiscoveryErrorKind,
@@ -184,7 +185,7 @@ impl Collect<'_> {
                 if origin == Origin::Global {
                     self.names.entry(key(&name)).or_insert_with(|| dir.clone());
                 }
-                self.found.errors.push(DiscoveryError { name, dir, origin, required: false, kind });
+                self.found.errors.push(DiscoveryError { name, dir, origin, kind });
             }
         }
     }
@@ -199,24 +200,26 @@ impl Collect<'_> {
             return;
         }
         self.names.insert(key(manifest.name.as_str()), dir.clone());
-        match manifest.launch(&dir, self.search.path.as_deref()) {
-            Ok(launch) => self.found.specs.push(ExtensionSpec {
-                name: manifest.name,
-                version: manifest.version,
-                dir,
-                launch,
-                origin,
-                roles: manifest.roles,
-                description: manifest.description,
-            }),
-            Err(error) => self.found.errors.push(DiscoveryError {
-                name: manifest.name.as_str().to_owned(),
-                dir,
-                origin,
-                required: manifest.roles.required,
-                kind: error.into(),
-            }),
-        }
+        let launch = match manifest.launch(&dir, self.search.path.as_deref()) {
+            Ok(launch) => launch,
+            // The host must know of a guard that cannot start, or nobody would block what it guards. Starting it
+            // from a place that is known to hold no program fails, and is reported, there.
+            Err(error) if manifest.roles.required => unstartable(&dir, &error),
+            Err(error) => {
+                let name = manifest.name.as_str().to_owned();
+                self.found.errors.push(DiscoveryError { name, dir, origin, kind: error.into() });
+                return;
+            }
+        };
+        self.found.specs.push(ExtensionSpec {
+            name: manifest.name,
+            version: manifest.version,
+            dir,
+            launch,
+            origin,
+            roles: manifest.roles,
+            description: manifest.description,
+        });
     }
 
     fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {
@@ -231,6 +234,12 @@ impl Collect<'_> {
             None
         }
     }
+}
+
+/// A launch that fails, for an `exec` that leads nowhere.
+fn unstartable(dir: &Path, error: &ExecError) -> Launch {
+    // Absolute, so that no other search path than the one that failed is tried.
+    Launch::Process { program: dir.join(error.exec()), args: Vec::new() }
 }
 
 /// Names that differ only in case are one name: on many systems their logs would be one file.
@@ -255,6 +264,29 @@ fn absolute(path: &Path) -> PathBuf {
 /// The last part of a path, for people.
 pub(crate) fn dir_name(dir: &Path) -> String {
     dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl DiscoveryError {
+    /// The stable name of the case, as `extension_error` events carry it.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            DiscoveryErrorKind::Manifest(_) => "manifest_invalid",
+            DiscoveryErrorKind::Exec(_) => "spawn_failed",
+            DiscoveryErrorKind::List { .. } => "discovery_failed",
+        }
+    }
+}
+
+impl From<Discovery> for Found {
+    /// What the host runs and reports; what was skipped is for the front end to tell.
+    fn from(found: Discovery) -> Self {
+        let fault = |error: DiscoveryError| ExtensionFault {
+            code: error.code().into(),
+            message: format!("{error}: {}", error.kind),
+            extension: ExtensionName::new(error.name),
+        };
+        Self { specs: found.specs, faults: found.errors.into_iter().map(fault).collect() }
+    }
 }
 
 impl fmt::Display for Skipped {

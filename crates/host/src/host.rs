@@ -41,7 +41,7 @@ pub struct HostConfig {
     pub cwd: PathBuf,
     /// Where the log files of extensions go; `None` writes none.
     pub logs: Option<PathBuf>,
-    /// Where extensions keep their state, a directory each; `None` lets them keep it beside their code.
+    /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
     /// Tool names that extensions cannot have: those of the built-in tools.
     pub reserved_tools: Vec<String>,

@@ -35,7 +35,7 @@ pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
 }
 
 /// A name that is safe in a path. One that had to be changed gets a hash, so that two never share a log.
-pub(crate) fn slug(name: &str) -> String {
+fn slug(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let slug: String = name.chars().map(safe).take(SLUG).collect();
     if slug == name && !slug.is_empty() {

@@ -8,13 +8,15 @@ use anyhow::{Context as _, bail};
 use haft_config::Home;
 use haft_core::sanitize::Sanitizer;
 use haft_host::install::{InstallError, Store};
+use haft_host::log_path;
+use haft_protocol::ids::ExtensionName;
 
 use crate::console;
 use crate::timeouts::FOLLOW_POLL;
 
 /// Prints the log, and with `follow` what is added to it until the user stops.
 pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
-    let path = home.extension_log(&manifest_name(store, name)?);
+    let path = log_path(&home.logs_dir(), &manifest_name(store, name)?);
     if !path.is_file() {
         bail!("no log for {name:?} at {}; it is written when the extension runs", path.display());
     }
@@ -30,10 +32,10 @@ pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> any
 }
 
 /// Logs are named after manifests. One that was run by `--ext` is not installed, but has a log all the same.
-fn manifest_name(store: &Store, name: &str) -> anyhow::Result<String> {
+fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
     match store.find(name, None) {
-        Ok(row) => Ok(row.name),
-        Err(InstallError::NotFound { .. } | InstallError::Ambiguous { .. }) => Ok(name.to_owned()),
+        Ok(row) => Ok(ExtensionName::new(row.name)),
+        Err(InstallError::NotFound { .. } | InstallError::Ambiguous { .. }) => Ok(ExtensionName::new(name)),
         Err(error) => Err(error.into()),
     }
 }

@@ -125,12 +125,10 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { secrets: key_variables(), set: Vec::new() };
     config.on_timeout_allow = parts.on_timeout_allow;
-    let found = extensions::discover(&parts.search)?;
-    let search = parts.search;
-    let first = std::sync::Mutex::new(Some(found));
+    let source = extensions::source(parts.search);
     let host = Host::builder(config)
         .events(Arc::new(move |event| drop(sender.send(event))))
-        .source(move || extensions::found(&search, first.lock().ok().and_then(|mut first| first.take())))
+        .source(move || source())
         .start()
         .await;
     let mut builder = Agent::builder(parts.model)

@@ -44,18 +44,6 @@ fn a_setting_that_cannot_be_used() {
 }
 
 #[test]
-fn a_required_extension_that_cannot_start() {
-    let world = World::new();
-    world.extension("guard", r#"{"name":"guard","exec":"./gone","required":true}"#);
-    check(
-        &world,
-        &["-p", "-e", "guard", "hi"],
-        3,
-        "a required extension is missing: extension in ROOT/project/guard",
-    );
-}
-
-#[test]
 fn a_projects_own_settings_are_not_read() {
     let world = World::new();
     std::fs::create_dir(world.project().join(".haft")).unwrap();

@@ -1,11 +1,11 @@
 //! Starting, stopping, and both: the only places where the set of extensions changes.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{HelloAck, InterceptKind, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::builder::stream_spec;
@@ -13,7 +13,7 @@ use super::{Host, Set, running};
 use crate::entry::{Body, Entry};
 use crate::extension::{self, Connection, Extension, ExtensionState, Facts, Start};
 use crate::fault::FaultCode;
-use crate::log::{Log, slug};
+use crate::log::Log;
 use crate::process::Process;
 use crate::spec::{ExtensionSpec, Launch};
 
@@ -151,8 +151,6 @@ impl Host {
     fn facts(&self, spec: &ExtensionSpec) -> Facts {
         let config = &self.inner.config;
         let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
-        let data_dir =
-            config.data.as_deref().and_then(|data| make_data_dir(data, spec)).or_else(|| dir.clone());
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: config.version.clone(),
@@ -160,8 +158,8 @@ impl Host {
             provider: config.model.provider.clone(),
             model: config.model.model.clone(),
             cwd: config.cwd.display().to_string(),
-            extension_dir: dir.clone(),
-            data_dir,
+            data_dir: self.data_dir(&spec.name).or_else(|| dir.clone()),
+            extension_dir: dir,
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
@@ -169,6 +167,15 @@ impl Host {
             limits: Some(Limits::default()),
         };
         Facts { name: spec.name.clone(), ack, timeouts: config.timeouts }
+    }
+
+    /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
+    fn data_dir(&self, name: &ExtensionName) -> Option<String> {
+        let dir = self.inner.config.data.as_ref()?.join(name.as_str());
+        if let Err(error) = std::fs::create_dir_all(&dir) {
+            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
+        }
+        Some(dir.display().to_string())
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
@@ -190,18 +197,6 @@ impl Host {
     /// Those that stay over a reload, and the others.
     fn partition(&self) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>) {
         self.set().entries.iter().cloned().partition(|entry| entry.stays)
-    }
-}
-
-/// The extension's own directory for its state; none when it cannot be made.
-fn make_data_dir(data: &Path, spec: &ExtensionSpec) -> Option<String> {
-    let dir = data.join(slug(spec.name.as_str()));
-    match std::fs::create_dir_all(&dir) {
-        Ok(()) => Some(dir.display().to_string()),
-        Err(error) => {
-            tracing::warn!(dir = %dir.display(), %error, "no data directory");
-            None
-        }
     }
 }
 

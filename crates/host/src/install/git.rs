@@ -111,6 +111,7 @@ mod tests {
         assert!(status.success(), "git {args:?}");
     }
 
+    #[cfg(unix)]
     fn repository(dir: &Path) -> GitUrl {
         git(dir, &["init"]);
         std::fs::write(dir.join("extension.json"), r#"{"name":"x","exec":"./run"}"#).unwrap();

@@ -149,21 +149,33 @@ fn a_broken_one_is_an_error_and_stops_nothing() {
     let found = world.found(Trust::Trusted);
     assert_eq!(names(&found), ["Global good"]);
     let error = &found.errors[0];
-    assert_eq!((error.name.as_str(), error.origin, error.required), ("bad", Origin::Global, false));
+    assert_eq!(
+        (error.name.as_str(), error.origin, error.code()),
+        ("bad", Origin::Global, "manifest_invalid")
+    );
     assert!(std::error::Error::source(error).unwrap().to_string().contains("`name` must be a string"));
 }
 
 #[test]
-fn a_required_one_that_cannot_start_says_so() {
+fn one_that_cannot_start_is_an_error_and_a_required_one_is_left_to_the_host() {
     let world = World::new();
-    let dir = world.global().join("guard");
-    std::fs::create_dir_all(&dir).unwrap();
-    let manifest = r#"{"name":"guard","exec":"./gone","intercept":[{"event":"tool_call","required":true}]}"#;
-    std::fs::write(dir.join("extension.json"), manifest).unwrap();
-    world.in_project("guard", r#"{"name":"guard"}"#);
+    for (name, required) in [("guard", true), ("helper", false)] {
+        let manifest = format!(r#"{{"name":"{name}","exec":"gone","required":{required}}}"#);
+        std::fs::create_dir_all(world.global().join(name)).unwrap();
+        std::fs::write(world.global().join(name).join("extension.json"), manifest).unwrap();
+        world.in_project(name, &format!(r#"{{"name":"{name}"}}"#));
+    }
     let found = world.found(Trust::Trusted);
-    assert!(found.specs.is_empty());
-    assert!(found.errors[0].required);
+    assert_eq!(names(&found), ["Global guard"]);
+    let program = world.global().join("guard/gone");
+    assert_eq!(found.specs[0].launch, Launch::Process { program, args: Vec::new() });
+    assert_eq!((found.errors.len(), found.errors[0].code()), (1, "spawn_failed"));
+    assert_eq!(found.skipped.len(), 2, "neither is replaced by the project's");
+
+    let found = haft_host::Found::from(found);
+    assert_eq!((found.specs.len(), found.faults[0].extension.as_str()), (1, "helper"));
+    let message = &found.faults[0].message;
+    assert!(message.contains("helper cannot be used: exec \"gone\" not found in PATH"), "{message}");
 }
 
 #[test]
