@@ -20,13 +20,17 @@ use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::handler::{Failure, Handler};
 use crate::host::Host;
-use crate::lane::{self, OneWay};
 use crate::outbox::Outbox;
 use crate::panel::PanelEvent;
-use crate::refuse;
-use crate::responder::{Question, Responder};
 use crate::serve::Options;
 use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
+
+mod lane;
+mod refuse;
+mod responder;
+
+use lane::OneWay;
+use responder::{Question, Responder};
 
 /// Whether the conversation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,16 +31,11 @@ mod error;
 mod extension;
 mod handler;
 mod host;
-mod lane;
-mod lines;
 mod logging;
 mod outbox;
 mod panel;
-mod refuse;
-mod responder;
 mod run;
 mod serve;
-mod stdio;
 mod timeouts;
 mod tool;
 

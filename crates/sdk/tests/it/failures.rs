@@ -93,8 +93,8 @@ async fn every_question_is_answered_exactly_once() {
     let asked = ["command_invoked", "tool_call", "event_intercept"].into_iter().cycle().enumerate().take(300);
     for (id, kind) in asked {
         let question = json!({
-            "type": kind, "id": id.to_string(), "name": ["c", "t", "missing"][id % 7 % 3], "args": "",
-            "event": ["tool_call", "turn_start", "assistant_message"][id % 5 % 3],
+            "type": kind, "id": id.to_string(), "name": (["c", "t", "missing"][id % 7 % 3]), "args": "",
+            "event": (["tool_call", "turn_start", "assistant_message"][id % 5 % 3]),
             "step": 1, "text": "", "tool_id": "1", "tool_name": "bash", "tool_args": {},
         });
         harness.send_line(&question.to_string()).await;
