@@ -257,7 +257,7 @@ impl<T> Session<T> {
     pub(crate) fn end(&mut self, text: &str) {
         match self.phase {
             Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
-            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("{text}, before hello")),
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
             Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
             Phase::Closed(_) => {}
         }
