@@ -1,3 +1,43 @@
-//! Chores.
+//! The chores of this repository: `cargo xtask codegen|tidy|ci`. See `CONTRIBUTING.md`.
 
-fn main() {}
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
+
+mod ci;
+mod codegen;
+mod repo;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask <command>
+
+  codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
+  tidy                check what the compiler cannot: edges, lengths, forgotten tests
+  ci [--full]         everything a change has to pass; --full tries more cases";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match *args {
+        ["codegen"] => codegen::run(codegen::Mode::Write),
+        ["codegen", "--check"] => codegen::run(codegen::Mode::Check),
+        ["tidy"] => tidy::run(),
+        ["ci"] => ci::run(ci::Depth::Usual),
+        ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,3 +1,48 @@
-//! The `haft` binary.
+//! The `haft` binary: parse, wire up, print.
 
-fn main() {}
+mod args;
+mod console;
+mod demo;
+mod exit;
+mod ext;
+mod extensions;
+mod interrupt;
+mod logging;
+mod pages;
+mod prompt;
+mod run;
+mod setup;
+mod timeouts;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let exit = match args::parse() {
+        Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
+        Err(help) => args::show(&help),
+    };
+    ExitCode::from(exit.code())
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        None => run::run(cli.run),
+        Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Demo) => demo::run(),
+        Some(Command::Completions { shell }) => pages::completions(shell),
+        Some(Command::Man) => pages::man(),
+        Some(Command::Extension { name }) => demo::serve_extension(&name),
+    }
+}
+
+/// Says what went wrong, unless nobody listens any more.
+fn report(error: &anyhow::Error) -> Exit {
+    let exit = Exit::of(error);
+    if exit != Exit::Ok {
+        console::note(&format!("haft: {error:#}"));
+    }
+    exit
+}

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-/// Orders changes of files: first come, first served, per file. Cheap to clone; all clones are one queue.
+/// Orders changes of files: first come, first served, per file. Who comes first is decided when the path is
+/// resolved, so two calls at the very same time may swap places. Cheap to clone; all clones are one queue.
 ///
 /// A file is known by its resolved path and, on Unix, by device and inode as well, so that symbolic links, hard
 /// links and bind mounts of one file share a queue. Two locks are taken, the path's first: the path stays the same

@@ -4,10 +4,24 @@
 //! runs only with arguments that every gate saw, a panicking tool is an error result. Never in here: processes,
 //! the terminal, any knowledge of extensions.
 
+pub mod chain;
+pub mod error;
 pub mod file_queue;
 pub mod hooks;
 pub mod model;
+pub mod prompt;
+pub mod sanitize;
+pub mod schema;
 pub mod tool;
 pub mod truncate;
+
+mod agent;
+mod emitter;
+mod run;
+mod timeouts;
+mod turn;
+
+pub use agent::{Agent, AgentBuilder, BuildError, Prompt, ToolSchemaError};
+pub use run::Run;
 
 pub use haft_protocol as protocol;

@@ -93,7 +93,7 @@ impl From<&haft_protocol::error::DecodeError> for FaultCode {
             DecodeError::NotObject => Self::FrameNotObject,
             DecodeError::TooDeep { .. } | DecodeError::TooManyNodes { .. } => Self::FrameTooDeep,
             DecodeError::DuplicateKey { .. } => Self::FrameDuplicateKey,
-            DecodeError::Malformed { .. } => Self::FrameInvalid,
+            DecodeError::Malformed { .. } | DecodeError::NumberOutOfRange => Self::FrameInvalid,
         }
     }
 }
@@ -145,6 +145,7 @@ mod tests {
             DecodeError::TooDeep { limit: 1 },
             DecodeError::TooManyNodes { limit: 1 },
             DecodeError::DuplicateKey { key: String::new() },
+            DecodeError::NumberOutOfRange,
             DecodeError::Malformed { kind: String::new(), id: None, detail: String::new() },
         ];
         for error in errors {

@@ -41,6 +41,8 @@ pub struct HostConfig {
     pub cwd: PathBuf,
     /// Where the log files of extensions go; `None` writes none.
     pub logs: Option<PathBuf>,
+    /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
+    pub data: Option<PathBuf>,
     /// Tool names that extensions cannot have: those of the built-in tools.
     pub reserved_tools: Vec<String>,
     /// Command names that extensions cannot have.
@@ -61,6 +63,7 @@ impl HostConfig {
             model,
             cwd: cwd.into(),
             logs: None,
+            data: None,
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
@@ -125,6 +128,8 @@ pub struct ExtensionStatus {
     pub origin: Origin,
     /// Where it lies.
     pub dir: PathBuf,
+    /// Whether its manifest says that what it guards must not happen without it.
+    pub required: bool,
     /// How it is.
     pub state: ExtensionState,
     /// Its log file, if logs are written.
@@ -274,6 +279,7 @@ fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         description: entry.spec.description.clone(),
         origin: entry.spec.origin,
         dir: entry.spec.dir.clone(),
+        required: entry.spec.roles.required,
         state: entry.state(),
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),

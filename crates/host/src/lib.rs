@@ -7,6 +7,11 @@
 //! A [`Host`] holds all extensions of one agent. What shall run comes from a [`SpecSource`], what they say goes to
 //! an [`EventSink`] and a [`Frontend`], and the agent sees them as hooks and tools.
 
+// What there is, before anything runs.
+pub mod discovery;
+pub mod install;
+pub mod manifest;
+
 // The whole, from outside in.
 mod host;
 mod spec;

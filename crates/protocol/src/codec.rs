@@ -1,11 +1,16 @@
 //! Lines to frames and back, in two steps, so that *known*, *unknown* and *malformed* stay three things.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::error::DecodeError;
 use crate::ids::RequestId;
 use crate::limits::MAX_LINE;
+use crate::read::without_position;
 use crate::scan::{self, ScanLimits};
+use crate::surrogate;
 
 /// All frames of one direction. Implemented by the `frames!` registry in [`ext`](crate::ext), nowhere else.
 pub trait FrameSet: Serialize + Sized {
@@ -15,8 +20,9 @@ pub trait FrameSet: Serialize + Sized {
     /// The `type` of this frame.
     fn kind(&self) -> &'static str;
 
-    /// Reads the fields of a frame whose `type` is `kind`; `None` when the set has no such frame.
-    fn read(kind: &str, line: &str) -> Option<Result<Self, serde_json::Error>>;
+    /// Reads the fields of a frame whose `type` is `kind`; `None` when the set has no such frame. The error names
+    /// the field and says what is wrong with it.
+    fn read(kind: &str, line: &str) -> Option<Result<Self, String>>;
 }
 
 /// A line that is a frame: one we know, or one a newer peer may know.
@@ -50,41 +56,65 @@ pub fn decode_within<F: FrameSet>(line: &[u8], limit: usize) -> Result<Decoded<F
     if line.len() > limit {
         return Err(DecodeError::TooLong { limit });
     }
-    let line = std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?.trim();
-    scan::scan(line, ScanLimits::default())?;
+    // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
+    let line = std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?.trim_matches(WHITE_SPACE);
+    let line = surrogate::mend(line);
+    let scanned = scan::scan(&line, ScanLimits::default());
     // Derived structs also read arrays (`["hello","x"]`), so the shape is checked by hand.
-    if !line.starts_with('{') {
+    if scanned.is_ok() && !line.starts_with('{') {
         return Err(DecodeError::NotObject);
     }
-    let head = Head::read(line)?;
-    match F::read(&head.kind, line) {
-        Some(Ok(frame)) => Ok(Decoded::Known(frame)),
-        Some(Err(error)) => {
-            Err(DecodeError::Malformed { kind: head.kind, id: head.id, detail: error.to_string() })
-        }
-        None => Ok(Decoded::Unknown { kind: head.kind, id: head.id }),
+    if let Err(DecodeError::NumberOutOfRange) = scanned {
+        let Head { kind, id } = Head::read(&line)?;
+        return Err(DecodeError::Malformed { kind, id, detail: DecodeError::NumberOutOfRange.to_string() });
     }
+    scanned?;
+    if matches!(line, Cow::Owned(_)) {
+        refuse_mended_names(&line)?;
+    }
+    read_frame(&line)
+}
+
+/// Whether a line is empty but for white space. Such lines are no frames and no fault: readers skip them.
+pub fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|&byte| WHITE_SPACE.contains(&char::from(byte)))
 }
 
 /// Writes one frame as a compact line, newline included: `type` first, then `id`.
 ///
+/// Characters that some languages take for the end of a line (U+0085, U+2028, U+2029) are escaped, so that
+/// Node's `readline` and Python's `splitlines` see one line.
+///
 /// # Errors
 /// None for the frames of this crate; the signature leaves room for foreign frame sets.
 pub fn encode<F: FrameSet>(frame: &F) -> Result<String, serde_json::Error> {
-    let mut line = serde_json::to_string(frame)?;
+    let mut line = scan::escape_line_ends(serde_json::to_string(frame)?);
     line.push('\n');
     Ok(line)
 }
 
-/// The two fields that every reader looks at first. Lenient, so that a wrong `id` still names its frame.
-#[derive(Deserialize)]
-struct RawHead<'a> {
-    #[serde(rename = "type", default, borrow)]
-    kind: Option<&'a serde_json::value::RawValue>,
-    #[serde(default, borrow)]
-    id: Option<&'a serde_json::value::RawValue>,
+/// JSON's white space.
+const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// The second step: a line that is one unambiguous JSON object.
+fn read_frame<F: FrameSet>(line: &str) -> Result<Decoded<F>, DecodeError> {
+    let Head { kind, id } = Head::read(line)?;
+    match F::read(&kind, line) {
+        Some(Ok(frame)) => Ok(Decoded::Known(frame)),
+        Some(Err(detail)) => Err(DecodeError::Malformed { kind, id, detail }),
+        None => Ok(Decoded::Unknown { kind, id }),
+    }
 }
 
+fn refuse_mended_names(line: &str) -> Result<(), DecodeError> {
+    let Some(field) = surrogate::misplaced(line) else { return Ok(()) };
+    let Head { kind, id } = Head::read(line)?;
+    // An id that was mended is not the id that was sent.
+    let id = id.filter(|_| field != "id");
+    Err(DecodeError::Malformed { kind, id, detail: format!("{field}: holds half of a surrogate pair") })
+}
+
+/// The two fields that every reader looks at first.
 struct Head {
     kind: String,
     id: Option<RequestId>,
@@ -92,10 +122,23 @@ struct Head {
 
 impl Head {
     fn read(line: &str) -> Result<Self, DecodeError> {
-        let raw: RawHead<'_> =
-            serde_json::from_str(line).map_err(|error| DecodeError::NotJson { detail: error.to_string() })?;
-        let kind = raw.kind.and_then(|kind| serde_json::from_str(kind.get()).ok()).unwrap_or_default();
+        /// Lenient about `id`, so that a wrong one still names its frame.
+        #[derive(Deserialize)]
+        struct Raw<'a> {
+            #[serde(rename = "type", default, borrow)]
+            kind: Option<&'a RawValue>,
+            #[serde(default, borrow)]
+            id: Option<&'a RawValue>,
+        }
+        let raw: Raw<'_> = serde_json::from_str(line)
+            .map_err(|error| DecodeError::NotJson { detail: without_position(&error) })?;
         let id = raw.id.and_then(|id| serde_json::from_str(id.get()).ok());
-        Ok(Self { kind, id })
+        match raw.kind.map_or(Ok(String::new()), |kind| serde_json::from_str(kind.get())) {
+            Ok(kind) => Ok(Self { kind, id }),
+            Err(error) => {
+                let detail = format!("type: {}", without_position(&error));
+                Err(DecodeError::Malformed { kind: String::new(), id, detail })
+            }
+        }
     }
 }

@@ -14,7 +14,7 @@ pub enum DecodeError {
     /// The bytes are not UTF-8.
     #[error("line is not UTF-8")]
     NotUtf8,
-    /// The text is not JSON (or holds a number no float can hold).
+    /// The text is not JSON.
     #[error("not JSON: {detail}")]
     NotJson {
         /// What the parser said.
@@ -41,6 +41,10 @@ pub enum DecodeError {
         /// The key, unescaped.
         key: String,
     },
+    /// A number that no 64-bit float can hold (`1e400`): JSON, but unreadable for most languages. A *frame* with
+    /// such a number is [`Malformed`](Self::Malformed), so that its `id` is kept.
+    #[error("number out of range")]
+    NumberOutOfRange,
     /// A frame of a known type whose fields are wrong.
     #[error("bad {kind:?} frame: {detail}")]
     Malformed {
@@ -63,7 +67,7 @@ impl DecodeError {
             Self::NotObject => "frame_not_object",
             Self::TooDeep { .. } | Self::TooManyNodes { .. } => "frame_too_deep",
             Self::DuplicateKey { .. } => "frame_duplicate_key",
-            Self::Malformed { .. } => "frame_invalid",
+            Self::NumberOutOfRange | Self::Malformed { .. } => "frame_invalid",
         }
     }
 }

@@ -3,6 +3,7 @@
 //! One JSON object a line, both ways. An extension speaks first (`hello`), registers what it has, says `ready`,
 //! and from then on answers what it is asked. A frame that the peer did not announce is never sent.
 
+mod author;
 mod command;
 mod event;
 mod frames;

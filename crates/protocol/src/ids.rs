@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(transparent)]
         pub struct $name(String);
@@ -21,6 +22,12 @@ macro_rules! id {
             /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                printable(deserializer).map(Self)
             }
         }
 
@@ -47,4 +54,13 @@ id! {
 id! {
     /// The name of an extension: the manifest's.
     ExtensionName
+}
+
+/// Reads a name or an id. Control characters are refused: a name with a NUL or an escape in it is never meant.
+pub(crate) fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.chars().find(|char| char.is_control()) {
+        None => Ok(text),
+        Some(char) => Err(D::Error::custom(format_args!("control character U+{:04X}", u32::from(char)))),
+    }
 }

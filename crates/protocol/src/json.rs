@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use crate::error::DecodeError;
+use crate::read::without_position;
 use crate::scan::{self, ScanLimits};
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
@@ -22,6 +23,12 @@ impl RawJson {
         Self(RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
     }
 
+    /// The schema of arguments that are not there: an object, no properties.
+    pub fn empty_object_schema() -> Self {
+        let text = r#"{"type":"object","properties":{}}"#.to_owned();
+        Self(RawValue::from_string(text).expect("a constant object is JSON"))
+    }
+
     /// Reads one JSON value from text and keeps it in compact form (no spaces between tokens).
     ///
     /// # Errors
@@ -31,7 +38,7 @@ impl RawJson {
         let compact = scan::compact(text);
         RawValue::from_string(compact)
             .map(Self)
-            .map_err(|error| DecodeError::NotJson { detail: error.to_string() })
+            .map_err(|error| DecodeError::NotJson { detail: without_position(&error) })
     }
 
     /// Serialises a value.
@@ -39,7 +46,8 @@ impl RawJson {
     /// # Errors
     /// When the value has no JSON form (a map with keys that are not strings, for one).
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        to_raw_value(value).map(Self)
+        // A value may hold somebody's raw JSON, and a newline in that would break a frame in two.
+        RawValue::from_string(scan::compact(&serde_json::to_string(value)?)).map(Self)
     }
 
     /// The text, compact.
@@ -57,7 +65,7 @@ impl RawJson {
 
     /// Whether the value is a JSON object, the only thing tool arguments may be.
     pub fn is_object(&self) -> bool {
-        self.as_str().trim_start().starts_with('{')
+        self.as_str().starts_with('{')
     }
 }
 
@@ -95,6 +103,28 @@ impl<'de> Deserialize<'de> for RawJson {
     }
 }
 
+/// Reads arguments of a tool: an object.
+pub(crate) fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+    only_object(RawJson::deserialize(deserializer)?)
+}
+
+/// [`object`] where absent and `null` mean that there are none.
+pub(crate) fn optional_object<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawJson>, D::Error> {
+    Option::<RawJson>::deserialize(deserializer)?.map(only_object).transpose()
+}
+
+fn only_object<E: serde::de::Error>(json: RawJson) -> Result<RawJson, E> {
+    if json.is_object() { Ok(json) } else { Err(E::custom("expected a JSON object")) }
+}
+
+/// The schema of a [`RawJson`] that is an object.
+#[cfg(feature = "schema")]
+pub(crate) fn object_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "object" })
+}
+
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for RawJson {
     fn inline_schema() -> bool {
@@ -128,6 +158,14 @@ mod tests {
         }
         let holder: Holder = serde_json::from_str(r#"{"args":{"n":1e2, "s":"\u00e9"}}"#).unwrap();
         assert_eq!(serde_json::to_string(&holder).unwrap(), r#"{"args":{"n":1e2,"s":"\u00e9"}}"#);
+    }
+
+    #[test]
+    fn never_holds_the_end_of_a_line() {
+        let json =
+            RawJson::from_value(&RawValue::from_string("{\n\"a\":\"\u{2028}\"\r}".into()).unwrap()).unwrap();
+        assert_eq!(json.as_str(), r#"{"a":"\u2028"}"#);
+        assert_eq!(RawJson::parse("\"\u{85}\"").unwrap().as_str(), r#""\u0085""#);
     }
 
     #[test]

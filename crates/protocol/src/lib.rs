@@ -30,6 +30,8 @@ pub mod limits;
 pub mod message;
 
 mod json;
+mod read;
 mod scan;
+mod surrogate;
 
 pub use json::RawJson;

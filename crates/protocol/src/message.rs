@@ -64,20 +64,30 @@ pub struct AssistantMessage {
 impl AssistantMessage {
     /// All text blocks, joined by a newline.
     pub fn text(&self) -> String {
-        let texts = self.content.iter().filter_map(|block| match block {
-            AssistantBlock::Text { text } => Some(text.as_str()),
-            AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
-        });
-        texts.collect::<Vec<_>>().join("\n")
+        text_of(&self.content)
     }
 
     /// The tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.content.iter().filter_map(|block| match block {
-            AssistantBlock::ToolCall(call) => Some(call),
-            AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
-        })
+        tool_calls_of(&self.content)
     }
+}
+
+/// The text blocks of an answer, joined by a newline.
+pub fn text_of(content: &[AssistantBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => Some(text.as_str()),
+        AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The tool calls of an answer, in order.
+pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCall> {
+    content.iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall(call) => Some(call),
+        AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
+    })
 }
 
 /// A provider's own form of one assistant message.
@@ -111,7 +121,8 @@ pub struct ToolMessage {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// The model had no more to say.
+    /// The model had no more to say. Read as `end_turn`, too: zot's documents say so, its code does not.
+    #[serde(alias = "end_turn")]
     End,
     /// The model waits for tool results.
     ToolUse,

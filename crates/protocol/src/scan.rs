@@ -9,6 +9,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::error::DecodeError;
+use crate::read::without_position;
 
 /// How deep and how large one JSON text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +38,20 @@ pub(crate) fn scan(text: &str, limits: ScanLimits) -> Result<(), DecodeError> {
     match (outcome, state.fault) {
         (Ok(()), _) => Ok(()),
         (Err(_), Some(fault)) => Err(fault),
-        (Err(error), None) => Err(DecodeError::NotJson { detail: error.to_string() }),
+        (Err(error), None) => Err(named(&error)),
     }
 }
 
-/// Removes the white space between tokens of valid JSON; what is inside strings stays.
+/// serde_json has no kind for this error, only its text; a test below watches that it stays.
+fn named(error: &serde_json::Error) -> DecodeError {
+    match without_position(error) {
+        detail if detail == "number out of range" => DecodeError::NumberOutOfRange,
+        detail => DecodeError::NotJson { detail },
+    }
+}
+
+/// Removes the white space between tokens of valid JSON. The strings keep their values; the characters of
+/// [`escape_line_ends`] are escaped in them.
 pub(crate) fn compact(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -56,8 +66,25 @@ pub(crate) fn compact(text: &str) -> String {
         }
         out.push(byte);
     }
-    String::from_utf8(out).expect("only ASCII white space was removed from UTF-8")
+    escape_line_ends(String::from_utf8(out).expect("only ASCII white space was removed from UTF-8"))
 }
+
+/// Escapes, in valid JSON, the characters that some languages end a line at. They can stand only inside strings.
+pub(crate) fn escape_line_ends(json: String) -> String {
+    if !json.contains(LINE_ENDS) {
+        return json;
+    }
+    json.chars().fold(String::with_capacity(json.len() + 16), |mut out, char| {
+        match LINE_ENDS.contains(&char) {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            false => out.push(char),
+        }
+        out
+    })
+}
+
+/// Next line, line separator, paragraph separator.
+const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
 struct State {
     limits: ScanLimits,
@@ -178,7 +205,7 @@ mod tests {
         check("[1,2,3,4,5,6,7,8]", "frame_too_deep");
         check(r#"{"a":{"b":1,"b":2}}"#, "frame_duplicate_key");
         check(r#"{"type":1,"t\u0079pe":2}"#, "frame_duplicate_key");
-        check("1e400", "frame_not_json");
+        check("1e400", "frame_invalid");
         check("NaN", "frame_not_json");
         check("{} {}", "frame_not_json");
         check("{\"a\":\"\0\"}", "frame_not_json");

@@ -1,1 +1,45 @@
-//! Models over HTTP.
+//! Models: three HTTP APIs, and a scripted one that needs no network, behind `haft_core::model::Model`.
+//!
+//! For whom: haft's front ends, and programs that embed the agent. The promise: an answer ends with its whole
+//! response or with an error that says what to do; what passes is tried again before the first piece of an answer
+//! and never after it; cancelling ends the request at once; keys are in no error, log or debug output. Nothing is
+//! sent, and no certificate is loaded, before the first request. Never in here: knowledge of extensions, a runtime.
+//!
+//! The HTTP APIs are spoken by one library, which no public type of this crate shows.
+//!
+//! ```
+//! use haft_core::model::Model;
+//! use haft_providers::{Dialect, HttpModel, ModelConfig, Scripted};
+//!
+//! // A model behind an API …
+//! let mut config = ModelConfig::new(Dialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
+//! config.api_key = Some("sk-ant-…".replace('…', "123").into());
+//! let model = HttpModel::new(config)?;
+//! assert_eq!(model.info().context_window, Some(1_000_000));
+//!
+//! // … and one that reads its lines.
+//! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;
+//! assert_eq!(Scripted::from_json(script)?.info().provider, "scripted");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod catalogue;
+mod choose;
+mod config;
+mod http;
+mod presets;
+mod redact;
+pub mod retry;
+mod scripted;
+mod timeouts;
+
+pub use catalogue::{KnownModel, catalogue, find};
+pub use choose::{
+    Because, Choice, ChooseError, Chosen, LocalServer, Machine, OpenError, Surroundings, Wish, choose,
+    local_servers,
+};
+pub use config::{ConfigError, Dialect, ModelConfig};
+pub use http::HttpModel;
+pub use presets::{PRESETS, Preset, preset};
+pub use scripted::{ScriptError, Scripted};
+pub use timeouts::Timeouts;

@@ -1,1 +1,59 @@
 //! Write a haft extension.
+//!
+//! ```no_run
+//! use haft_sdk::{Extension, Response, ToolResult};
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct City { city: String }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     Extension::new("weather", "1.0.0")
+//!         .command("hello", "say hi", |_args, _host| async { Response::prompt("Greet me in one short sentence.") })
+//!         .tool("weather", "Current weather for a city.", |args: City, _host| async move {
+//!             ToolResult::text(format!("{}: sunny", args.city))
+//!         })
+//!         .run()
+//! }
+//! ```
+//!
+//! **stdout is the wire.** One `println!`, in your code or in a crate you use, is a line the host cannot read. Use
+//! [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put `#![deny(clippy::print_stdout)]` at the top of
+//! your crate.
+//!
+//! [`Extension`] is what you offer; its handlers get a [`Host`] to talk back. [`testing::Harness`] tests it in memory.
+//! A handler that panics or fails is answered for, once, and the extension goes on. Intercepts run beside the connection
+//! and must not block their thread; everything else has threads of its own.
+
+#![warn(clippy::exhaustive_structs)]
+
+mod dispatch;
+mod error;
+mod extension;
+mod handler;
+mod host;
+mod logging;
+mod outbox;
+mod panel;
+mod run;
+mod serve;
+mod timeouts;
+mod tool;
+
+pub mod testing;
+
+pub use error::ServeError;
+pub use extension::Extension;
+/// Frames and their parts, for what is not re-exported by name.
+pub use haft_protocol as protocol;
+pub use haft_protocol::RawJson;
+pub use haft_protocol::event::Level;
+pub use haft_protocol::ext::{
+    AssistantMessageDecision, BeforeAgentStartDecision, CommandAction as Response, Event,
+    HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall,
+    InterceptTurnStart, Panel, PanelKey, ToolCallDecision, TurnStartDecision,
+};
+pub use handler::IntoAnswer;
+pub use host::Host;
+pub use logging::log;
+pub use panel::PanelEvent;
+pub use tool::{NoArgs, ToolResult};

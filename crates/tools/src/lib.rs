@@ -1,1 +1,24 @@
-//! The built-in tools.
+//! The built-in tools: read, write, edit, bash, grep, find, ls.
+//!
+//! For whom: the binary and programs that embed an agent. The promise: no tool blocks the agent's thread, no tool
+//! leaves a half-written file or an unkillable process behind, no result is longer than core's limits. Everything
+//! reaches files and processes through [`Environment`], which an embedder can replace. Never in here: anything
+//! about extensions, the terminal, approval: gates are core's hooks.
+
+mod bash;
+mod builtin;
+mod edit;
+mod environment;
+mod find;
+mod grep;
+mod ls;
+mod path;
+mod read;
+mod timeouts;
+mod write;
+
+pub use builtin::{NAMES, builtin_tools};
+pub use environment::{
+    ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHit, FindHits, FindQuery, FullOutput,
+    GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written,
+};

@@ -1,1 +1,57 @@
-//! Frames.
+//! A tiny extension without IO: what it says at the start, and what it answers.
+//!
+//! Its tests in `tests/frames.rs` compare whole conversations with snapshots. They need `haft-protocol` and `insta`
+//! and nothing else: no host, no process, no runtime.
+
+use haft_protocol::content::Content;
+use haft_protocol::ext::{
+    ExtensionFrame, Hello, Hook, HostFrame, Intercept, InterceptToolCall, Ready, RegisterTool, ShutdownAck,
+    Subscribe, ToolCall, ToolCallDecision, ToolResult,
+};
+
+/// Everything the extension says before it is asked anything.
+pub fn opening() -> Vec<ExtensionFrame> {
+    vec![
+        Hello { name: "words".into(), version: "1.0.0".into(), capabilities: vec!["tools".into()] }.into(),
+        RegisterTool {
+            name: "count_words".into(),
+            description: "Counts the words of its arguments.".into(),
+            schema: None,
+            guidelines: Vec::new(),
+        }
+        .into(),
+        Subscribe { events: Vec::new(), intercept: vec!["tool_call".into()] }.into(),
+        Ready {}.into(),
+    ]
+}
+
+/// What the extension says to one frame of the host.
+pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
+    match frame {
+        HostFrame::ToolCall(call) => Some(count(call).into()),
+        HostFrame::EventIntercept(question) => match question.intercept {
+            Intercept::ToolCall(call) => Some(InterceptToolCall::respond(decide(&call), question.id).into()),
+            // Only `tool_call` is subscribed, so the host asks nothing else.
+            Intercept::TurnStart(_) | Intercept::AssistantMessage(_) | Intercept::BeforeAgentStart(_) => None,
+        },
+        HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
+        HostFrame::HelloAck(_)
+        | HostFrame::CommandInvoked(_)
+        | HostFrame::Event(_)
+        | HostFrame::PanelKey(_)
+        | HostFrame::PanelResize(_)
+        | HostFrame::PanelClose(_) => None,
+    }
+}
+
+fn count(call: ToolCall) -> ToolResult {
+    let words = call.args.as_str().split_whitespace().count();
+    ToolResult { id: call.id, content: vec![Content::text(format!("{words} words")).into()], is_error: false }
+}
+
+fn decide(call: &InterceptToolCall) -> ToolCallDecision {
+    match call.tool_args.as_str().contains("rm -rf") {
+        true => ToolCallDecision::Block { reason: "not with me".into() },
+        false => ToolCallDecision::Allow,
+    }
+}

@@ -1,1 +1,8 @@
-//! Behaviour seen from outside.
+//! Behaviour of the binary seen from outside: real processes, a clean home.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+
+mod exit_codes;
+mod ext;
+mod help;
+mod world;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{HelloAck, InterceptKind, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::builder::stream_spec;
@@ -12,7 +13,7 @@ use super::{Host, Set, running};
 use crate::entry::{Body, Entry};
 use crate::extension::{self, Connection, Extension, ExtensionState, Facts, Start};
 use crate::fault::FaultCode;
-use crate::log::Log;
+use crate::log::{Log, slug};
 use crate::process::Process;
 use crate::spec::{ExtensionSpec, Launch};
 
@@ -157,8 +158,8 @@ impl Host {
             provider: config.model.provider.clone(),
             model: config.model.model.clone(),
             cwd: config.cwd.display().to_string(),
-            extension_dir: dir.clone(),
-            data_dir: dir,
+            data_dir: self.data_dir(&spec.name).or_else(|| dir.clone()),
+            extension_dir: dir,
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
@@ -166,6 +167,15 @@ impl Host {
             limits: Some(Limits::default()),
         };
         Facts { name: spec.name.clone(), ack, timeouts: config.timeouts }
+    }
+
+    /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
+    fn data_dir(&self, name: &ExtensionName) -> Option<String> {
+        let dir = self.inner.config.data.as_ref()?.join(slug(name.as_str()));
+        if let Err(error) = std::fs::create_dir_all(&dir) {
+            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
+        }
+        Some(dir.display().to_string())
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports

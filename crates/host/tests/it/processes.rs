@@ -8,8 +8,11 @@ use haft_core::tool::ToolOwner;
 use haft_host::{ExtensionSpec, Host, Launch};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{Events, brisk, config, execute, fault, misbehaving, program, spec, text, tool};
+use crate::support::{
+    Events, blocked, brisk, call, config, execute, fault, misbehaving, program, spec, text, tool,
+};
 
 fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
@@ -45,7 +48,11 @@ async fn a_reload_starts_what_there_is_now_and_gates_block_meanwhile() {
     let host = Host::builder(config).events(events.sink()).source(source).start().await;
     assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("one".into()));
 
-    let stats = host.reload().await;
+    let ls = call("bash", json!({"command": "ls"}));
+    assert_eq!(blocked(&host, &ls).await, None);
+    let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
+    assert_eq!(meanwhile.map(|(by, _)| by).as_deref(), Some("one"));
+    assert_eq!(blocked(&host, &ls).await, None);
     assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
     assert_eq!(stats.errors.len(), 1);
     assert_eq!(stats.errors[0].code, "spawn_failed");
@@ -122,17 +129,40 @@ async fn keys_of_providers_are_not_passed_on_and_stderr_is_logged_under_a_safe_n
 }
 
 #[tokio::test]
-async fn an_extension_outlives_the_thread_that_started_it_and_not_its_host() {
+async fn what_an_extension_left_behind_is_gone_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let alive = dir.path().join("alive");
+    // The child ignores the signal and would write for ever.
+    let child = format!("trap '' TERM; while :; do date > '{}'; sleep 0.05; done", alive.display());
+    let script = format!("echo '{{\"type\":\"hello\",\"name\":\"sh\"}}'; ({child}) & sleep 0.3; exit 3");
+    let launch = Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host =
+        Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start().await;
+    while events.faults().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    host.shutdown().await;
+    assert_eq!(events.faults(), [fault("sh", "exited")]);
+    assert!(alive.exists(), "the child ran");
+    fs::remove_file(&alive).unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!alive.exists(), "the child runs on");
+}
+
+#[tokio::test]
+async fn after_the_shutdown_nothing_is_asked_any_more() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config();
     config.timeouts = brisk();
     let (events, specs) = (Events::default(), vec![misbehaving("good", dir.path())]);
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
-    let pids = host.states().len();
-    assert_eq!(pids, 1);
     assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     host.shutdown().await;
-    let output = host.run_command(&Default::default(), "evil", "").await;
-    assert!(output.unwrap_err().to_string().contains("was stopped"));
+    let command = host.run_command(&CancellationToken::new(), "evil", "").await;
+    assert!(command.unwrap_err().to_string().contains("was stopped"));
+    assert!(execute(&host, "evil_tool", json!({})).await.is_error);
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate stays shut");
     assert_eq!(events.faults(), []);
 }

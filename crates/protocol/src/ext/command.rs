@@ -6,20 +6,21 @@ use super::panel::Panel;
 use super::request::{AnswerError, null_is_default};
 use crate::ids::RequestId;
 
-/// The user ran one of the extension's commands. Answered by [`CommandResponse`] within 30 s.
+/// The user ran one of the extension's commands. Answered by `command_response` within 30 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandInvoked {
     /// Ties the response to this frame.
     pub id: RequestId,
     /// The command, without the slash.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// Everything after the command's name, trimmed. Absent when empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub args: String,
 }
 
-/// The answer to `command_invoked`, as it is on the wire; [`CommandAction`] is what it means.
+/// The answer to `command_invoked`: `action` says which of the other fields counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommandResponse {

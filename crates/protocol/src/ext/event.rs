@@ -27,8 +27,13 @@ pub struct Event {
     /// `tool_call`: the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// `tool_call`: the model's arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// `tool_call`: the model's arguments, before any rewrite.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::optional_object",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: Option<RawJson>,
     /// `assistant_message`: what the user is shown. Absent when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,6 +41,9 @@ pub struct Event {
 }
 
 impl Event {
+    /// Every event this version sends.
+    pub const NAMES: &[&str] = &["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"];
+
     /// `session_start`.
     pub fn session_start() -> Self {
         Self { event: "session_start".into(), ..Self::default() }

@@ -8,6 +8,7 @@ use crate::ext::{
     HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ready, RegisterCommand, RegisterTool,
     Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
+use crate::read;
 
 macro_rules! frames {
     ($(#[$doc:meta])* $set:ident { $($(#[$frame_doc:meta])* $frame:ident = $kind:literal,)* }) => {
@@ -28,9 +29,9 @@ macro_rules! frames {
                 match self { $(Self::$frame(_) => $kind,)* }
             }
 
-            fn read(kind: &str, line: &str) -> Option<Result<Self, serde_json::Error>> {
+            fn read(kind: &str, line: &str) -> Option<Result<Self, String>> {
                 match kind {
-                    $($kind => Some(serde_json::from_str(line).map(Self::$frame)),)*
+                    $($kind => Some(read::read(line).map(Self::$frame)),)*
                     _ => None,
                 }
             }

@@ -21,6 +21,9 @@ pub mod capability {
     pub const PANEL_RESIZE: &str = "panel_resize";
     /// Both sides know the `before_agent_start` intercept.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
+
+    /// Every capability this version knows.
+    pub const ALL: &[&str] = &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START];
 }
 
 /// The first frame of an extension.
@@ -28,11 +31,12 @@ pub mod capability {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hello {
     /// The extension's name; the manifest's is used, a different one is reported.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The extension's version.
     #[serde(default, deserialize_with = "super::request::null_is_default")]
     pub version: String,
-    /// What it understands beyond the basic frames; see [`capability`].
+    /// What it understands beyond the basic frames: names of capabilities.
     #[serde(
         default,
         deserialize_with = "super::request::null_is_default",
@@ -45,7 +49,7 @@ pub struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HelloAck {
-    /// [`PROTOCOL_VERSION`] of the host.
+    /// The version of the protocol that the host speaks: 1.
     pub protocol_version: u32,
     /// The host's version, under the name that zot's extensions read.
     pub zot_version: String,
@@ -64,8 +68,12 @@ pub struct HelloAck {
     /// Where the extension may keep its state, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// What the host understands beyond the basic frames; see [`capability`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What the host understands beyond the basic frames: names of capabilities.
+    #[serde(
+        default,
+        deserialize_with = "super::request::null_is_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub capabilities: Vec<String>,
     /// The limits this connection keeps to; absent when the host is zot.
     #[serde(default, skip_serializing_if = "Option::is_none")]

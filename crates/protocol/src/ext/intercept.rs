@@ -1,6 +1,16 @@
 //! `event_intercept` and `event_intercept_response`: an extension may stop or change what is about to happen.
 //!
 //! A hook is one file below this one, with its question and its decision, and one line of the registry here.
+//!
+//! # How to add a hook
+//! 1. Write `intercept/<name>.rs`: the question (`Intercept<Name>`, a struct), the decision (an enum), `impl Hook`
+//!    for the question, and an example of both lines at the top of the file.
+//! 2. Add one line to `hooks!` below, and the module with its two names to the lists above it.
+//! 3. If the answer needs a field that [`EventInterceptResponse`] does not have, add it there, optional.
+//! 4. If zot does not have the hook, announce it: a constant in [`capability`](crate::ext::capability).
+//! 5. Build. The compiler asks the host for an arm (who is asked when, and what a failure means) and the SDK for
+//!    an arm (which handler answers). The tests ask for a line in `fixtures/host.jsonl`.
+//! 6. `cargo xtask codegen` writes the schemas and the table of hooks.
 
 mod assistant_message;
 mod before_agent_start;
@@ -15,6 +25,7 @@ use super::request::{AnswerError, Request, Response, null_is_default};
 use crate::ext::HostFrame;
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::read;
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -50,9 +61,9 @@ macro_rules! hooks {
         }
 
         impl Intercept {
-            fn from_line(event: &str, line: &str) -> Option<Result<Self, serde_json::Error>> {
+            fn from_line(event: &str, line: &str) -> Option<Result<Self, String>> {
                 match event {
-                    $($event => Some(serde_json::from_str(line).map(Self::$hook)),)*
+                    $($event => Some(read::read(line).map(Self::$hook)),)*
                     _ => None,
                 }
             }
@@ -89,7 +100,7 @@ hooks! {
     TurnStart(InterceptTurnStart) = "turn_start",
     /// The user is about to see what the model said.
     AssistantMessage(InterceptAssistantMessage) = "assistant_message",
-    /// A prompt is about to be worked on. Since haft; see [`capability`](crate::ext::capability).
+    /// A prompt is about to be worked on. zot of version 1 does not have it; announced as a capability.
     BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
 }
 
@@ -100,7 +111,8 @@ impl InterceptKind {
     }
 }
 
-/// The host asks. Answered by [`EventInterceptResponse`] within 5 s.
+/// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`
+/// within 5 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventIntercept {
@@ -120,7 +132,7 @@ impl<'de> Deserialize<'de> for EventIntercept {
             event: String,
         }
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let head: Head = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        let head: Head = read::nested(raw.get())?;
         match Intercept::from_line(&head.event, raw.get()) {
             Some(Ok(intercept)) => Ok(Self { id: head.id, intercept }),
             Some(Err(error)) => Err(D::Error::custom(error)),
@@ -129,14 +141,14 @@ impl<'de> Deserialize<'de> for EventIntercept {
     }
 }
 
-/// The extension's answer, flat as on the wire; [`Hook::read`] says what it means for one hook.
+/// The answer to `event_intercept`, one frame for all hooks: which fields count depends on the hook.
 /// Everything left out means "go on, unchanged".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept` this answers.
     pub id: RequestId,
-    /// `true` refuses. Only a JSON boolean is read: a guard that says `"false"` did not say no.
+    /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub block: bool,
     /// Why. For `tool_call` the model reads it, otherwise the user.
@@ -144,6 +156,7 @@ pub struct EventInterceptResponse {
     pub reason: String,
     /// `tool_call`: the arguments the tool shall get. Must be an object. Ignored when `block` is true.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub modified_args: Option<RawJson>,
     /// `assistant_message`: what the user shall see instead. Empty means no change. Ignored when `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]

@@ -1,6 +1,6 @@
 //! `notify` and `clear_notes`: an extension's notes, shown with its name.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::event::Level;
 
@@ -9,7 +9,7 @@ use crate::event::Level;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notify {
     /// How loud; a level nobody knows counts as `info`.
-    #[serde(default = "info")]
+    #[serde(default = "info", deserialize_with = "null_is_info")]
     pub level: Level,
     /// The text; lines are kept.
     pub message: String,
@@ -17,6 +17,10 @@ pub struct Notify {
 
 fn info() -> Level {
     Level::Info
+}
+
+fn null_is_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
+    Option::deserialize(deserializer).map(|level| level.unwrap_or(Level::Info))
 }
 
 /// Takes back every note of this extension.

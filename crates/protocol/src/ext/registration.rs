@@ -10,6 +10,7 @@ use crate::json::RawJson;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegisterCommand {
     /// Without the slash. `[A-Za-z0-9_-]`, at most 64 characters.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// One line for `/help` and completion.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -21,6 +22,7 @@ pub struct RegisterCommand {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RegisterTool {
     /// `[A-Za-z][A-Za-z0-9_-]*`, at most 64 characters. A built-in tool of the same name wins.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// What the model is told; at most 4 KiB.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -28,7 +30,7 @@ pub struct RegisterTool {
     /// JSON Schema of the arguments: an object schema, at most 64 KiB. Absent means "no arguments".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<RawJson>,
-    /// Advice for the system prompt; each line should name the tool. Since haft.
+    /// Advice for the system prompt; each line should name the tool.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub guidelines: Vec<String>,
 }

@@ -2,21 +2,26 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use super::request::null_is_default;
 use crate::content::{Content, Image};
 use crate::ids::RequestId;
 use crate::json::RawJson;
+use crate::read;
 
-/// The model called one of the extension's tools. Answered by [`ToolResult`] within 60 s.
+/// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// Ties the response to this frame; not the model's id of the call.
     pub id: RequestId,
     /// The tool.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub name: String,
     /// The arguments: always an object, already checked against the tool's schema.
+    #[serde(deserialize_with = "crate::json::object")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub args: RawJson,
 }
 
@@ -63,24 +68,27 @@ impl From<Content> for ResultBlock {
     }
 }
 
+// By hand, because a derived enum would refuse kinds it does not know.
 impl<'de> Deserialize<'de> for ResultBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Flat {
+        struct Head {
             #[serde(rename = "type")]
             kind: String,
-            text: Option<String>,
-            mime_type: Option<String>,
-            data: Option<String>,
         }
-        let flat = Flat::deserialize(deserializer)?;
-        match flat.kind.as_str() {
-            "text" => Ok(Self::Text { text: flat.text.ok_or_else(|| D::Error::missing_field("text"))? }),
-            "image" => Ok(Self::Image(Image {
-                mime_type: flat.mime_type.ok_or_else(|| D::Error::missing_field("mime_type"))?,
-                data: flat.data.ok_or_else(|| D::Error::missing_field("data"))?,
-            })),
-            _ => Ok(Self::Unknown { kind: flat.kind }),
+        #[derive(Deserialize)]
+        struct Text {
+            text: String,
+        }
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if !raw.get().starts_with('{') {
+            return Err(D::Error::custom("expected a block: a JSON object"));
+        }
+        let Head { kind } = read::nested(raw.get())?;
+        match kind.as_str() {
+            "text" => read::nested(raw.get()).map(|Text { text }| Self::Text { text }),
+            "image" => read::nested(raw.get()).map(Self::Image),
+            _ => Ok(Self::Unknown { kind }),
         }
     }
 }

@@ -1,1 +1,14 @@
 //! Behaviour of the protocol seen from outside: fixtures, snapshots, schema.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+
+mod compat;
+mod decode;
+mod events;
+mod fixtures;
+mod matrix;
+mod properties;
+mod samples;
+mod schema;
+mod snapshots;
+mod strategies;

@@ -1,1 +1,14 @@
-//! Behaviour seen from outside.
+//! The providers against a model server on loopback, every dialect through the same scenarios.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, not only tests, stop at the first surprise")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one event it is about")]
+
+mod answers;
+mod cancelling;
+mod choosing;
+mod failures;
+mod history;
+mod requests;
+mod scripted;
+mod secrets;
+mod support;

@@ -1,1 +1,15 @@
 //! Behaviour seen from outside.
+
+#![expect(clippy::unwrap_used, reason = "what a test does not expect fails it")]
+
+mod arguments;
+mod ends;
+mod failures;
+mod frames;
+mod guide;
+mod order;
+mod polyglot;
+mod process;
+mod registration;
+mod serve;
+mod subprocess;

@@ -1,1 +1,12 @@
-//! Behaviour seen from outside.
+//! Each tool with real files and processes.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+mod bash;
+mod edit;
+mod environment;
+mod ground;
+mod read;
+mod search;
+mod specs;
+mod write;

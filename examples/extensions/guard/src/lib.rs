@@ -1,1 +1,50 @@
-//! Example extension `guard`.
+//! Example extension `guard`: keeps an audit log of what the agent does, and refuses dangerous shell commands.
+//!
+//! It stops accidents, not attackers: a pattern can always be written around. What must not happen needs a sandbox.
+
+use std::path::PathBuf;
+
+use haft_sdk::{Event, Extension, Host, InterceptToolCall, ToolCallDecision};
+use serde::Deserialize;
+
+mod audit;
+mod danger;
+
+pub use danger::{Danger, danger_in};
+
+/// The extension: watches every event, intercepts every tool call.
+pub fn extension() -> Extension {
+    ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]
+        .into_iter()
+        .fold(Extension::new("guard", "1.0.0"), |extension, event| extension.on(event, record))
+        .intercept_tool_call(|call, host| async move { decide(&call, &host) })
+}
+
+async fn record(event: Event, host: Host) -> std::io::Result<()> {
+    audit::append(&log_file(&host).await, &event)
+}
+
+async fn log_file(host: &Host) -> PathBuf {
+    host.data_dir().await.join("audit.jsonl")
+}
+
+fn decide(call: &InterceptToolCall, host: &Host) -> ToolCallDecision {
+    #[derive(Deserialize)]
+    struct Shell {
+        command: String,
+    }
+    if call.tool_name != "bash" {
+        return ToolCallDecision::allow();
+    }
+    // A guard that cannot read the question does not say yes.
+    let Ok(shell) = call.tool_args.read::<Shell>() else {
+        return ToolCallDecision::block("refused: bash call without a command");
+    };
+    match danger_in(&shell.command) {
+        None => ToolCallDecision::allow(),
+        Some(danger) => {
+            host.log(format_args!("refused {:?}", shell.command));
+            ToolCallDecision::block(format!("refused: matches danger pattern \"{}\"", danger.name()))
+        }
+    }
+}

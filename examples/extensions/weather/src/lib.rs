@@ -1,1 +1,40 @@
-//! Example extension `weather`.
+//! Example extension `weather`: a tool for the model. The weather is made up, and the same for a city every time.
+
+use haft_sdk::{Extension, ToolResult};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What the model sends. The doc comments become the schema's descriptions.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Place {
+    /// Name of the city, for example `Berlin`.
+    city: String,
+}
+
+/// The extension: one tool, `weather`.
+pub fn extension() -> Extension {
+    Extension::new("weather", "1.0.0")
+        .tool("weather", "Get the current weather for a city.", |place: Place, _host| async move {
+            let city = place.city.trim();
+            if city.is_empty() {
+                ToolResult::error("city must not be empty")
+            } else {
+                ToolResult::text(report(city))
+            }
+        })
+        .guideline("weather", "Call `weather` for the weather of a city instead of guessing it.")
+}
+
+fn report(city: &str) -> String {
+    const SKIES: [&str; 6] = ["sunny", "cloudy", "fog", "light rain", "thunderstorms", "snow"];
+    let seed = hash(&city.to_lowercase()) >> 32;
+    let degrees = i64::try_from(seed % 36).unwrap_or_default() - 10;
+    let sky = SKIES.iter().cycle().nth((seed % 6) as usize).copied().unwrap_or("sunny");
+    format!("{city}: {degrees}°C, {sky}")
+}
+
+/// FNV-1a: the same number for the same text on every machine, unlike the standard library's hashers.
+fn hash(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

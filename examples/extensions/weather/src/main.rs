@@ -1,3 +1,7 @@
 //! Runs the `weather` extension on stdin and stdout.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    haft_example_weather::extension().run()
+}

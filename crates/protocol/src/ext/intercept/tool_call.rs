@@ -19,8 +19,11 @@ pub struct InterceptToolCall {
     /// The model's id of the call.
     pub tool_id: ToolCallId,
     /// The tool.
+    #[serde(deserialize_with = "crate::ids::printable")]
     pub tool_name: String,
     /// The arguments as they stand: the model's, or an earlier interceptor's.
+    #[serde(deserialize_with = "crate::json::object")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: RawJson,
 }
 

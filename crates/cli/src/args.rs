@@ -1,0 +1,230 @@
+//! The command line.
+
+mod ext;
+mod help;
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use haft_config::{Layer, Origin, Reasoning, SecretString};
+
+use crate::exit::Exit;
+
+pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+
+/// A coding agent whose every point of customisation is an extension, in any language.
+#[derive(Debug, Parser)]
+#[command(name = "haft", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// What else haft does than working on a prompt.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Install, list, switch and remove extensions
+    Ext(ExtArgs),
+    /// Show a whole turn with two real extensions, without a key or a network
+    Demo,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+    /// Serve one of the demo's extensions on standard input and output
+    #[command(name = "__extension", hide = true)]
+    Extension {
+        /// Its name
+        name: String,
+    },
+}
+
+/// Flags of a run.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What to do; several words are joined by spaces. Piped standard input is appended
+    #[arg(value_name = "PROMPT")]
+    pub(crate) prompt: Vec<String>,
+    /// Print the final answer only
+    #[arg(short, long)]
+    pub(crate) print: bool,
+    /// Print every event as a line of JSON
+    #[arg(long, conflicts_with = "print")]
+    pub(crate) json: bool,
+    /// Print the models that can be used, and end
+    #[arg(long)]
+    pub(crate) list_models: bool,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+    #[command(flatten)]
+    pub(crate) ext: ExtensionArgs,
+}
+
+/// Which model is asked, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct ModelArgs {
+    /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// The model's id at that provider
+    #[arg(long, value_name = "ID")]
+    pub(crate) model: Option<String>,
+    /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer
+    #[arg(long, value_name = "KEY")]
+    pub(crate) api_key: Option<SecretString>,
+    /// Where the provider is reached, for compatible servers
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// How much to think before answering: default, off, low, medium or high
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) reasoning: Option<Reasoning>,
+}
+
+/// What the agent is and may do.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Agent")]
+pub(crate) struct AgentArgs {
+    /// Replace haft's system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system_prompt: Option<String>,
+    /// Add to the system prompt; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append_system_prompt: Vec<String>,
+    /// Work in this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Offer the model only these tools, extensions' tools included; separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+    /// Offer the model no tools at all
+    #[arg(long, conflicts_with = "tools")]
+    pub(crate) no_tools: bool,
+    /// Stop after this many steps
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<NonZeroU32>,
+    /// Do not record the session
+    #[arg(long)]
+    pub(crate) no_session: bool,
+}
+
+/// Which extensions run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Extensions")]
+pub(crate) struct ExtensionArgs {
+    /// Run the extension in this directory too, before all others; may be repeated
+    #[arg(short = 'e', long = "ext", value_name = "PATH")]
+    pub(crate) ext: Vec<PathBuf>,
+    /// Run no installed extensions, only those named by --ext
+    #[arg(long)]
+    pub(crate) no_ext: bool,
+    /// Run the extensions that the project brings in ./.haft/extensions
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+}
+
+impl ModelArgs {
+    /// The flags as the strongest layer of settings.
+    pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
+        Layer {
+            origin: Origin::Flag,
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            reasoning: self.reasoning,
+            max_steps: agent.max_steps,
+        }
+    }
+}
+
+/// The command line's definition, for parsing, completions and the manual page.
+pub(crate) fn command() -> clap::Command {
+    Cli::command().after_help(help::SHORT).after_long_help(help::long())
+}
+
+/// Reads the command line. The error may also be help or the version that was asked for.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+}
+
+/// Shows what [`parse`] returned instead of arguments.
+pub(crate) fn show(help: &clap::Error) -> Exit {
+    // Nobody to read it is no reason to end otherwise.
+    let _ = help.print();
+    if help.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Cli {
+        let words = ["haft"].iter().chain(words);
+        Cli::from_arg_matches(&command().try_get_matches_from(words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn a_prompt_may_be_a_commands_name_behind_a_flag() {
+        assert_eq!(parse(&["-p", "demo"]).run.prompt, ["demo"]);
+        assert!(matches!(parse(&["demo"]).command, Some(Command::Demo)));
+    }
+
+    #[test]
+    fn flags_are_read() {
+        let run = parse(&[
+            "--json",
+            "--provider",
+            "openai",
+            "--model",
+            "m",
+            "--api-key",
+            "sk-1",
+            "--base-url",
+            "http://x",
+            "--reasoning",
+            "high",
+            "--system-prompt",
+            "s",
+            "--append-system-prompt",
+            "a",
+            "--append-system-prompt",
+            "b",
+            "--cwd",
+            "d",
+            "--tools",
+            "read,bash",
+            "--max-steps",
+            "3",
+            "-e",
+            "x",
+            "--ext",
+            "y",
+            "--no-ext",
+            "--trust-project",
+            "--no-session",
+            "say",
+            "hello",
+        ])
+        .run;
+        assert_eq!(run.prompt, ["say", "hello"]);
+        assert_eq!(run.agent.tools.as_deref(), Some(["read".to_owned(), "bash".to_owned()].as_slice()));
+        assert_eq!(run.agent.append_system_prompt, ["a", "b"]);
+        assert_eq!(run.ext.ext, [PathBuf::from("x"), PathBuf::from("y")]);
+        let layer = run.model.layer(&run.agent);
+        assert_eq!((layer.reasoning, layer.max_steps), (Some(Reasoning::High), NonZeroU32::new(3)));
+        assert!(!format!("{run:?}").contains("sk-1"), "the key is not shown");
+    }
+}

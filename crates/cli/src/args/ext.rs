@@ -1,0 +1,66 @@
+//! The command line of `haft ext`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// `haft ext …`.
+#[derive(Debug, Args)]
+pub(crate) struct ExtArgs {
+    #[command(subcommand)]
+    pub(crate) command: ExtCommand,
+}
+
+/// What can be done with extensions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExtCommand {
+    /// List the extensions of the user and of the project in the current directory
+    #[command(visible_alias = "ls")]
+    List,
+    /// Copy an extension from a directory, or clone it by git. Nothing of it is run
+    Install {
+        /// A directory, or an address that begins with https://, ssh:// or git@
+        source: String,
+        /// Replace an installed version; its data stays, and so does being disabled
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove an extension; its data and its log stay
+    #[command(visible_alias = "rm")]
+    Remove {
+        #[command(flatten)]
+        which: Which,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Let an extension run again
+    Enable(Which),
+    /// Keep an extension from running without removing it
+    Disable(Which),
+    /// Print what an extension wrote to its log
+    Logs {
+        /// The name in its manifest, or of its directory
+        name: String,
+        /// Go on printing as more is written
+        #[arg(short, long)]
+        follow: bool,
+    },
+}
+
+/// Which extension is meant.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The name in its manifest, or of its directory
+    pub(crate) name: String,
+    /// Where it is, when there are two of the name
+    #[arg(long)]
+    pub(crate) scope: Option<Scope>,
+}
+
+/// Where an extension is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    /// Installed for the user
+    Global,
+    /// In the project's .haft/extensions
+    Project,
+}

@@ -1,0 +1,71 @@
+//! `haft demo`: a whole turn with two real extension processes, without a key and without a network.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use haft_core::model::Reasoning;
+use haft_core::prompt::SystemPrompt;
+use haft_host::discovery::Search;
+use haft_providers::Scripted;
+use serde_json::json;
+
+use crate::console::note;
+use crate::exit::Exit;
+use crate::run::{Output, Parts, ToolChoice, facts, run_with};
+
+/// What the scripted model says.
+const SCRIPT: &str = include_str!("demo/script.json");
+
+/// What the person says.
+const PROMPT: &str = "What is the weather in Berlin? Then clean up the build directory.";
+
+/// Plays the script in a directory made for it, with the extensions found and started as any others.
+pub(crate) fn run() -> anyhow::Result<Exit> {
+    let place = tempfile::Builder::new().prefix("haft-demo-").tempdir().context("cannot make a directory")?;
+    let project = place.path().join("project");
+    fs::create_dir_all(project.join("build"))?;
+    fs::write(project.join("build").join("precious.txt"), "still here\n")?;
+    let explicit = ["weather", "guard"].map(|name| place.path().join("extensions").join(name));
+    for dir in &explicit {
+        write_manifest(dir)?;
+    }
+    let parts = Parts {
+        model: Arc::new(Scripted::from_json(SCRIPT)?),
+        search: Search { explicit: explicit.to_vec(), ..Search::default() },
+        logs: place.path().join("logs"),
+        data: place.path().join("data"),
+        system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
+        reasoning: Reasoning::Default,
+        max_steps: None,
+        tools: ToolChoice::All,
+        on_timeout_allow: Vec::new(),
+        cwd: project,
+    };
+    note(&format!(
+        "A scripted model, two real extension processes: weather (a tool) and guard (a veto).\n\n> {PROMPT}"
+    ));
+    run_with(parts, PROMPT.to_owned(), Output::story())
+}
+
+/// The demo's extensions are this program itself, started in another role.
+fn write_manifest(dir: &Path) -> anyhow::Result<()> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let exec = std::env::current_exe().context("cannot tell where haft is")?;
+    let manifest = json!({ "name": name, "exec": exec, "args": ["__extension", name] });
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join("extension.json"), manifest.to_string())?;
+    Ok(())
+}
+
+/// Serves one of the demo's extensions on standard input and output.
+pub(crate) fn serve_extension(name: &str) -> anyhow::Result<Exit> {
+    let extension = match name {
+        "weather" => haft_example_weather::extension(),
+        "guard" => haft_example_guard::extension(),
+        _ => anyhow::bail!("the demo has no extension {name:?}; it has weather and guard"),
+    };
+    Ok(if extension.run() == ExitCode::SUCCESS { Exit::Ok } else { Exit::Failure })
+}

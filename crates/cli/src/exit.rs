@@ -1,0 +1,125 @@
+//! The exit codes: one table, which `docs/exit-codes.md` repeats and `haft --help` shows.
+
+use std::fmt;
+
+/// How haft ends. Programs rely on the numbers: one that was given away is never used for anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Ok = 0,
+    Failure = 1,
+    Usage = 2,
+    RequiredExtension = 3,
+    Blocked = 4,
+    Provider = 5,
+    NoProvider = 6,
+    MaxSteps = 7,
+    Extensions = 8,
+    Configuration = 9,
+    Aborted = 130,
+}
+
+impl Exit {
+    /// All of them, by number.
+    pub(crate) const ALL: &[Self] = &[
+        Self::Ok,
+        Self::Failure,
+        Self::Usage,
+        Self::RequiredExtension,
+        Self::Blocked,
+        Self::Provider,
+        Self::NoProvider,
+        Self::MaxSteps,
+        Self::Extensions,
+        Self::Configuration,
+        Self::Aborted,
+    ];
+
+    /// The number.
+    pub(crate) const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// What it means, for people.
+    pub(crate) const fn meaning(self) -> &'static str {
+        match self {
+            Self::Ok => "done",
+            Self::Failure => "something failed that has no code of its own",
+            Self::Usage => "the command line cannot be understood",
+            Self::RequiredExtension => "an extension that must be in place did not start, or failed",
+            Self::Blocked => "an extension blocked the turn",
+            Self::Provider => "the model's provider failed",
+            Self::NoProvider => "no provider is set up, or its key is missing or refused",
+            Self::MaxSteps => "the prompt took more steps than --max-steps allows",
+            Self::Extensions => "haft ext could not do what was asked",
+            Self::Configuration => "a setting in config.toml or the environment cannot be used",
+            Self::Aborted => "the user stopped it",
+        }
+    }
+
+    /// The code an error was given by [`OrExit`].
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        error.downcast_ref::<Coded>().map_or(Self::Failure, |coded| coded.exit)
+    }
+}
+
+/// Gives errors their exit code.
+pub(crate) trait OrExit<T> {
+    /// The same, with an error that ends haft with `exit`, unless it has a code already.
+    fn or_exit(self, exit: Exit) -> anyhow::Result<T>;
+}
+
+impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
+    fn or_exit(self, exit: Exit) -> anyhow::Result<T> {
+        self.map_err(|error| {
+            let error = error.into();
+            if error.is::<Coded>() { error } else { anyhow::Error::new(Coded { exit, error }) }
+        })
+    }
+}
+
+/// An error with its exit code; it reads like the error itself.
+#[derive(Debug)]
+struct Coded {
+    exit: Exit,
+    error: anyhow::Error,
+}
+
+impl fmt::Display for Coded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Coded {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn the_document_has_the_same_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exit-codes.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let documented: Vec<_> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        let table: Vec<_> =
+            Exit::ALL.iter().map(|exit| format!("| {} | {} |", exit.code(), exit.meaning())).collect();
+        assert_eq!(documented, table);
+    }
+
+    #[test]
+    fn an_error_keeps_its_code_and_its_text() {
+        let inner =
+            std::fs::read("/no/such/file").or_exit(Exit::Configuration).context("reading").unwrap_err();
+        assert_eq!(Exit::of(&inner), Exit::Configuration);
+        assert_eq!(format!("{inner:#}").matches("No such file").count(), 1);
+        assert_eq!(Exit::of(&Err::<(), _>(inner).or_exit(Exit::Usage).unwrap_err()), Exit::Configuration);
+        assert_eq!(Exit::of(&anyhow::anyhow!("plain")), Exit::Failure);
+    }
+}

@@ -1,0 +1,107 @@
+//! `haft ext`: a thin shell around the host's store of extensions.
+
+mod list;
+mod logs;
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use anyhow::Context as _;
+use haft_config::Home;
+use haft_core::sanitize::sanitize_line;
+use haft_host::Origin;
+use haft_host::discovery::{Project, Trust};
+use haft_host::install::{Existing, Row, Source, Store};
+
+use crate::args::{ExtArgs, ExtCommand, Scope, Which};
+use crate::console::note;
+use crate::exit::{Exit, OrExit as _};
+
+/// Runs one of the subcommands.
+pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
+    let home = Home::locate().or_exit(Exit::Configuration)?;
+    let cwd =
+        std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
+    let project = Project { dir: cwd.clone(), trust: Trust::Untrusted };
+    // In the user's own home directory the project's place can be the global one.
+    let project = Some(project.extensions_dir()).filter(|dir| *dir != home.extensions_dir());
+    let store = Store { global: home.extensions_dir(), project, path: std::env::var_os("PATH") };
+    let outcome = match args.command {
+        ExtCommand::List => list::print(&store.list()),
+        ExtCommand::Install { source, force } => install(&store, &cwd, &source, force),
+        ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
+        ExtCommand::Enable(which) => switch(&store, &which, true),
+        ExtCommand::Disable(which) => switch(&store, &which, false),
+        ExtCommand::Logs { name, follow } => logs::print(&store, &home, &name, follow),
+    };
+    outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
+}
+
+fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Result<()> {
+    let source = Source::parse(source, cwd)?;
+    if let Source::Git(url) = &source {
+        note(&format!("cloning {url}"));
+    }
+    let existing = if force { Existing::Replace } else { Existing::Keep };
+    let installed = store.install(&source, existing)?;
+    let verb = if installed.replaced { "updated" } else { "installed" };
+    let name = &installed.manifest.name;
+    note(&format!("{verb} {name} in {}", installed.dir.display()));
+    if let Some(exec) = &installed.manifest.exec {
+        let words = [&exec.program].into_iter().chain(&exec.args);
+        let words: Vec<_> = words.map(|word| sanitize_line(word)).collect();
+        note(&format!("it will run: {}", words.join(" ")));
+    }
+    if let Some(problem) = &installed.problem {
+        note(&format!("it cannot run yet: {problem}"));
+    }
+    if !installed.manifest.enabled {
+        note(&format!("it is disabled; `haft ext enable {name}` lets it run"));
+    }
+    Ok(())
+}
+
+fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Result<Exit> {
+    let row = find(store, which).or_exit(Exit::Extensions)?;
+    if !yes && !io::stdin().is_terminal() {
+        return Err(anyhow::anyhow!("nobody to ask whether to remove {}; use -y", row.dir.display()))
+            .or_exit(Exit::Usage);
+    }
+    if !yes && !confirmed(&row).or_exit(Exit::Extensions)? {
+        note("nothing removed");
+        return Ok(Exit::Ok);
+    }
+    store.remove(&row).or_exit(Exit::Extensions)?;
+    note(&format!("removed {}", row.dir.display()));
+    let data = home.data_dir().join(&row.name);
+    if data.exists() {
+        note(&format!("its data is still in {}", data.display()));
+    }
+    Ok(Exit::Ok)
+}
+
+fn confirmed(row: &Row) -> anyhow::Result<bool> {
+    let question = sanitize_line(&format!("remove {} ? [y/N] ", row.dir.display()));
+    let mut err = io::stderr().lock();
+    err.write_all(question.as_bytes())?;
+    err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {
+    let row = find(store, which)?;
+    let state = if enabled { "enabled" } else { "disabled" };
+    let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };
+    note(&format!("{} is {already}{state}", row.name));
+    Ok(())
+}
+
+fn find(store: &Store, which: &Which) -> anyhow::Result<Row> {
+    let origin = which.scope.map(|scope| match scope {
+        Scope::Global => Origin::Global,
+        Scope::Project => Origin::Project,
+    });
+    Ok(store.find(&which.name, origin)?)
+}

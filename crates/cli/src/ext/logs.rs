@@ -1,0 +1,78 @@
+//! `haft ext logs`: what an extension wrote to its standard error.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use haft_config::Home;
+use haft_core::sanitize::Sanitizer;
+use haft_host::install::{InstallError, Store};
+use haft_host::log_path;
+use haft_protocol::ids::ExtensionName;
+
+use crate::console;
+use crate::timeouts::FOLLOW_POLL;
+
+/// Prints the log, and with `follow` what is added to it until the user stops.
+pub(super) fn print(store: &Store, home: &Home, name: &str, follow: bool) -> anyhow::Result<()> {
+    let path = log_path(&home.logs_dir(), &manifest_name(store, name)?);
+    if !path.is_file() {
+        bail!("no log for {name:?} at {}; it is written when the extension runs", path.display());
+    }
+    let mut tail = Tail::open(&path)?;
+    loop {
+        tail.print_rest()?;
+        if !follow {
+            return Ok(());
+        }
+        std::thread::sleep(FOLLOW_POLL);
+        tail.reopen_if_replaced(&path)?;
+    }
+}
+
+/// Logs are named after manifests. One that was run by `--ext` is not installed, but has a log all the same.
+fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
+    match store.find(name, None) {
+        Ok(row) => Ok(ExtensionName::new(row.name)),
+        Err(InstallError::NotFound { .. } | InstallError::Ambiguous { .. }) => Ok(ExtensionName::new(name)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A file that is read as it grows.
+struct Tail {
+    file: BufReader<File>,
+    read: u64,
+    sanitizer: Sanitizer,
+}
+
+impl Tail {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Self { file: BufReader::new(file), read: 0, sanitizer: Sanitizer::default() })
+    }
+
+    fn print_rest(&mut self) -> anyhow::Result<()> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let count = self.file.read_until(b'\n', &mut line)?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.read += count as u64;
+            let text = self.sanitizer.push(&String::from_utf8_lossy(&line));
+            console::write(text.as_bytes())?;
+        }
+    }
+
+    /// A log that got shorter was begun anew.
+    fn reopen_if_replaced(&mut self, path: &Path) -> anyhow::Result<()> {
+        let shorter = std::fs::metadata(path).is_ok_and(|data| data.len() < self.read);
+        if shorter {
+            *self = Self::open(path)?;
+        }
+        Ok(())
+    }
+}

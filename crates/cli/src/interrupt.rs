@@ -1,0 +1,64 @@
+//! Interrupts: the first asks to stop, the second stops at once.
+
+use anyhow::Context as _;
+use tokio::sync::mpsc;
+
+/// Interrupts of this process, in order: Ctrl-C, and on Unix a polite request to end or a closed terminal.
+pub(crate) struct Interrupts {
+    arrived: mpsc::UnboundedReceiver<()>,
+}
+
+impl Interrupts {
+    /// Begins to listen; from here on an interrupt no longer ends the process by itself.
+    pub(crate) fn listen() -> anyhow::Result<Self> {
+        let (sender, arrived) = mpsc::unbounded_channel();
+        forward(sender).context("cannot listen for interrupts")?;
+        Ok(Self { arrived })
+    }
+
+    /// The next interrupt.
+    pub(crate) async fn next(&mut self) {
+        if self.arrived.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Works unless an interrupt comes first.
+    pub(crate) async fn unless_first<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.next() => None,
+            done = work => Some(done),
+        }
+    }
+
+    /// Works on after one interrupt, but not after two.
+    pub(crate) async fn unless_second(&mut self, work: impl Future<Output = ()>) {
+        tokio::pin!(work);
+        let mut seen = 0;
+        while seen < 2 {
+            tokio::select! {
+                biased;
+                () = self.next() => seen += 1,
+                () = &mut work => return,
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let (mut signals, sender) = (signal(kind)?, sender.clone());
+        tokio::spawn(async move { while signals.recv().await.is_some() && sender.send(()).is_ok() {} });
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
+    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
+    Ok(())
+}

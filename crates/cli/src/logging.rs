@@ -1,0 +1,52 @@
+//! The only subscriber: a file below `$HAFT_HOME/logs`, or standard error when `HAFT_LOG` asks for it.
+
+use std::fs::File;
+use std::io;
+use std::sync::Mutex;
+
+use anyhow::Context as _;
+use haft_config::Home;
+use tracing_subscriber::EnvFilter;
+
+use crate::exit::{Exit, OrExit as _};
+
+/// The variable with the filter for standard error.
+const VARIABLE: &str = "HAFT_LOG";
+
+/// A log longer than this, in bytes, is begun anew at the next start; the old one is kept beside it.
+const MAX_FILE: u64 = 10 * 1024 * 1024;
+
+/// Starts logging. A log file that cannot be written is no reason not to work; nothing is logged then.
+///
+/// # Errors
+/// When the filter in `HAFT_LOG` cannot be understood.
+pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
+    match std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty()) {
+        Some(filter) => {
+            let filter = EnvFilter::try_new(&filter)
+                .with_context(|| format!("{VARIABLE}={filter:?} cannot be used"))
+                .or_exit(Exit::Configuration)?;
+            tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(io::stderr).init();
+        }
+        None => {
+            if let Ok(file) = log_file(home) {
+                let writer = Mutex::new(file);
+                tracing_subscriber::fmt()
+                    .with_env_filter(EnvFilter::new("info"))
+                    .with_ansi(false)
+                    .with_writer(writer)
+                    .init();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn log_file(home: &Home) -> io::Result<File> {
+    std::fs::create_dir_all(home.logs_dir())?;
+    let path = home.log_file();
+    if std::fs::metadata(&path).is_ok_and(|data| data.len() > MAX_FILE) {
+        std::fs::rename(&path, path.with_extension("old.log"))?;
+    }
+    File::options().create(true).append(true).open(path)
+}

@@ -1,0 +1,163 @@
+//! Joining model, tools and extensions into an agent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use haft_config::OnTimeout;
+use haft_core::Agent;
+use haft_core::model::{Model, Reasoning};
+use haft_core::prompt::SystemPrompt;
+use haft_core::tool::{Tool, ToolSet};
+use haft_host::discovery::Search;
+use haft_host::{ExtensionEnv, Host, HostConfig};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
+use haft_providers::PRESETS;
+use haft_tools::{HostEnvironment, builtin_tools};
+use tokio::sync::mpsc;
+
+use crate::args::RunArgs;
+use crate::exit::{Exit, OrExit as _};
+use crate::extensions;
+use crate::setup::Setup;
+
+/// Everything a run is made of, before anything is started.
+pub(crate) struct Parts {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) search: Search,
+    pub(crate) logs: PathBuf,
+    pub(crate) data: PathBuf,
+    pub(crate) system: SystemPrompt,
+    pub(crate) reasoning: Reasoning,
+    pub(crate) max_steps: Option<u32>,
+    pub(crate) tools: ToolChoice,
+    pub(crate) on_timeout_allow: Vec<ExtensionName>,
+}
+
+/// Which tools the model is offered.
+#[derive(Debug, Clone)]
+pub(crate) enum ToolChoice {
+    /// All of them.
+    All,
+    /// Those of these names, extensions' tools included.
+    Only(Vec<String>),
+    /// None.
+    None,
+}
+
+impl ToolChoice {
+    fn offers(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|only| only == name),
+            Self::None => false,
+        }
+    }
+}
+
+impl Parts {
+    /// The parts that arguments, files and environment name.
+    pub(crate) fn new(args: &RunArgs, setup: Setup, model: Arc<dyn Model>) -> anyhow::Result<Self> {
+        let system = system_prompt(args, &setup)?;
+        let reasoning = setup.reasoning();
+        let tools = match (&args.agent.tools, args.agent.no_tools) {
+            (_, true) => ToolChoice::None,
+            (Some(names), false) => ToolChoice::Only(names.clone()),
+            (None, false) => ToolChoice::All,
+        };
+        let loosened = setup.extensions.iter().filter(|(_, set)| set.on_timeout == Some(OnTimeout::Allow));
+        Ok(Self {
+            model,
+            search: setup.search,
+            logs: setup.home.logs_dir(),
+            data: setup.home.data_dir(),
+            system,
+            reasoning,
+            max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
+            tools,
+            on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
+            cwd: setup.cwd,
+        })
+    }
+}
+
+fn system_prompt(args: &RunArgs, setup: &Setup) -> anyhow::Result<SystemPrompt> {
+    let file = setup.home.system_prompt_file();
+    let identity = match &args.agent.system_prompt {
+        Some(text) => Some(text.clone()),
+        None if file.exists() => {
+            let text =
+                std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()));
+            Some(text.or_exit(Exit::Configuration)?)
+        }
+        None => None,
+    };
+    Ok(SystemPrompt { identity, appended: args.agent.append_system_prompt.clone(), facts: facts(&setup.cwd) })
+}
+
+/// What the model should know of the place it works in.
+pub(crate) fn facts(cwd: &std::path::Path) -> Vec<String> {
+    vec![
+        format!("Working directory: {}", cwd.display()),
+        format!("Operating system: {}", std::env::consts::OS),
+    ]
+}
+
+/// An agent with its extensions running.
+pub(crate) struct Joined {
+    pub(crate) agent: Agent,
+    pub(crate) host: Host,
+    /// Notes and faults of the extensions.
+    pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
+    builtin: Vec<Arc<dyn Tool>>,
+    tools: ToolChoice,
+}
+
+/// Starts the extensions, waits until they are ready, and makes the agent.
+pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
+    let builtin = builtin_tools(Arc::new(HostEnvironment::new(&parts.cwd)));
+    let (sender, events) = mpsc::unbounded_channel();
+    let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
+    config.logs = Some(parts.logs);
+    config.data = Some(parts.data);
+    config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
+    config.env = ExtensionEnv { secrets: key_variables(), set: Vec::new() };
+    config.on_timeout_allow = parts.on_timeout_allow;
+    let source = extensions::source(parts.search);
+    let host = Host::builder(config)
+        .events(Arc::new(move |event| drop(sender.send(event))))
+        .source(move || source())
+        .start()
+        .await;
+    let mut builder = Agent::builder(parts.model)
+        .hook_source(host.hook_source())
+        .system_prompt(parts.system)
+        .reasoning(parts.reasoning);
+    if let Some(limit) = parts.max_steps {
+        builder = builder.max_steps(limit);
+    }
+    let joined = Joined { agent: builder.build()?, host, events, builtin, tools: parts.tools };
+    joined.offer_tools()?;
+    Ok(joined)
+}
+
+impl Joined {
+    /// Offers the tools of this moment: the built-in ones, then the extensions'.
+    pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
+        let mut set = ToolSet::default();
+        for tool in self.builtin.iter().cloned().chain(self.host.tools()) {
+            if self.tools.offers(&tool.spec().name) {
+                set.add(tool)?;
+            }
+        }
+        self.agent.set_tools(set)?;
+        Ok(())
+    }
+}
+
+/// The variables with the providers' keys: no extension needs them.
+fn key_variables() -> Vec<String> {
+    PRESETS.iter().filter_map(|preset| preset.key_env).chain(["HAFT_API_KEY"]).map(str::to_owned).collect()
+}

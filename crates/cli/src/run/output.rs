@@ -1,0 +1,146 @@
+//! What a run prints: the answer alone, every event as JSON, or a story for people.
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use haft_core::sanitize::sanitize;
+use haft_protocol::content::joined_text;
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::message::text_of;
+use haft_rpc::EventWriter;
+
+use crate::console::{note, print};
+
+/// Where events go.
+pub(crate) enum Output {
+    /// `-p`: the answer on standard output; on a terminal, what happens meanwhile on standard error.
+    Answer {
+        /// The latest message of the model, as the user may see it.
+        answer: Option<String>,
+        /// Whether to tell what happens meanwhile.
+        progress: bool,
+    },
+    /// `--json`: an event a line.
+    Json(EventWriter<tokio::io::Stdout>),
+}
+
+impl Output {
+    /// The answer alone.
+    pub(crate) fn answer() -> Self {
+        Self::Answer { answer: None, progress: io::stderr().is_terminal() }
+    }
+
+    /// The answer, and what happens meanwhile whoever reads it.
+    pub(crate) fn story() -> Self {
+        Self::Answer { answer: None, progress: true }
+    }
+
+    /// Every event.
+    pub(crate) fn json() -> Self {
+        Self::Json(EventWriter::new(tokio::io::stdout()))
+    }
+
+    /// Takes one event.
+    pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
+        match self {
+            Self::Json(writer) => writer.write(event).await?,
+            Self::Answer { answer, progress } => {
+                if let AgentEvent::AssistantMessage { content, .. } = event {
+                    *answer = Some(text_of(content));
+                }
+                match told(event) {
+                    Told::Shown(text) => print(&text)?,
+                    Told::Always(line) => note(&line),
+                    Told::Meanwhile(line) if *progress => note(&line),
+                    Told::Meanwhile(_) | Told::Nothing => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what is left to print: the answer.
+    pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
+        if let Self::Answer { answer, .. } = self
+            && let Some(text) = answer.take().filter(|text| !text.is_empty())
+        {
+            print(&text)?;
+        }
+        Ok(())
+    }
+}
+
+/// What people are told of an event.
+enum Told {
+    /// What an extension's command shows: a result, on standard output.
+    Shown(String),
+    /// What nobody should miss.
+    Always(String),
+    /// What is told while people wait.
+    Meanwhile(String),
+    /// Nothing.
+    Nothing,
+}
+
+fn told(event: &AgentEvent) -> Told {
+    match event {
+        AgentEvent::ExtDisplay { text, .. } => Told::Shown(text.clone()),
+        AgentEvent::ExtNotify { extension, level, message } => {
+            Told::Always(noted(extension, *level, message))
+        }
+        AgentEvent::ExtensionError(fault) => {
+            Told::Always(format!("haft: extension {}: {} ({})", fault.extension, fault.message, fault.code))
+        }
+        AgentEvent::Error { message } => Told::Always(format!("haft: {message}")),
+        AgentEvent::Retry { attempt, delay_ms, message } => {
+            let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
+            Told::Always(format!("haft: {message}; attempt {attempt} in {seconds:.1} s"))
+        }
+        AgentEvent::ToolCall { name, args, .. } => {
+            Told::Meanwhile(format!("→ {name} {}", short(args.as_str())))
+        }
+        AgentEvent::ToolRewritten { by, args, .. } => {
+            Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
+        }
+        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
+        AgentEvent::ToolResult { name, is_error, content, .. } => {
+            let mark = if *is_error { "✗" } else { "←" };
+            Told::Meanwhile(format!("{mark} {name} {}", short(&joined_text(content))))
+        }
+        AgentEvent::UserMessage { .. }
+        | AgentEvent::TurnStart { .. }
+        | AgentEvent::AssistantStart
+        | AgentEvent::TextDelta { .. }
+        | AgentEvent::ThinkingDelta { .. }
+        | AgentEvent::ToolUseStart { .. }
+        | AgentEvent::ToolUseArgs { .. }
+        | AgentEvent::ToolUseEnd { .. }
+        | AgentEvent::Usage { .. }
+        | AgentEvent::AssistantMessage { .. }
+        | AgentEvent::ToolProgress { .. }
+        | AgentEvent::TurnEnd { .. }
+        | AgentEvent::Done
+        | AgentEvent::ExtClearNotes { .. } => Told::Nothing,
+    }
+}
+
+/// A note with its owner before every line, so that none can pose as haft's own.
+fn noted(extension: &ExtensionName, level: Level, message: &str) -> String {
+    let level = match level {
+        Level::Info => "",
+        Level::Success => "done: ",
+        Level::Warn => "warning: ",
+        Level::Error => "error: ",
+    };
+    message.lines().map(|line| format!("[{extension}] {level}{line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The first line, cut to what fits beside the rest on 80 columns.
+fn short(text: &str) -> String {
+    const ROOM: usize = 60;
+    let text = sanitize(text);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let cut: String = line.chars().take(ROOM).collect();
+    if cut.len() < line.len() { format!("{cut}…") } else { cut }
+}

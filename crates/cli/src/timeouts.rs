@@ -1,0 +1,10 @@
+//! All durations of the binary.
+
+use std::time::Duration;
+
+/// How long a prompt on the command line waits for the first byte of a piped standard input. A pipe that
+/// somebody forgot to close must not stall a script.
+pub(crate) const PIPED_STDIN_GRACE: Duration = Duration::from_secs(3);
+
+/// How often `haft ext logs -f` looks for more.
+pub(crate) const FOLLOW_POLL: Duration = Duration::from_millis(250);

@@ -1,0 +1,153 @@
+//! `haft ext`: everything an extension goes through, by real processes.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+
+use crate::world::World;
+
+const HELLO: &str = r#"{ "name": "hello", "version": "1.2.0", "exec": "./run", "language": "sh" }"#;
+
+/// An extension that could run.
+fn hello(world: &World) {
+    let dir = world.extension("src/hello", HELLO);
+    std::fs::write(dir.join("run"), "#!/bin/sh\ntouch was-run\n").unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(dir.join("run"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn an_extension_comes_and_goes() {
+    let world = World::new();
+    hello(&world);
+    let steps: &[&[&str]] = &[
+        &["ext", "list"],
+        &["ext", "install", "src/hello"],
+        &["ext", "install", "src/hello"],
+        &["ext", "list"],
+        &["ext", "disable", "hello"],
+        &["ext", "disable", "hello"],
+        &["ext", "install", "--force", "src/hello"],
+        &["ext", "list"],
+        &["ext", "enable", "hello"],
+        &["ext", "logs", "hello"],
+        &["ext", "remove", "hello"],
+        &["ext", "remove", "hello", "-y"],
+        &["ext", "remove", "hello", "-y"],
+    ];
+    let mut transcript = String::new();
+    for step in steps {
+        let ended = world.haft(step);
+        transcript.push_str(&format!("$ haft {}\n{}\n\n", step.join(" "), ended.transcript()));
+    }
+    insta::assert_snapshot!(transcript);
+    assert!(!world.home().join("extensions/hello").exists());
+}
+
+#[test]
+fn a_dot_is_installed_under_the_manifests_name_and_not_run() {
+    let world = World::new();
+    hello(&world);
+    let dir = world.project().join("src/hello");
+    let output = world.command(&["ext", "install", "."]).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let installed = world.home().join("extensions/hello");
+    let manifest = std::fs::read_to_string(installed.join("extension.json")).unwrap();
+    assert_eq!(manifest, HELLO);
+    assert!(!installed.join("was-run").exists());
+}
+
+#[test]
+fn unsafe_sources_are_refused() {
+    let world = World::new();
+    hello(&world);
+    let local = format!("file://{}", world.project().join("src/hello").display());
+    for source in [local.as_str(), "ext::sh -c touch% x", "http://example.invalid/x", "no/such/dir", "src"] {
+        let ended = world.haft(&["ext", "install", source]);
+        assert_eq!(ended.code, 8, "{source}: {ended:?}");
+        assert!(ended.stderr.starts_with("haft: "), "{source}: {ended:?}");
+    }
+    let ended = world.haft(&["ext", "install", "--", "-ccore.sshCommand=touch x"]);
+    assert_eq!(ended.code, 8, "{ended:?}");
+    assert!(world.haft(&["ext", "list"]).stderr.starts_with("no extensions installed"));
+}
+
+#[test]
+fn removing_is_asked_for_where_nobody_can_answer() {
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "src/hello"]);
+    let ended = world.haft_reading(&["ext", "remove", "hello"], "y\n");
+    assert_eq!(ended.code, 2, "{ended:?}");
+    assert!(ended.stderr.contains("use -y"), "{ended:?}");
+    assert!(world.home().join("extensions/hello").exists());
+}
+
+#[test]
+fn data_stays_and_is_mentioned() {
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "src/hello"]);
+    std::fs::create_dir_all(world.home().join("data/hello")).unwrap();
+    let ended = world.haft(&["ext", "rm", "hello", "-y"]);
+    assert!(ended.stderr.contains("its data is still in ROOT/home/data/hello"), "{ended:?}");
+    assert!(world.home().join("data/hello").exists());
+}
+
+#[test]
+fn a_projects_extension_is_listed_and_told_apart() {
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "src/hello"]);
+    world.extension(".haft/extensions/copy", HELLO);
+    world.extension(".haft/extensions/bad", "{\"name\":\"\u{1b}[31mred\"}");
+    insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript());
+
+    let ended = world.haft(&["ext", "disable", "hello"]);
+    assert_eq!(ended.code, 8);
+    assert!(ended.stderr.contains("two extensions") && ended.stderr.contains("--scope"), "{ended:?}");
+    assert_eq!(world.haft(&["ext", "disable", "hello", "--scope", "project"]).code, 0);
+    assert_eq!(world.haft(&["ext", "disable", "copy"]).stderr, "hello is already disabled\n");
+}
+
+#[test]
+fn a_log_is_printed_without_what_a_terminal_would_obey() {
+    let world = World::new();
+    std::fs::create_dir_all(world.home().join("logs")).unwrap();
+    std::fs::write(world.home().join("logs/ext-dev.log"), b"one\x1b]0;title\x07\r\ntwo \xff\n").unwrap();
+    let ended = world.haft(&["ext", "logs", "dev"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "one\ntwo \u{fffd}\n"));
+    let ended = world.haft(&["ext", "logs", "../../evil"]);
+    assert_eq!(ended.code, 8);
+    assert!(ended.stderr.contains("ROOT/home/logs/ext-.._.._evil-"), "{ended:?}");
+}
+
+#[test]
+fn a_followed_log_goes_on() {
+    let world = World::new();
+    std::fs::create_dir_all(world.home().join("logs")).unwrap();
+    let path = world.home().join("logs/ext-dev.log");
+    std::fs::write(&path, "one\ntwo\n").unwrap();
+    let mut child = world.command(&["ext", "logs", "-f", "dev"]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(lines.next().unwrap(), "one");
+    assert_eq!(lines.next().unwrap(), "two");
+    std::fs::File::options().append(true).open(&path).unwrap().write_all(b"three\n").unwrap();
+    assert_eq!(lines.next().unwrap(), "three");
+    std::fs::write(&path, "anew\n").unwrap();
+    assert_eq!(lines.next().unwrap(), "anew");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let world = World::new();
+    std::fs::create_dir_all(world.home().join("logs")).unwrap();
+    std::fs::write(world.home().join("logs/ext-dev.log"), "line\n".repeat(100_000)).unwrap();
+    let mut child = world.command(&["ext", "logs", "dev"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
+}

@@ -1,0 +1,41 @@
+//! Help, version, completions, manual page.
+
+use crate::world::World;
+
+#[test]
+fn the_long_help() {
+    let ended = World::new().haft(&["--help"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!(ended.stdout);
+}
+
+#[test]
+fn the_help_of_ext() {
+    let ended = World::new().haft(&["ext", "--help"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!(ended.stdout);
+}
+
+#[test]
+fn the_version() {
+    let expect = format!("haft {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(World::new().haft(&["--version"]).stdout, expect);
+}
+
+#[test]
+fn completions_know_the_flags() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ended = World::new().haft(&["completions", shell]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+        assert!(ended.stdout.contains("append-system-prompt"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_page_has_examples_variables_and_exit_codes() {
+    let ended = World::new().haft(&["man"]);
+    assert_eq!(ended.code, 0);
+    for part in [".TH haft 1", "HAFT_HOME", "Exit codes:", "haft demo"] {
+        assert!(ended.stdout.contains(part), "{part} is missing");
+    }
+}

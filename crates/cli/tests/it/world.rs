@@ -1,0 +1,93 @@
+//! A clean home, a clean environment, and `haft` in it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// Directories of one test.
+pub(crate) struct World {
+    root: TempDir,
+}
+
+/// How one run of `haft` ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let world = Self { root: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(world.project()).unwrap();
+        world
+    }
+
+    /// `$HAFT_HOME`.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    /// Where `haft` runs.
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root.path().join("project")
+    }
+
+    /// A directory of an extension, in the project.
+    pub(crate) fn extension(&self, dir: &str, manifest: &str) -> PathBuf {
+        let dir = self.project().join(dir);
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("extension.json"), manifest).unwrap();
+        dir
+    }
+
+    /// `haft`, not yet started: nothing of the tester's own environment reaches it but `PATH`.
+    #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        command.args(args).current_dir(self.project()).env_clear();
+        command.env("HAFT_HOME", self.home()).envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn haft(&self, args: &[&str]) -> Ended {
+        self.ended(self.command(args).output().unwrap())
+    }
+
+    /// As [`haft`](Self::haft), with something piped in.
+    pub(crate) fn haft_reading(&self, args: &[&str], input: &str) -> Ended {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        self.ended(child.wait_with_output().unwrap())
+    }
+
+    fn ended(&self, output: Output) -> Ended {
+        let text = |bytes| self.scrubbed(String::from_utf8(bytes).unwrap());
+        Ended {
+            code: output.status.code().unwrap(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// The directory of this test goes by the name of `ROOT`.
+    fn scrubbed(&self, text: String) -> String {
+        let shown = |path: &Path| path.display().to_string();
+        let real = self.root.path().canonicalize().unwrap();
+        text.replace(&shown(&real), "ROOT").replace(&shown(self.root.path()), "ROOT")
+    }
+}
+
+impl Ended {
+    /// Code, and both outputs with a heading where they are not empty.
+    pub(crate) fn transcript(&self) -> String {
+        let part = |name: &str, text: &str| {
+            if text.is_empty() { String::new() } else { format!("\n--- {name}\n{}", text.trim_end()) }
+        };
+        format!("code {}{}{}", self.code, part("stdout", &self.stdout), part("stderr", &self.stderr))
+    }
+}

@@ -1,0 +1,266 @@
+//! Flags over environment over `config.toml` over defaults, and where each value came from.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+/// Names of the environment variables that set something.
+pub mod env {
+    /// [`Layer::provider`](super::Layer::provider).
+    pub const PROVIDER: &str = "HAFT_PROVIDER";
+    /// [`Layer::model`](super::Layer::model).
+    pub const MODEL: &str = "HAFT_MODEL";
+    /// [`Layer::base_url`](super::Layer::base_url).
+    pub const BASE_URL: &str = "HAFT_BASE_URL";
+    /// [`Layer::reasoning`](super::Layer::reasoning).
+    pub const REASONING: &str = "HAFT_REASONING";
+    /// [`Layer::max_steps`](super::Layer::max_steps).
+    pub const MAX_STEPS: &str = "HAFT_MAX_STEPS";
+}
+
+/// Where a setting came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of this run.
+    Flag,
+    /// An environment variable.
+    Env,
+    /// `config.toml`.
+    File,
+    /// Nobody set it.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Flag => "flag",
+            Self::Env => "environment",
+            Self::File => "config.toml",
+            Self::Default => "default",
+        })
+    }
+}
+
+/// A value and where it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Its origin.
+    pub origin: Origin,
+}
+
+/// What one place says; nothing where it says nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// The place.
+    pub origin: Origin,
+    /// The provider to ask.
+    pub provider: Option<String>,
+    /// The model's id at that provider.
+    pub model: Option<String>,
+    /// Where the provider is reached.
+    pub base_url: Option<String>,
+    /// How much the model should think.
+    pub reasoning: Option<Reasoning>,
+    /// How many steps one prompt may take.
+    pub max_steps: Option<NonZeroU32>,
+}
+
+/// What all places together say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The provider to ask; none when haft shall look for one.
+    pub provider: Option<Sourced<String>>,
+    /// The model's id; none for the provider's default.
+    pub model: Option<Sourced<String>>,
+    /// Where the provider is reached; none for its usual address.
+    pub base_url: Option<Sourced<String>>,
+    /// How much the model should think.
+    pub reasoning: Sourced<Reasoning>,
+    /// How many steps one prompt may take; none for as many as it needs.
+    pub max_steps: Option<Sourced<NonZeroU32>>,
+}
+
+/// How much a model should think before it answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reasoning {
+    /// Whatever the provider does by default.
+    #[default]
+    Default,
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+}
+
+/// A level that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown reasoning level {0:?}; use default, off, low, medium or high")]
+pub struct UnknownReasoning(pub String);
+
+/// An environment variable has a value that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}={value:?} cannot be used: it must be {expected}")]
+pub struct LayerError {
+    /// The variable.
+    pub variable: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it should be.
+    pub expected: &'static str,
+}
+
+impl Layer {
+    /// A layer that says nothing.
+    pub fn empty(origin: Origin) -> Self {
+        Self { origin, provider: None, model: None, base_url: None, reasoning: None, max_steps: None }
+    }
+
+    /// What the environment says; an empty variable says nothing.
+    ///
+    /// # Errors
+    /// [`LayerError`] when a variable has a value that cannot be used.
+    pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
+        let var = |name: &str| var(name).filter(|value| !value.is_empty());
+        Ok(Self {
+            origin: Origin::Env,
+            provider: var(env::PROVIDER),
+            model: var(env::MODEL),
+            base_url: var(env::BASE_URL),
+            reasoning: read(env::REASONING, var(env::REASONING), "default, off, low, medium or high")?,
+            max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
+        })
+    }
+}
+
+fn read<T: FromStr>(
+    variable: &'static str,
+    value: Option<String>,
+    expected: &'static str,
+) -> Result<Option<T>, LayerError> {
+    let Some(value) = value else { return Ok(None) };
+    value.parse().map(Some).map_err(|_| LayerError { variable, value, expected })
+}
+
+impl Settings {
+    /// Lays the layers over each other, the strongest first.
+    ///
+    /// A model and an address belong to the provider that is named beside them: where a stronger layer names
+    /// another provider, they are left out, so that a key is never sent to another provider's server.
+    pub fn merge(layers: &[Layer]) -> Self {
+        let provider = first(layers, |layer| layer.provider.clone());
+        let same_provider: Vec<Layer> = layers
+            .iter()
+            .filter(|layer| match (&layer.provider, &provider) {
+                (Some(own), Some(chosen)) => *own == chosen.value,
+                (None, _) | (_, None) => true,
+            })
+            .cloned()
+            .collect();
+        Self {
+            model: first(&same_provider, |layer| layer.model.clone()),
+            base_url: first(&same_provider, |layer| layer.base_url.clone()),
+            reasoning: first(layers, |layer| layer.reasoning)
+                .unwrap_or(Sourced { value: Reasoning::default(), origin: Origin::Default }),
+            max_steps: first(layers, |layer| layer.max_steps),
+            provider,
+        }
+    }
+}
+
+fn first<T>(layers: &[Layer], get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
+    layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.origin }))
+}
+
+impl FromStr for Reasoning {
+    type Err = UnknownReasoning;
+
+    fn from_str(text: &str) -> Result<Self, UnknownReasoning> {
+        match text {
+            "default" => Ok(Self::Default),
+            "off" => Ok(Self::Off),
+            "low" => Ok(Self::Low),
+            "medium" => Ok(Self::Medium),
+            "high" => Ok(Self::High),
+            _ => Err(UnknownReasoning(text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(origin: Origin, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
+        Layer {
+            provider: provider.map(Into::into),
+            model: model.map(Into::into),
+            base_url: base_url.map(Into::into),
+            ..Layer::empty(origin)
+        }
+    }
+
+    fn shown(value: &Option<Sourced<String>>) -> String {
+        value.as_ref().map_or_else(|| "-".into(), |value| format!("{} ({})", value.value, value.origin))
+    }
+
+    #[track_caller]
+    fn check(layers: &[Layer], expect: [&str; 3]) {
+        let got = Settings::merge(layers);
+        assert_eq!([shown(&got.provider), shown(&got.model), shown(&got.base_url)], expect);
+    }
+
+    #[test]
+    fn the_stronger_layer_wins_and_says_where_it_stands() {
+        let flags = layer(Origin::Flag, None, Some("f"), None);
+        let env = layer(Origin::Env, Some("openai"), Some("e"), None);
+        let file = layer(Origin::File, Some("openai"), None, Some("http://c"));
+        check(&[flags, env, file], ["openai (environment)", "f (flag)", "http://c (config.toml)"]);
+        check(&[], ["-", "-", "-"]);
+    }
+
+    #[test]
+    fn another_providers_model_and_address_are_left_out() {
+        let flags = layer(Origin::Flag, Some("openai"), None, None);
+        let file = layer(Origin::File, Some("anthropic"), Some("claude"), Some("http://proxy"));
+        check(&[flags.clone(), file], ["openai (flag)", "-", "-"]);
+        let nameless = layer(Origin::File, None, None, Some("http://proxy"));
+        check(&[flags, nameless], ["openai (flag)", "-", "http://proxy (config.toml)"]);
+    }
+
+    #[test]
+    fn the_rest_has_defaults() {
+        let got = Settings::merge(&[Layer { reasoning: Some(Reasoning::Low), ..Layer::empty(Origin::Env) }]);
+        assert_eq!(got.reasoning, Sourced { value: Reasoning::Low, origin: Origin::Env });
+        assert_eq!(got.max_steps, None);
+    }
+
+    #[test]
+    fn the_environment_is_read_and_checked() {
+        let with = |name: &'static str, value: &'static str| {
+            Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
+        };
+        assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
+        assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Origin::Env));
+        let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
+        assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
+        assert!(with(env::REASONING, "lots").unwrap_err().to_string().contains("medium or high"));
+    }
+
+    #[test]
+    fn every_level_is_read_alike_by_flag_and_file() {
+        for name in ["default", "off", "low", "medium", "high"] {
+            let file: crate::ConfigFile = toml::from_str(&format!("reasoning = '{name}'")).unwrap();
+            assert_eq!(file.reasoning, name.parse().ok());
+        }
+    }
+}

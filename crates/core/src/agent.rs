@@ -1,0 +1,165 @@
+//! `Agent`: the public face of the loop.
+
+mod builder;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_protocol::content::Content;
+use haft_protocol::message::{Message, Time, Usage};
+
+use crate::hooks::{HookSource, Hooks};
+use crate::model::{Model, ModelInfo, Reasoning};
+use crate::prompt::SystemPrompt;
+use crate::run::Run;
+use crate::schema::{SchemaError, Validator};
+use crate::tool::{Tool, ToolSet};
+
+pub use builder::{AgentBuilder, BuildError};
+
+/// A model, tools, hooks and a transcript. Cheap to clone; clones share everything.
+///
+/// One prompt is worked on at a time: see [`Agent::prompt`].
+#[derive(Clone)]
+pub struct Agent {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) hooks: Hooks,
+    pub(crate) sources: Vec<Arc<dyn HookSource>>,
+    pub(crate) system: SystemPrompt,
+    pub(crate) reasoning: Reasoning,
+    pub(crate) max_steps: Option<u32>,
+    pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
+    /// Held while a prompt is worked on.
+    pub(crate) busy: Arc<tokio::sync::Mutex<()>>,
+    tools: Mutex<Arc<ToolTable>>,
+    messages: Mutex<Arc<Vec<Message>>>,
+    usage: Mutex<Usage>,
+}
+
+/// What the user says: text, images, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The blocks in order.
+    pub content: Vec<Content>,
+}
+
+impl<T: Into<String>> From<T> for Prompt {
+    fn from(text: T) -> Self {
+        Self { content: vec![Content::text(text)] }
+    }
+}
+
+impl Agent {
+    /// Starts building an agent on this model.
+    pub fn builder(model: Arc<dyn Model>) -> AgentBuilder {
+        AgentBuilder::new(model)
+    }
+
+    /// Works on a prompt. The returned [`Run`] does the work as it is polled: it is a stream of events, and
+    /// [`Run::finish`] says how it ended. While one run lives, another fails as busy.
+    pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
+        Run::new(self.inner.clone(), prompt.into())
+    }
+
+    /// Replaces the tools. A run that is under way takes them from its next step on.
+    ///
+    /// # Errors
+    /// [`ToolSchemaError`] when a tool's schema does not compile; nothing is replaced then.
+    pub fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
+        let table = Arc::new(ToolTable::new(tools)?);
+        *lock(&self.inner.tools) = table;
+        Ok(())
+    }
+
+    /// The transcript so far.
+    pub fn messages(&self) -> Arc<Vec<Message>> {
+        self.inner.messages()
+    }
+
+    /// Everything used so far.
+    pub fn usage(&self) -> Usage {
+        *lock(&self.inner.usage)
+    }
+
+    /// Who the model is.
+    pub fn model(&self) -> ModelInfo {
+        self.inner.model.info()
+    }
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("model", &self.model()).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    pub(crate) fn tools(&self) -> Arc<ToolTable> {
+        lock(&self.tools).clone()
+    }
+
+    pub(crate) fn messages(&self) -> Arc<Vec<Message>> {
+        lock(&self.messages).clone()
+    }
+
+    pub(crate) fn push(&self, message: Message) {
+        Arc::make_mut(&mut lock(&self.messages)).push(message);
+    }
+
+    /// Adds what one step used; returns the new total.
+    pub(crate) fn add_usage(&self, usage: Usage) -> Usage {
+        let mut total = lock(&self.usage);
+        *total += usage;
+        *total
+    }
+
+    /// The hooks at this moment: the agent's own, then each source's.
+    pub(crate) fn hooks(&self) -> Hooks {
+        let mut hooks = self.hooks.clone();
+        for source in &self.sources {
+            hooks.extend(source.hooks());
+        }
+        hooks
+    }
+}
+
+/// These locks guard single assignments, which a panic cannot leave half done.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A tool set with its schemas compiled.
+pub(crate) struct ToolTable {
+    pub(crate) set: ToolSet,
+    validators: HashMap<String, Validator>,
+}
+
+impl ToolTable {
+    fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
+        let mut validators = HashMap::new();
+        for spec in set.specs() {
+            let validator = Validator::compile(&spec.schema)
+                .map_err(|source| ToolSchemaError { tool: spec.name.clone(), source })?;
+            validators.insert(spec.name.clone(), validator);
+        }
+        Ok(Self { set, validators })
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &Validator)> {
+        Some((self.set.get(name)?, self.validators.get(name)?))
+    }
+}
+
+/// A tool whose schema does not compile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("tool {tool:?} cannot be offered to a model")]
+pub struct ToolSchemaError {
+    /// The tool.
+    pub tool: String,
+    /// What is wrong with its schema.
+    pub source: SchemaError,
+}

@@ -1,0 +1,42 @@
+//! Why a prompt did not come to its end.
+
+use crate::model::ModelError;
+
+/// Why a prompt did not come to its end, and in which step.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}")]
+pub struct TurnError {
+    /// The step, counted from 1; 0 before the first.
+    pub step: u32,
+    /// What happened.
+    #[source]
+    pub kind: TurnErrorKind,
+}
+
+/// The cases of [`TurnError`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnErrorKind {
+    /// The model did not answer.
+    #[error(transparent)]
+    Model(ModelError),
+    /// A hook ended the turn.
+    #[error("turn blocked by {by}: {reason}")]
+    Blocked {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
+    /// The model wanted more steps than allowed.
+    #[error("stopped after {limit} steps; raise --max-steps or ask for less at once")]
+    MaxSteps {
+        /// The limit.
+        limit: u32,
+    },
+    /// The user stopped it.
+    #[error("aborted")]
+    Aborted,
+    /// The agent is still working on an earlier prompt.
+    #[error("the agent is busy with another prompt; wait for it or abort it")]
+    Busy,
+}

@@ -1,0 +1,81 @@
+//! `Run`: one prompt being worked on.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, Stream, StreamExt};
+use haft_protocol::event::AgentEvent;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::agent::{Inner, Prompt};
+use crate::emitter::Emitter;
+use crate::error::TurnError;
+use crate::turn;
+
+/// One prompt being worked on: a stream of events that does the work as it is polled. The last event is
+/// [`AgentEvent::Done`]. Dropping it cancels the work.
+#[must_use = "a run does nothing unless it is polled; dropping it cancels it"]
+pub struct Run {
+    work: Option<BoxFuture<'static, Result<(), TurnError>>>,
+    outcome: Option<Result<(), TurnError>>,
+    events: mpsc::UnboundedReceiver<AgentEvent>,
+    cancel: CancellationToken,
+    _cancel_on_drop: DropGuard,
+}
+
+impl Run {
+    pub(crate) fn new(agent: Arc<Inner>, prompt: Prompt) -> Self {
+        let (sender, events) = mpsc::unbounded_channel();
+        let cancel = CancellationToken::new();
+        let emitter = Emitter::new(agent.hooks().observers, sender);
+        let work = turn::work(agent, prompt, emitter, cancel.clone()).boxed();
+        Self { work: Some(work), outcome: None, events, _cancel_on_drop: cancel.clone().drop_guard(), cancel }
+    }
+
+    /// Cancelling this stops the model, hooks and tools; the run then ends with [`TurnErrorKind::Aborted`].
+    ///
+    /// [`TurnErrorKind::Aborted`]: crate::error::TurnErrorKind::Aborted
+    pub fn cancellation(&self) -> CancellationToken {
+        self.cancel.clone()
+    }
+
+    /// Works to the end, dropping events that were not taken, and says how it ended.
+    ///
+    /// # Errors
+    /// [`TurnError`]: the model failed, a hook blocked the turn, the run was cancelled, too many steps.
+    pub async fn finish(mut self) -> Result<(), TurnError> {
+        while self.next().await.is_some() {}
+        self.outcome.take().unwrap_or(Ok(()))
+    }
+}
+
+impl Stream for Run {
+    type Item = AgentEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        // Events that are there come first, so that the work never runs ahead of a slow reader.
+        if let Ok(event) = self.events.try_recv() {
+            return Poll::Ready(Some(event));
+        }
+        if let Some(work) = self.work.as_mut()
+            && let Poll::Ready(outcome) = work.as_mut().poll(context)
+        {
+            self.work = None;
+            self.outcome = Some(outcome);
+        }
+        match self.work {
+            Some(_) => self.events.poll_recv(context),
+            // A tool may have left a task behind that still holds a sender; its progress interests nobody now.
+            None => Poll::Ready(self.events.try_recv().ok()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run").field("outcome", &self.outcome).finish_non_exhaustive()
+    }
+}

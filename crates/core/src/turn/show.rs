@@ -1,0 +1,81 @@
+//! What the user sees of the model's answer. The transcript has the original by now.
+
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::message::{AssistantBlock, text_of};
+
+use super::state::Input;
+use super::{PANICKED, Turn};
+use crate::hooks::MessageDecision;
+use crate::model::ModelResponse;
+
+impl Turn {
+    /// Lets the hooks decide, then shows what they left.
+    pub(super) async fn show(&self, response: &ModelResponse, held: bool) -> Input {
+        let original = text_of(&response.content);
+        let text = match self.intercept(original.clone()).await {
+            Some(Shown::Text(text)) => text,
+            Some(Shown::Suppressed { by, reason }) => {
+                let message = if reason.is_empty() { "message suppressed".to_owned() } else { reason };
+                let extension = ExtensionName::new(by);
+                self.emitter.emit(AgentEvent::ExtNotify { extension, level: Level::Warn, message });
+                return Input::Shown;
+            }
+            None => return Input::Cancelled,
+        };
+        let content =
+            if text == original { response.content.clone() } else { replaced(&response.content, &text) };
+        if held {
+            self.release(&content, text);
+        }
+        self.emitter.emit(AgentEvent::AssistantMessage { content, time: (self.agent.clock)() });
+        Input::Shown
+    }
+
+    /// Asks every interceptor in turn; `None` when the run was cancelled.
+    async fn intercept(&self, mut text: String) -> Option<Shown> {
+        if text.is_empty() {
+            return Some(Shown::Text(text));
+        }
+        for hook in self.agent.hooks().before_assistant_message {
+            match self.settle(hook.before_assistant_message(&self.cancel, &text)).await {
+                Some(MessageDecision::Show) => {}
+                Some(MessageDecision::Replace { text: new, .. }) => text = new,
+                Some(MessageDecision::Suppress { by, reason }) => {
+                    return Some(Shown::Suppressed { by, reason });
+                }
+                None if self.cancel.is_cancelled() => return None,
+                None => {
+                    let reason = "message withheld: the hook panicked".to_owned();
+                    return Some(Shown::Suppressed { by: PANICKED.to_owned(), reason });
+                }
+            }
+        }
+        Some(Shown::Text(text))
+    }
+
+    /// Sends the deltas that were held back, as one each.
+    fn release(&self, content: &[AssistantBlock], text: String) {
+        for block in content {
+            if let AssistantBlock::Thinking { text } = block
+                && !text.is_empty()
+            {
+                self.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
+            }
+        }
+        if !text.is_empty() {
+            self.emitter.emit(AgentEvent::TextDelta { delta: text });
+        }
+    }
+}
+
+enum Shown {
+    Text(String),
+    Suppressed { by: String, reason: String },
+}
+
+/// The answer with one text in place of all its texts. Thinking may hold what was redacted, so it goes, too.
+fn replaced(content: &[AssistantBlock], text: &str) -> Vec<AssistantBlock> {
+    let calls = content.iter().filter(|block| matches!(block, AssistantBlock::ToolCall(_))).cloned();
+    std::iter::once(AssistantBlock::Text { text: text.to_owned() }).chain(calls).collect()
+}

@@ -1,0 +1,196 @@
+//! Where a prompt stands. Pure: the driver asks, this decides what comes next.
+
+use haft_protocol::content::ToolCall;
+use haft_protocol::message::{Stop, tool_calls_of};
+
+use crate::error::{TurnError, TurnErrorKind};
+use crate::model::{ModelError, ModelResponse};
+
+/// Where a prompt stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum State {
+    /// Hooks decide whether the step may begin.
+    Starting { step: u32 },
+    /// The model is asked.
+    Asking { step: u32 },
+    /// Hooks decide what the user sees of the answer; `held` when they may still unsay all of it.
+    Showing { step: u32, response: ModelResponse, held: bool },
+    /// Tools run; `cut` when the answer was cut, so that no call can be trusted to be whole.
+    Executing { step: u32, calls: Vec<ToolCall>, cut: bool },
+    /// The step is over and is reported as such.
+    Ended { step: u32, stop: Stop, error: Option<String>, then: Then },
+    /// Nothing is left to do.
+    Done(Result<(), TurnError>),
+}
+
+/// What follows a step.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Then {
+    /// The next one.
+    Step,
+    /// Nothing.
+    Finish(Result<(), TurnErrorKind>),
+}
+
+/// What came of the last thing the driver did.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Input {
+    /// The step may begin.
+    Allowed,
+    /// A hook ended the turn.
+    Blocked { by: String, reason: String },
+    /// The model answered; `held` when the user has seen nothing of it yet.
+    Answered { response: ModelResponse, held: bool },
+    /// The model did not.
+    Failed(ModelError),
+    /// The user has seen the answer, or what hooks made of it.
+    Shown,
+    /// All tool calls have results.
+    Executed,
+    /// The end of the step is reported.
+    Noted,
+    /// The user stopped the run.
+    Cancelled,
+}
+
+impl State {
+    /// The state after `input`. Inputs that do not belong to a state leave it as it is.
+    pub(super) fn next(self, input: Input, max_steps: Option<u32>) -> Self {
+        match (self, input) {
+            (Self::Ended { step, then, .. }, Input::Noted) => after(step, then, max_steps),
+            (Self::Done(outcome), _) => Self::Done(outcome),
+            (state, Input::Cancelled) => state.end(Stop::Aborted, TurnErrorKind::Aborted),
+            (state, Input::Blocked { by, reason }) => {
+                state.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
+            }
+            (state, Input::Failed(error)) => state.end(Stop::Error, TurnErrorKind::Model(error)),
+            (Self::Starting { step }, Input::Allowed) => Self::Asking { step },
+            (Self::Asking { step }, Input::Answered { response, held }) => {
+                Self::Showing { step, response, held }
+            }
+            (Self::Showing { step, response, .. }, Input::Shown) => shown(step, response),
+            (Self::Executing { step, .. }, Input::Executed) => {
+                Self::Ended { step, stop: Stop::ToolUse, error: None, then: Then::Step }
+            }
+            (state, _) => state,
+        }
+    }
+
+    fn step(&self) -> u32 {
+        match self {
+            Self::Starting { step }
+            | Self::Asking { step }
+            | Self::Showing { step, .. }
+            | Self::Executing { step, .. }
+            | Self::Ended { step, .. } => *step,
+            Self::Done(_) => 0,
+        }
+    }
+
+    fn end(self, stop: Stop, kind: TurnErrorKind) -> Self {
+        Self::Ended { step: self.step(), stop, error: Some(kind.to_string()), then: Then::Finish(Err(kind)) }
+    }
+}
+
+fn shown(step: u32, response: ModelResponse) -> State {
+    let calls: Vec<ToolCall> = tool_calls_of(&response.content).cloned().collect();
+    if calls.is_empty() {
+        return State::Ended { step, stop: response.stop, error: None, then: Then::Finish(Ok(())) };
+    }
+    State::Executing { step, calls, cut: response.stop == Stop::Length }
+}
+
+fn after(step: u32, then: Then, max_steps: Option<u32>) -> State {
+    match (then, max_steps) {
+        (Then::Finish(Ok(())), _) => State::Done(Ok(())),
+        (Then::Finish(Err(kind)), _) => State::Done(Err(TurnError { step, kind })),
+        (Then::Step, Some(limit)) if step >= limit => {
+            State::Done(Err(TurnError { step, kind: TurnErrorKind::MaxSteps { limit } }))
+        }
+        (Then::Step, _) => State::Starting { step: step + 1 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::RawJson;
+    use haft_protocol::ids::ToolCallId;
+    use haft_protocol::message::{AssistantBlock, Usage};
+
+    use super::*;
+
+    fn answer(stop: Stop, calls: usize) -> ModelResponse {
+        let call = |index| ToolCall {
+            id: ToolCallId::new(format!("t{index}")),
+            name: "read".into(),
+            args: RawJson::empty_object(),
+        };
+        let content = (0..calls).map(|index| AssistantBlock::ToolCall(call(index))).collect();
+        ModelResponse { content, stop, usage: Usage::default(), native: None }
+    }
+
+    fn ended(stop: Stop, then: Then) -> State {
+        let error = match &then {
+            Then::Finish(Err(kind)) => Some(kind.to_string()),
+            Then::Finish(Ok(())) | Then::Step => None,
+        };
+        State::Ended { step: 2, stop, error, then }
+    }
+
+    #[track_caller]
+    fn check(state: State, input: Input, expect: State) {
+        assert_eq!(state.next(input, Some(2)), expect);
+    }
+
+    #[test]
+    fn a_step_goes_from_starting_to_asking_to_showing() {
+        let response = answer(Stop::End, 0);
+        check(State::Starting { step: 2 }, Input::Allowed, State::Asking { step: 2 });
+        check(
+            State::Asking { step: 2 },
+            Input::Answered { response: response.clone(), held: true },
+            State::Showing { step: 2, response, held: true },
+        );
+    }
+
+    #[test]
+    fn an_answer_without_calls_ends_the_prompt() {
+        let showing = State::Showing { step: 2, response: answer(Stop::Length, 0), held: false };
+        check(showing, Input::Shown, ended(Stop::Length, Then::Finish(Ok(()))));
+        check(ended(Stop::End, Then::Finish(Ok(()))), Input::Noted, State::Done(Ok(())));
+    }
+
+    #[test]
+    fn calls_run_and_lead_to_the_next_step_within_the_limit() {
+        let response = answer(Stop::ToolUse, 1);
+        let calls = tool_calls_of(&response.content).cloned().collect();
+        let showing = State::Showing { step: 2, response, held: false };
+        let executing = State::Executing { step: 2, calls, cut: false };
+        check(showing, Input::Shown, executing.clone());
+        check(executing, Input::Executed, ended(Stop::ToolUse, Then::Step));
+        let kind = TurnErrorKind::MaxSteps { limit: 2 };
+        check(ended(Stop::ToolUse, Then::Step), Input::Noted, State::Done(Err(TurnError { step: 2, kind })));
+        assert_eq!(ended(Stop::ToolUse, Then::Step).next(Input::Noted, None), State::Starting { step: 3 });
+    }
+
+    #[test]
+    fn a_cut_answer_marks_its_calls() {
+        let showing = State::Showing { step: 2, response: answer(Stop::Length, 1), held: false };
+        assert!(matches!(showing.next(Input::Shown, None), State::Executing { cut: true, .. }));
+    }
+
+    #[test]
+    fn whatever_goes_wrong_ends_the_step_and_then_the_prompt() {
+        let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
+        let input = Input::Blocked { by: "g".into(), reason: "late".into() };
+        check(State::Starting { step: 2 }, input, ended(Stop::Error, Then::Finish(Err(blocked.clone()))));
+        check(
+            ended(Stop::Error, Then::Finish(Err(blocked.clone()))),
+            Input::Noted,
+            State::Done(Err(TurnError { step: 2, kind: blocked })),
+        );
+        for state in [State::Starting { step: 2 }, State::Asking { step: 2 }] {
+            check(state, Input::Cancelled, ended(Stop::Aborted, Then::Finish(Err(TurnErrorKind::Aborted))));
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The tool calls of one message: preflighted in order, executed together where the tools allow it, results in
+//! the order of the calls.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::{FutureExt, StreamExt, stream};
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::{Message, ToolMessage};
+
+use super::state::Input;
+use super::{PANICKED, Turn};
+use crate::chain::{ChainStep, ToolChain, Verdict};
+use crate::hooks::{BeforeToolExecute, ToolDecision};
+use crate::schema::Validator;
+use crate::timeouts;
+use crate::tool::{Concurrency, Tool, ToolContext, ToolOutput};
+
+/// How many calls of one message run at once.
+const MAX_PARALLEL: usize = 16;
+
+/// A call after its preflight.
+enum Planned {
+    /// It runs: the call has the arguments that every gate approved.
+    Run { call: ToolCall, tool: Arc<dyn Tool> },
+    /// It does not; this is its result.
+    Answer { call: ToolCall, output: ToolOutput },
+}
+
+impl Planned {
+    fn alone(&self) -> bool {
+        match self {
+            Self::Run { tool, .. } => tool.spec().concurrency == Concurrency::Exclusive,
+            Self::Answer { .. } => false,
+        }
+    }
+}
+
+impl Turn {
+    /// Runs all calls of one message. `cut`: the message was cut, so no call can be trusted to be whole.
+    pub(super) async fn execute(&self, calls: &[ToolCall], cut: bool) -> Input {
+        for ToolCall { id, name, args } in calls.iter().cloned() {
+            self.emitter.emit(AgentEvent::ToolCall { id, name, args });
+        }
+        let mut planned = Vec::with_capacity(calls.len());
+        for call in calls {
+            let plan = if cut { Ok(cut_off(call)) } else { self.preflight(call).await };
+            match plan {
+                Ok(plan) => planned.push(plan),
+                Err(input) => return input,
+            }
+        }
+        self.run_in_batches(planned).await
+    }
+
+    async fn run_in_batches(&self, planned: Vec<Planned>) -> Input {
+        let mut rest = planned.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let mut batch = vec![first];
+            while batch.iter().all(|plan| !plan.alone())
+                && let Some(plan) = rest.next_if(|plan| !plan.alone())
+            {
+                batch.push(plan);
+            }
+            let mut results =
+                stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
+            while let Some((call, output)) = results.next().await {
+                self.report(call, output);
+            }
+            if self.cancel.is_cancelled() {
+                return Input::Cancelled;
+            }
+        }
+        Input::Executed
+    }
+
+    /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
+    async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
+        let tools = self.agent.tools();
+        let answer = |text: String| Planned::Answer { call: call.clone(), output: ToolOutput::error(text) };
+        let Some((tool, validator)) = tools.get(&call.name) else {
+            let names: Vec<String> = tools.set.specs().iter().map(|spec| spec.name.clone()).collect();
+            return Ok(answer(format!(
+                "unknown tool {:?}; available tools: {}",
+                call.name,
+                names.join(", ")
+            )));
+        };
+        if let Err(error) = validator.check(&call.args) {
+            return Ok(answer(format!("{} was not run: {error}", call.name)));
+        }
+        let hooks = self.agent.hooks().before_tool_execute;
+        match self.gate(&hooks, call, validator).await? {
+            Verdict::Run { args } => {
+                let call = ToolCall { args, ..call.clone() };
+                Ok(Planned::Run { call, tool: tool.clone() })
+            }
+            Verdict::Respond { output, .. } => Ok(Planned::Answer { call: call.clone(), output }),
+            Verdict::Block { by, reason } => {
+                let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
+                self.emitter.emit(AgentEvent::ToolBlocked {
+                    id: call.id.clone(),
+                    by,
+                    reason: reason.clone(),
+                });
+                Ok(answer(reason))
+            }
+            Verdict::AbortTurn { by, reason } => Err(Input::Blocked { by, reason }),
+        }
+    }
+
+    /// Drives the chain of hooks over one call.
+    async fn gate(
+        &self,
+        hooks: &[Arc<dyn BeforeToolExecute>],
+        call: &ToolCall,
+        validator: &Validator,
+    ) -> Result<Verdict, Input> {
+        let mut chain = ToolChain::new(hooks.len(), call.args.clone());
+        loop {
+            match chain.step() {
+                ChainStep::Ask(index) => {
+                    let current = ToolCall { args: chain.args().clone(), ..call.clone() };
+                    let decision = self.ask_gate(hooks.get(index), &current).await?;
+                    if let Some(by) = chain.answer(decision).map(str::to_owned) {
+                        let args = chain.args().clone();
+                        self.emitter.emit(AgentEvent::ToolRewritten { id: call.id.clone(), by, args });
+                    }
+                }
+                ChainStep::Validate => {
+                    let outcome = validator.check(chain.args()).map_err(|error| error.to_string());
+                    chain.validated(outcome);
+                }
+                ChainStep::Done(verdict) => return Ok(verdict),
+            }
+        }
+    }
+
+    /// Asks one hook; one that panics did not allow the call.
+    async fn ask_gate(
+        &self,
+        hook: Option<&Arc<dyn BeforeToolExecute>>,
+        call: &ToolCall,
+    ) -> Result<ToolDecision, Input> {
+        let Some(hook) = hook else { return Ok(ToolDecision::Allow) };
+        match self.settle(hook.before_tool_execute(&self.cancel, call)).await {
+            Some(decision) => Ok(decision),
+            None if self.cancel.is_cancelled() => Err(Input::Cancelled),
+            None => {
+                Ok(ToolDecision::Block { by: PANICKED.to_owned(), reason: "the hook panicked".to_owned() })
+            }
+        }
+    }
+
+    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput) {
+        let (call, mut output) = match plan {
+            Planned::Answer { call, output } => return (call, output),
+            Planned::Run { call, tool } => {
+                let output = self.run(&call, tool.as_ref()).await;
+                (call, output)
+            }
+        };
+        for hook in self.agent.hooks().after_tool_execute {
+            let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output.clone())).await;
+            output = edited.unwrap_or(output);
+        }
+        (call, output)
+    }
+
+    /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
+    async fn run(&self, call: &ToolCall, tool: &dyn Tool) -> ToolOutput {
+        let (emitter, id) = (self.emitter.clone(), call.id.clone());
+        let context = ToolContext::new(self.cancel.child_token(), move |text| {
+            emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
+        });
+        let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
+        tokio::pin!(work);
+        let outcome = match self.cancel.run_until_cancelled(&mut work).await {
+            Some(outcome) => outcome,
+            None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
+                Ok(outcome) => outcome,
+                Err(_) => return ToolOutput::error(format!("{} was cancelled", call.name)),
+            },
+        };
+        outcome.unwrap_or_else(|panic| {
+            ToolOutput::error(format!("{} panicked: {}", call.name, text_of(&*panic)))
+        })
+    }
+
+    fn report(&self, call: ToolCall, output: ToolOutput) {
+        let ToolCall { id, name, .. } = call;
+        let ToolOutput { content, is_error } = output;
+        let message = ToolMessage {
+            call_id: id.clone(),
+            name: name.clone(),
+            content: content.clone(),
+            is_error,
+            time: (self.agent.clock)(),
+        };
+        self.agent.push(Message::Tool(message));
+        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content });
+    }
+}
+
+fn cut_off(call: &ToolCall) -> Planned {
+    let text = format!(
+        "{} was not run: the message reached the output limit and was cut; send less at once",
+        call.name
+    );
+    Planned::Answer { call: call.clone(), output: ToolOutput::error(text) }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

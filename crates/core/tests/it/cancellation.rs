@@ -1,0 +1,120 @@
+//! Cancelling: it reaches the model, hooks and tools; what was asked about does not happen.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use haft_core::Run;
+use haft_core::error::TurnErrorKind;
+use haft_core::hooks::{BeforeToolExecute, ToolDecision};
+use haft_core::model::ModelEvent;
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{Answer, Script, call, calls, line, spec, tool, transcript};
+
+/// Cancels when `when` is seen; the remaining lines and how it ended.
+async fn cancel_at(mut run: Run, when: fn(&AgentEvent) -> bool) -> (Vec<String>, TurnErrorKind) {
+    let cancel = run.cancellation();
+    let mut lines = Vec::new();
+    while let Some(event) = run.next().await {
+        if when(&event) {
+            cancel.cancel();
+        } else if cancel.is_cancelled() {
+            lines.push(line(&event));
+        }
+    }
+    (lines, run.finish().await.unwrap_err().kind)
+}
+
+#[tokio::test]
+async fn what_the_user_saw_of_an_answer_is_kept() {
+    let items = vec![Ok(ModelEvent::Text("half an ans".into()))];
+    let agent = Script::new(vec![Answer { items, hangs: true }]).agent().build().unwrap();
+    let (lines, kind) =
+        cancel_at(agent.prompt("go"), |event| matches!(event, AgentEvent::TextDelta { .. })).await;
+    assert_eq!(kind, TurnErrorKind::Aborted);
+    assert_eq!(lines, ["assistant half an ans", "end Aborted aborted", r#"{"type":"done"}"#]);
+    assert_eq!(transcript(&agent), ["user go", "assistant half an ans "]);
+}
+
+/// Never answers by itself.
+struct Hangs;
+
+#[async_trait]
+impl BeforeToolExecute for Hangs {
+    async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_pending_gate_does_not_hold_the_abort_and_the_tool_does_not_run() {
+    let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}")])])
+        .agent()
+        .tool(tool("echo", |_| panic!("must not run")))
+        .before_tool_execute(Hangs)
+        .build()
+        .unwrap();
+    let (_, kind) = cancel_at(agent.prompt("go"), |event| matches!(event, AgentEvent::ToolCall { .. })).await;
+    assert_eq!(kind, TurnErrorKind::Aborted);
+    assert_eq!(transcript(&agent)[2], "tool t1 error not run: the turn ended first");
+}
+
+/// Runs until cancelled; hands over what it has, or never returns.
+struct Long {
+    stubborn: bool,
+    dropped: Arc<AtomicBool>,
+}
+
+struct OnDrop(Arc<AtomicBool>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Tool for Long {
+    fn spec(&self) -> Arc<ToolSpec> {
+        spec("long", Concurrency::Exclusive)
+    }
+
+    async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
+        let _guard = OnDrop(self.dropped.clone());
+        context.progress("begun");
+        context.cancel.cancelled().await;
+        if self.stubborn {
+            std::future::pending::<()>().await;
+        }
+        ToolOutput::text("half")
+    }
+}
+
+async fn cancel_long(stubborn: bool) -> (Vec<String>, bool) {
+    let dropped = Arc::new(AtomicBool::new(false));
+    let two = vec![call("t1", "long", "{}"), call("t2", "long", "{}")];
+    let tool = Long { stubborn, dropped: dropped.clone() };
+    let agent = Script::new(vec![calls(two)]).agent().tool(tool).build().unwrap();
+    let (_, kind) =
+        cancel_at(agent.prompt("go"), |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
+    assert_eq!(kind, TurnErrorKind::Aborted);
+    (transcript(&agent)[2..].to_vec(), dropped.load(Ordering::SeqCst))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_tool_hands_over_what_it_has_and_the_rest_does_not_run() {
+    let (results, _) = cancel_long(false).await;
+    assert_eq!(results, ["tool t1 half", "tool t2 error not run: the turn ended first"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stubborn_tool_is_dropped() {
+    let (results, dropped) = cancel_long(true).await;
+    assert_eq!(results[0], "tool t1 error long was cancelled");
+    assert!(dropped);
+}

@@ -1,0 +1,171 @@
+//! A model that plays a script, tools that do little, and events as short lines.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use haft_core::error::TurnError;
+use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::{Agent, AgentBuilder};
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, Message, Stop, Time, Usage, text_of};
+use tokio_util::sync::CancellationToken;
+
+/// One answer: the items of its stream, and whether it then hangs instead of ending.
+pub(crate) struct Answer {
+    pub(crate) items: Vec<Result<ModelEvent, ModelError>>,
+    pub(crate) hangs: bool,
+}
+
+/// Plays its answers in turn and keeps the requests.
+#[derive(Clone, Default)]
+pub(crate) struct Script {
+    answers: Arc<Mutex<VecDeque<Answer>>>,
+    pub(crate) requests: Arc<Mutex<Vec<ModelRequest>>>,
+}
+
+impl Script {
+    pub(crate) fn new(answers: Vec<Answer>) -> Self {
+        Self { answers: Arc::new(Mutex::new(answers.into())), requests: Arc::default() }
+    }
+
+    pub(crate) fn agent(&self) -> AgentBuilder {
+        Agent::builder(Arc::new(self.clone())).clock(|| Time("T".into()))
+    }
+}
+
+#[async_trait]
+impl Model for Script {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { provider: "script".into(), model: "test".into(), context_window: None }
+    }
+
+    async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        self.requests.lock().unwrap().push(request);
+        let answer =
+            self.answers.lock().unwrap().pop_front().expect("the script has an answer for every request");
+        let items = stream::iter(answer.items);
+        Ok(if answer.hangs { items.chain(stream::pending()).boxed() } else { items.boxed() })
+    }
+}
+
+pub(crate) fn call(id: &str, name: &str, args: &str) -> ToolCall {
+    ToolCall { id: ToolCallId::new(id), name: name.into(), args: RawJson::parse(args).unwrap() }
+}
+
+pub(crate) fn says(text: &str) -> Answer {
+    answer(Some(text), vec![], Stop::End)
+}
+
+pub(crate) fn calls(calls: Vec<ToolCall>) -> Answer {
+    answer(None, calls, Stop::ToolUse)
+}
+
+pub(crate) fn answer(text: Option<&str>, calls: Vec<ToolCall>, stop: Stop) -> Answer {
+    let mut items: Vec<_> = text.iter().map(|text| Ok(ModelEvent::Text((*text).to_owned()))).collect();
+    let mut content: Vec<_> =
+        text.iter().map(|text| AssistantBlock::Text { text: (*text).to_owned() }).collect();
+    content.extend(calls.into_iter().map(AssistantBlock::ToolCall));
+    let usage = Usage { input: 10, output: 1, ..Usage::default() };
+    items.push(Ok(ModelEvent::Done(ModelResponse { content, stop, usage, native: None })));
+    Answer { items, hangs: false }
+}
+
+/// A tool whose behaviour is a closure from its arguments.
+pub(crate) struct FnTool<F> {
+    name: &'static str,
+    concurrency: Concurrency,
+    act: F,
+}
+
+pub(crate) fn tool<F>(name: &'static str, act: F) -> FnTool<F>
+where
+    F: Fn(&str) -> ToolOutput + Send + Sync,
+{
+    FnTool { name, concurrency: Concurrency::Parallel, act }
+}
+
+#[async_trait]
+impl<F: Fn(&str) -> ToolOutput + Send + Sync> Tool for FnTool<F> {
+    fn spec(&self) -> Arc<ToolSpec> {
+        spec(self.name, self.concurrency)
+    }
+
+    async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+        (self.act)(call.args.as_str())
+    }
+}
+
+pub(crate) fn spec(name: &str, concurrency: Concurrency) -> Arc<ToolSpec> {
+    let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}},"additionalProperties":false}"#;
+    Arc::new(ToolSpec {
+        name: name.into(),
+        description: format!("The {name} tool."),
+        schema: RawJson::parse(schema).unwrap(),
+        guidelines: vec![],
+        owner: ToolOwner::Embedder,
+        concurrency,
+    })
+}
+
+/// Runs one prompt; events as short lines, and how it ended.
+pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
+    let mut run = agent.prompt("go");
+    let mut lines = Vec::new();
+    while let Some(event) = run.next().await {
+        lines.push(line(&event));
+    }
+    (lines, run.finish().await)
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the short forms are for the events that tests look at most"
+)]
+pub(crate) fn line(event: &AgentEvent) -> String {
+    match event {
+        AgentEvent::UserMessage { content, .. } => format!("user {}", joined_text(content)),
+        AgentEvent::TextDelta { delta } => format!("delta {delta}"),
+        AgentEvent::AssistantMessage { content, .. } => format!("assistant {}", text_of(content)),
+        AgentEvent::ToolResult { id, is_error, content, .. } => {
+            format!("result {id} {}{}", if *is_error { "error " } else { "" }, joined_text(content))
+        }
+        AgentEvent::ToolCall { id, name, args } => format!("call {id} {name} {args}"),
+        AgentEvent::ToolRewritten { id, by, args } => format!("rewritten {id} by {by} {args}"),
+        AgentEvent::ToolBlocked { id, by, reason } => format!("blocked {id} by {by}: {reason}"),
+        AgentEvent::TurnEnd { stop, error } => {
+            format!("end {stop:?}{}", error.iter().map(|e| format!(" {e}")).collect::<String>())
+        }
+        AgentEvent::Error { message } => format!("error {message}"),
+        other => serde_json::to_string(other).unwrap(),
+    }
+}
+
+/// The transcript as short lines.
+pub(crate) fn transcript(agent: &Agent) -> Vec<String> {
+    agent
+        .messages()
+        .iter()
+        .map(|message| match message {
+            Message::User { content, .. } => format!("user {}", joined_text(content)),
+            Message::Assistant(message) => {
+                let calls: Vec<_> =
+                    message.tool_calls().map(|call| format!("{}{}", call.name, call.args)).collect();
+                format!("assistant {} {}", message.text(), calls.join(" "))
+            }
+            Message::Tool(message) => {
+                format!(
+                    "tool {} {}{}",
+                    message.call_id,
+                    if message.is_error { "error " } else { "" },
+                    joined_text(&message.content)
+                )
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,76 @@
+//! `BeforeAssistantMessage`: what the user sees, in deltas too, and what the transcript keeps.
+
+use async_trait::async_trait;
+use haft_core::hooks::{BeforeAssistantMessage, MessageDecision};
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{Script, run, says, transcript};
+
+struct Redact;
+
+#[async_trait]
+impl BeforeAssistantMessage for Redact {
+    async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
+        match text.contains("SECRET") {
+            true => {
+                MessageDecision::Replace { by: "redact".into(), text: text.replace("SECRET", "[redacted]") }
+            }
+            false => MessageDecision::Show,
+        }
+    }
+}
+
+struct Mute(bool);
+
+#[async_trait]
+impl BeforeAssistantMessage for Mute {
+    async fn before_assistant_message(&self, _: &CancellationToken, _: &str) -> MessageDecision {
+        assert!(!self.0, "boom");
+        MessageDecision::Suppress { by: "mute".into(), reason: "quiet hours".into() }
+    }
+}
+
+fn seen(events: &[String]) -> Vec<&str> {
+    let shown =
+        |line: &&str| ["delta", "assistant ", "{\"type\":\"ext"].iter().any(|start| line.starts_with(start));
+    events.iter().map(String::as_str).filter(shown).collect()
+}
+
+#[tokio::test]
+async fn a_redaction_reaches_deltas_and_message_and_spares_the_transcript() {
+    let agent = Script::new(vec![says("the key is SECRET")])
+        .agent()
+        .before_assistant_message(Redact)
+        .build()
+        .unwrap();
+    let (events, _) = run(&agent).await;
+    assert_eq!(seen(&events), ["delta the key is [redacted]", "assistant the key is [redacted]"]);
+    assert!(!events.join("\n").contains("SECRET"));
+    assert_eq!(transcript(&agent)[1], "assistant the key is SECRET ");
+}
+
+#[tokio::test]
+async fn a_message_nobody_objects_to_is_shown_whole() {
+    let agent = Script::new(vec![says("fine")]).agent().before_assistant_message(Redact).build().unwrap();
+    assert_eq!(seen(&run(&agent).await.0), ["delta fine", "assistant fine"]);
+}
+
+#[tokio::test]
+async fn a_suppressed_message_leaves_its_reason() {
+    let agent =
+        Script::new(vec![says("hello")]).agent().before_assistant_message(Mute(false)).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(
+        seen(&events),
+        [r#"{"type":"ext_notify","extension":"mute","level":"warn","message":"quiet hours"}"#]
+    );
+    assert_eq!((outcome, transcript(&agent)[1].as_str()), (Ok(()), "assistant hello "));
+}
+
+#[tokio::test]
+async fn a_panicking_redactor_withholds_the_text() {
+    let agent =
+        Script::new(vec![says("SECRET")]).agent().before_assistant_message(Mute(true)).build().unwrap();
+    let (events, _) = run(&agent).await;
+    assert!(!events.join("\n").contains("SECRET"), "{events:#?}");
+}

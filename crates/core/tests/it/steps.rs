@@ -1,0 +1,171 @@
+//! Steps: order of events, limits, failures of the model, usage, the tools of the next step.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::error::TurnErrorKind;
+use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, PromptSection, TurnDecision};
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
+use haft_core::tool::{ToolOutput, ToolSet};
+use haft_protocol::message::Stop;
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
+
+#[tokio::test]
+async fn one_tool_call_and_an_answer_in_the_documented_order() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", r#"{"n":1}"#)]), says("done")]);
+    let agent =
+        script.agent().tool(tool("echo", |args| ToolOutput::text(format!("got {args}")))).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    insta::assert_snapshot!(events.join("\n"), @r#"
+    user go
+    {"type":"turn_start","step":1}
+    {"type":"assistant_start"}
+    {"type":"usage","input":10,"output":1,"cache_read":0,"cache_write":0,"cost_usd":0.0,"cumulative":{"input":10,"output":1,"cache_read":0,"cache_write":0,"cost_usd":0.0}}
+    assistant 
+    call t1 echo {"n":1}
+    result t1 got {"n":1}
+    end ToolUse
+    {"type":"turn_start","step":2}
+    {"type":"assistant_start"}
+    delta done
+    {"type":"usage","input":10,"output":1,"cache_read":0,"cache_write":0,"cost_usd":0.0,"cumulative":{"input":20,"output":2,"cache_read":0,"cache_write":0,"cost_usd":0.0}}
+    assistant done
+    end End
+    {"type":"done"}
+    "#);
+    assert_eq!(agent.usage().input, 20);
+    assert_eq!(
+        transcript(&agent),
+        ["user go", r#"assistant  echo{"n":1}"#, r#"tool t1 got {"n":1}"#, "assistant done "]
+    );
+}
+
+#[tokio::test]
+async fn max_steps_ends_the_prompt_with_its_own_error() {
+    let again = || calls(vec![call("t1", "echo", "{}")]);
+    let script = Script::new(vec![again(), again()]);
+    let agent = script.agent().tool(tool("echo", |_| ToolOutput::text("x"))).max_steps(2).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    let error = outcome.unwrap_err();
+    assert_eq!((error.step, error.kind), (2, TurnErrorKind::MaxSteps { limit: 2 }));
+    assert_eq!(
+        events[events.len() - 2],
+        "error stopped after 2 steps; raise --max-steps or ask for less at once"
+    );
+}
+
+#[tokio::test]
+async fn a_failing_model_is_an_error_and_the_transcript_stays_usable() {
+    let failure = ModelError::new(ModelErrorKind::Unavailable, "script is overloaded; try again later");
+    let script = Script::new(vec![Answer { items: vec![Err(failure.clone())], hangs: false }, says("back")]);
+    let agent = script.agent().build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Model(failure));
+    let tail = &events[events.len() - 3..];
+    assert_eq!(tail[0], "end Error script is overloaded; try again later");
+    assert_eq!(run(&agent).await.1, Ok(()));
+}
+
+#[tokio::test]
+async fn a_stream_without_its_final_event_is_truncated() {
+    let items = vec![Ok(ModelEvent::Text("half an ans".into()))];
+    let agent = Script::new(vec![Answer { items, hangs: false }]).agent().build().unwrap();
+    let (_, outcome) = run(&agent).await;
+    let TurnErrorKind::Model(error) = outcome.unwrap_err().kind else { panic!("not a model error") };
+    assert_eq!(error.kind, ModelErrorKind::Truncated);
+}
+
+#[tokio::test]
+async fn calls_of_a_cut_answer_are_not_run() {
+    let script = Script::new(vec![answer(None, vec![call("t1", "echo", "{}")], Stop::Length), says("ok")]);
+    let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
+    let (events, _) = run(&agent).await;
+    assert!(
+        events.iter().any(|line| line.starts_with("result t1 error echo was not run: the message reached"))
+    );
+}
+
+#[tokio::test]
+async fn a_second_prompt_is_refused_while_the_first_is_worked_on() {
+    let script = Script::new(vec![Answer { items: vec![], hangs: true }]);
+    let agent = script.agent().build().unwrap();
+    let mut first = agent.prompt("one");
+    futures::StreamExt::next(&mut first).await;
+    assert_eq!(agent.prompt("two").finish().await.unwrap_err().kind, TurnErrorKind::Busy);
+    assert_eq!(transcript(&agent), ["user one"]);
+}
+
+#[tokio::test]
+async fn replaced_tools_are_offered_from_the_next_step_on() {
+    let script = Script::new(vec![calls(vec![call("t1", "old", "{}")]), says("ok")]);
+    let agent = script.agent().build().unwrap();
+    let other = agent.clone();
+    let mut first = ToolSet::default();
+    first
+        .add(Arc::new(tool("old", move |_| {
+            let mut next = ToolSet::default();
+            next.add(Arc::new(tool("new", |_| ToolOutput::text("")))).unwrap();
+            other.set_tools(next).unwrap();
+            ToolOutput::text("swapped")
+        })))
+        .unwrap();
+    agent.set_tools(first).unwrap();
+    run(&agent).await.1.unwrap();
+    let offered: Vec<Vec<String>> = script
+        .requests
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|request| request.tools.iter().map(|spec| spec.name.clone()).collect())
+        .collect();
+    assert_eq!(offered, [["old"], ["new"]]);
+}
+
+struct Hours;
+
+#[async_trait]
+impl BeforeTurn for Hours {
+    async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
+        match step {
+            1 => TurnDecision::Allow,
+            _ => TurnDecision::Block { by: "hours".into(), reason: "closed".into() },
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_blocked_turn_never_reaches_the_model() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")])]);
+    let agent =
+        script.agent().tool(tool("echo", |_| ToolOutput::text("x"))).before_turn(Hours).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(
+        outcome.unwrap_err().kind,
+        TurnErrorKind::Blocked { by: "hours".into(), reason: "closed".into() }
+    );
+    assert_eq!(script.requests.lock().unwrap().len(), 1);
+    assert_eq!(events[events.len() - 3], "end Error turn blocked by hours: closed");
+}
+
+struct Guide(&'static str);
+
+#[async_trait]
+impl BeforeAgentStart for Guide {
+    async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
+        let text = format!("{} saw {} sections", self.0, start.system_prompt.matches("# From").count());
+        vec![PromptSection { owner: self.0.into(), text }]
+    }
+}
+
+#[tokio::test]
+async fn sections_of_the_system_prompt_come_in_order_under_their_owners() {
+    let script = Script::new(vec![says("ok")]);
+    let agent =
+        script.agent().before_agent_start(Guide("one")).before_agent_start(Guide("two")).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let system = script.requests.lock().unwrap()[0].system.clone();
+    assert!(system.ends_with("# From one\none saw 0 sections\n\n# From two\ntwo saw 1 sections"), "{system}");
+}

@@ -1,0 +1,153 @@
+//! Tool calls: schema, panics, concurrency, order.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::hooks::AfterToolExecute;
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_protocol::content::ToolCall;
+use tokio::sync::Barrier;
+use tokio_util::sync::CancellationToken;
+
+use crate::fake::{Script, call, calls, run, says, spec, tool};
+
+#[track_caller]
+fn check(events: &[String], expect: &str) {
+    assert!(events.iter().any(|line| line == expect), "no {expect:?} in {events:#?}");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_answered_and_not_run() {
+    let script = Script::new(vec![
+        calls(vec![
+            call("t1", "echo", r#"{"n":"x"}"#),
+            call("t2", "nope", "{}"),
+            call("t3", "echo", "[1]"),
+            call("t4", "echo", r#"{"n":4}"#),
+        ]),
+        says("ok"),
+    ]);
+    let agent = script.agent().tool(tool("echo", |args| ToolOutput::text(args))).build().unwrap();
+    let (events, _) = run(&agent).await;
+    check(&events, r#"result t1 error echo was not run: /n: "x" is not of type "integer""#);
+    check(&events, r#"result t2 error unknown tool "nope"; available tools: echo"#);
+    check(&events, "result t3 error echo was not run: arguments must be a JSON object, got [1]");
+    check(&events, r#"result t4 {"n":4}"#);
+}
+
+#[tokio::test]
+async fn a_panicking_tool_is_an_error_result() {
+    let script = Script::new(vec![calls(vec![call("t1", "bad", "{}")]), says("ok")]);
+    let agent = script.agent().tool(tool("bad", |_| panic!("boom"))).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    check(&events, "result t1 error bad panicked: boom");
+    assert_eq!(outcome, Ok(()));
+}
+
+/// Returns only when as many calls as the barrier wants are inside at once.
+struct Meet(Arc<Barrier>);
+
+#[async_trait]
+impl Tool for Meet {
+    fn spec(&self) -> Arc<ToolSpec> {
+        spec("meet", Concurrency::Parallel)
+    }
+
+    async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
+        context.progress("waiting");
+        self.0.wait().await;
+        ToolOutput::text(format!("met {}", call.id))
+    }
+}
+
+#[tokio::test]
+async fn parallel_calls_run_together_and_report_in_order() {
+    let script = Script::new(vec![
+        calls(vec![call("t1", "meet", "{}"), call("t2", "meet", "{}"), call("t3", "meet", "{}")]),
+        says("ok"),
+    ]);
+    let agent = script.agent().tool(Meet(Arc::new(Barrier::new(3)))).build().unwrap();
+    let (events, _) = run(&agent).await;
+    let results: Vec<_> = events.iter().filter(|line| line.starts_with("result")).collect();
+    assert_eq!(results, ["result t1 met t1", "result t2 met t2", "result t3 met t3"]);
+    check(&events, r#"{"type":"tool_progress","id":"t2","text":"waiting"}"#);
+}
+
+/// Notes when it begins and ends, giving way in between.
+struct Slow(Arc<std::sync::Mutex<Vec<String>>>, &'static str, Concurrency);
+
+#[async_trait]
+impl Tool for Slow {
+    fn spec(&self) -> Arc<ToolSpec> {
+        spec(self.1, self.2)
+    }
+
+    async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+        self.0.lock().unwrap().push(format!("+{}", call.id));
+        tokio::task::yield_now().await;
+        self.0.lock().unwrap().push(format!("-{}", call.id));
+        ToolOutput::text("")
+    }
+}
+
+#[tokio::test]
+async fn an_exclusive_call_runs_alone() {
+    let log = Arc::default();
+    let script = Script::new(vec![
+        calls(vec![
+            call("1", "par", "{}"),
+            call("2", "par", "{}"),
+            call("3", "exc", "{}"),
+            call("4", "exc", "{}"),
+            call("5", "par", "{}"),
+        ]),
+        says("ok"),
+    ]);
+    let agent = script
+        .agent()
+        .tool(Slow(Arc::clone(&log), "par", Concurrency::Parallel))
+        .tool(Slow(Arc::clone(&log), "exc", Concurrency::Exclusive))
+        .build()
+        .unwrap();
+    run(&agent).await.1.unwrap();
+    let log = log.lock().unwrap().join(" ");
+    // Which of the two parallel calls ends first is not promised.
+    assert!(log.starts_with("+1 +2 -") && log.ends_with(" +3 -3 +4 -4 +5 -5"), "{log}");
+}
+
+struct Stamp(&'static str);
+
+#[async_trait]
+impl AfterToolExecute for Stamp {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        call: &ToolCall,
+        output: ToolOutput,
+    ) -> ToolOutput {
+        let text = haft_protocol::content::joined_text(&output.content);
+        ToolOutput::text(format!("{text} {}({})", self.0, call.args))
+    }
+}
+
+#[tokio::test]
+async fn results_pass_the_hooks_in_order() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let agent = script
+        .agent()
+        .tool(tool("echo", |_| ToolOutput::text("out")))
+        .after_tool_execute(Stamp("a"))
+        .after_tool_execute(Stamp("b"))
+        .build()
+        .unwrap();
+    let (events, _) = run(&agent).await;
+    check(&events, "result t1 out a({}) b({})");
+}
+
+#[test]
+fn two_tools_of_one_name_are_refused() {
+    let script = Script::default();
+    let twice = || tool("echo", |_| ToolOutput::text(""));
+    let error = script.agent().tool(twice()).tool(twice()).build().unwrap_err();
+    assert_eq!(error.to_string(), r#"a tool named "echo" exists already"#);
+}

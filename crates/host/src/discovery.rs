@@ -1,0 +1,306 @@
+//! Which extensions shall run: `--ext`, then the user's, then the project's.
+//!
+//! One order serves names and interceptors alike. An earlier extension keeps its name; a later one of the same
+//! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
+
+mod scan;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
+
+use crate::host::Found;
+use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
+use crate::spec::{ExtensionSpec, Launch, Origin};
+
+pub(crate) use scan::scan;
+
+/// The place of extensions below a project's directory.
+pub const PROJECT_DIR: &str = ".haft/extensions";
+
+/// Where to look.
+#[derive(Debug, Clone, Default)]
+pub struct Search {
+    /// `--ext`, as given: directories, or the `extension.json` in them. Relative to the process's own directory.
+    pub explicit: Vec<PathBuf>,
+    /// `$HAFT_HOME/extensions`; none with `--no-ext`.
+    pub global: Option<PathBuf>,
+    /// The project; none with `--no-ext`.
+    pub project: Option<Project>,
+    /// The value of `PATH`, for an `exec` that is a bare name.
+    pub path: Option<OsString>,
+}
+
+/// A directory somebody works in, and whether its extensions may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The directory. Relative to the process's own.
+    pub dir: PathBuf,
+    /// Whether the user trusts it.
+    pub trust: Trust,
+}
+
+/// Whether a project's extensions may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The user said so.
+    Trusted,
+    /// Nobody said so: they are listed and not run.
+    Untrusted,
+}
+
+/// What was found. Nothing is run by finding it.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// What shall run, in order.
+    pub specs: Vec<ExtensionSpec>,
+    /// What shall not, and why.
+    pub skipped: Vec<Skipped>,
+    /// What should and cannot. An extension whose manifest says `required` and whose program is not there is in
+    /// `specs` all the same: the host cannot start it, and blocks what it guards.
+    pub errors: Vec<DiscoveryError>,
+}
+
+/// An extension that is there and does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The manifest's name.
+    pub name: ExtensionName,
+    /// Its directory, absolute.
+    pub dir: PathBuf,
+    /// Where it was found.
+    pub origin: Origin,
+    /// Why it does not run.
+    pub reason: SkipReason,
+}
+
+/// Why an extension does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkipReason {
+    /// Its manifest says `"enabled": false`.
+    Disabled,
+    /// The project is not trusted.
+    Untrusted,
+    /// An earlier one has its name.
+    NameTaken {
+        /// The earlier one's directory.
+        by: PathBuf,
+    },
+}
+
+/// An extension that should run and cannot.
+#[derive(Debug, thiserror::Error)]
+#[error("extension in {} cannot be used", dir.display())]
+pub struct DiscoveryError {
+    /// The manifest's name, or the directory's when there is no readable manifest.
+    pub name: String,
+    /// The directory, absolute.
+    pub dir: PathBuf,
+    /// Where it was found.
+    pub origin: Origin,
+    /// What is wrong.
+    #[source]
+    pub kind: DiscoveryErrorKind,
+}
+
+/// What is wrong with an extension.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DiscoveryErrorKind {
+    /// Its manifest.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Its `exec`.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// The directory of extensions cannot be listed.
+    #[error("cannot list {}", dir.display())]
+    List {
+        /// The directory.
+        dir: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// A directory that may be an extension.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) dir: PathBuf,
+    pub(crate) manifest: Result<Manifest, DiscoveryErrorKind>,
+}
+
+impl Discovery {
+    /// Looks in all places. A broken extension is an entry of [`errors`](Self::errors) and stops nothing.
+    pub fn run(search: &Search) -> Self {
+        let mut collect =
+            Collect { search, found: Self::default(), names: HashMap::new(), dirs: HashSet::new() };
+        for path in &search.explicit {
+            let dir = explicit_dir(path);
+            let manifest = Manifest::read(&dir).map_err(Into::into);
+            collect.take(Origin::Explicit, Candidate { dir, manifest });
+        }
+        for candidate in search.global.iter().flat_map(|dir| scan(&absolute(dir))) {
+            collect.take(Origin::Global, candidate);
+        }
+        for candidate in search.project.iter().flat_map(|project| scan(&project.extensions_dir())) {
+            collect.take(Origin::Project, candidate);
+        }
+        collect.found
+    }
+}
+
+impl Project {
+    /// Where the project's extensions lie, absolute.
+    pub fn extensions_dir(&self) -> PathBuf {
+        absolute(&self.dir).join(PROJECT_DIR)
+    }
+}
+
+struct Collect<'a> {
+    search: &'a Search,
+    found: Discovery,
+    /// Names that are taken, in lower case, and the directory of the one who has it.
+    names: HashMap<String, PathBuf>,
+    /// Directories that were looked at, symlinks resolved.
+    dirs: HashSet<PathBuf>,
+}
+
+impl Collect<'_> {
+    fn take(&mut self, origin: Origin, candidate: Candidate) {
+        let Candidate { dir, manifest } = candidate;
+        let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+        if !self.dirs.insert(real) {
+            return;
+        }
+        match manifest {
+            Ok(manifest) => self.take_manifest(origin, dir, manifest),
+            Err(kind) => {
+                let name = dir_name(&dir);
+                // A guard whose manifest got broken must not be replaced by a project's copy of it.
+                if origin == Origin::Global {
+                    self.names.entry(key(&name)).or_insert_with(|| dir.clone());
+                }
+                self.found.errors.push(DiscoveryError { name, dir, origin, kind });
+            }
+        }
+    }
+
+    fn take_manifest(&mut self, origin: Origin, dir: PathBuf, manifest: Manifest) {
+        if let Some(reason) = self.reason_to_skip(origin, &manifest) {
+            // One that the user installed and switched off keeps its name, or a project could switch it on.
+            if origin == Origin::Global && reason == SkipReason::Disabled {
+                self.names.insert(key(manifest.name.as_str()), dir.clone());
+            }
+            self.found.skipped.push(Skipped { name: manifest.name, dir, origin, reason });
+            return;
+        }
+        self.names.insert(key(manifest.name.as_str()), dir.clone());
+        let launch = match manifest.launch(&dir, self.search.path.as_deref()) {
+            Ok(launch) => launch,
+            // The host must know of a guard that cannot start, or nobody would block what it guards. Starting it
+            // from a place that is known to hold no program fails, and is reported, there.
+            Err(error) if manifest.roles.required => unstartable(&dir, &error),
+            Err(error) => {
+                let name = manifest.name.as_str().to_owned();
+                self.found.errors.push(DiscoveryError { name, dir, origin, kind: error.into() });
+                return;
+            }
+        };
+        self.found.specs.push(ExtensionSpec {
+            name: manifest.name,
+            version: manifest.version,
+            dir,
+            launch,
+            origin,
+            roles: manifest.roles,
+            description: manifest.description,
+        });
+    }
+
+    fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {
+        let trusted = self.search.project.as_ref().is_some_and(|project| project.trust == Trust::Trusted);
+        if let Some(by) = self.names.get(&key(manifest.name.as_str())) {
+            Some(SkipReason::NameTaken { by: by.clone() })
+        } else if !manifest.enabled {
+            Some(SkipReason::Disabled)
+        } else if origin == Origin::Project && !trusted {
+            Some(SkipReason::Untrusted)
+        } else {
+            None
+        }
+    }
+}
+
+/// A launch that fails, for an `exec` that leads nowhere.
+fn unstartable(dir: &Path, error: &ExecError) -> Launch {
+    // Absolute, so that no other search path than the one that failed is tried.
+    Launch::Process { program: dir.join(error.exec()), args: Vec::new() }
+}
+
+/// Names that differ only in case are one name: on many systems their logs would be one file.
+fn key(name: &str) -> String {
+    name.to_ascii_lowercase()
+}
+
+/// The directory that `--ext` names, itself or by its manifest.
+fn explicit_dir(path: &Path) -> PathBuf {
+    let path = absolute(path);
+    match path.parent() {
+        Some(parent) if path.ends_with(MANIFEST_FILE) && path.is_file() => parent.into(),
+        Some(_) | None => path,
+    }
+}
+
+/// The path from the root; as it is when the process has no directory any more.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
+}
+
+/// The last part of a path, for people.
+pub(crate) fn dir_name(dir: &Path) -> String {
+    dir.file_name().unwrap_or(dir.as_os_str()).to_string_lossy().into_owned()
+}
+
+impl DiscoveryError {
+    /// The stable name of the case, as `extension_error` events carry it.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            DiscoveryErrorKind::Manifest(_) => "manifest_invalid",
+            DiscoveryErrorKind::Exec(_) => "spawn_failed",
+            DiscoveryErrorKind::List { .. } => "discovery_failed",
+        }
+    }
+}
+
+impl From<Discovery> for Found {
+    /// What the host runs and reports; what was skipped is for the front end to tell.
+    fn from(found: Discovery) -> Self {
+        let fault = |error: DiscoveryError| ExtensionFault {
+            code: error.code().into(),
+            message: format!("{error}: {}", error.kind),
+            extension: ExtensionName::new(error.name),
+        };
+        Self { specs: found.specs, faults: found.errors.into_iter().map(fault).collect() }
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.reason)
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disabled => f.write_str("it is disabled; run `haft ext enable`"),
+            Self::Untrusted => f.write_str("the project is not trusted; use --trust-project to run it"),
+            Self::NameTaken { by } => write!(f, "{} has the same name and comes first", by.display()),
+        }
+    }
+}

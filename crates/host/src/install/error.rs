@@ -1,0 +1,108 @@
+//! Why an extension was not installed, changed or removed.
+
+use std::path::PathBuf;
+
+use haft_protocol::ids::ExtensionName;
+
+use crate::manifest::ManifestError;
+
+/// Why an extension was not installed, changed or removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// The source is neither a directory nor an address that haft clones from.
+    #[error("cannot install from {source_text:?}: {problem}")]
+    Source {
+        /// The source as given.
+        source_text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The extension's manifest.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// One of that name is installed.
+    #[error(
+        "extension {name} is installed already in {}; remove it first, or update it and keep its data with --force",
+        dir.display()
+    )]
+    Exists {
+        /// The name.
+        name: ExtensionName,
+        /// Where.
+        dir: PathBuf,
+    },
+    /// None of that name is installed.
+    #[error("extension {name:?} not found; `haft ext list` shows what is installed")]
+    NotFound {
+        /// The name.
+        name: String,
+    },
+    /// Two of that name are there.
+    #[error(
+        "{name:?} is the name of two extensions, {} and {}; say which with --scope or by the name of its directory",
+        first.display(), second.display()
+    )]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// One.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// The tree holds something that is not copied.
+    #[error("{} {problem}", path.display())]
+    Refused {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// The tree is too large.
+    #[error("{} holds {what}; run it in place with `--ext` instead, or leave build results out", dir.display())]
+    TooLarge {
+        /// The tree.
+        dir: PathBuf,
+        /// Which limit it exceeds.
+        what: String,
+    },
+    /// The source was changed while it was copied.
+    #[error("{} was changed while it was copied; try again", dir.display())]
+    Changed {
+        /// The source.
+        dir: PathBuf,
+    },
+    /// Another process is at it.
+    #[error("another haft is changing {} right now; try again when it is done", dir.display())]
+    Busy {
+        /// The directory of extensions.
+        dir: PathBuf,
+    },
+    /// `git` did not do it.
+    #[error("git could not clone {url}: {detail}")]
+    Git {
+        /// The address.
+        url: String,
+        /// What git said, or why it did not start.
+        detail: String,
+    },
+    /// A file or directory could not be read or written.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl InstallError {
+    /// For `map_err`: an [`Io`](Self::Io) about `path`.
+    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}

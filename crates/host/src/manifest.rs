@@ -1,0 +1,253 @@
+//! `extension.json`: what an extension says about itself before it runs.
+
+mod exec;
+mod fields;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::RawJson;
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::InterceptKind;
+use haft_protocol::ids::ExtensionName;
+
+use crate::spec::{Launch, Roles};
+use fields::Fields;
+
+pub use exec::ExecError;
+pub(crate) use exec::find_in_path;
+
+/// The name of the file in an extension's directory.
+pub const MANIFEST_FILE: &str = "extension.json";
+
+/// The longest manifest, in bytes: 256 KiB.
+pub const MAX_MANIFEST: u64 = 256 * 1024;
+
+/// The longest name of an extension, in characters.
+pub const MAX_NAME: usize = 64;
+
+/// An `extension.json`, checked.
+///
+/// Keys are read whatever their case, as zot does, and keys that haft does not know are left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    /// `name`: letters, digits, `.`, `_` and `-`, the first one a letter or digit, at most [`MAX_NAME`].
+    pub name: ExtensionName,
+    /// `version`, for listings.
+    pub version: Option<String>,
+    /// `description`, for listings.
+    pub description: Option<String>,
+    /// `language`, for listings.
+    pub language: Option<String>,
+    /// `enabled`; true when it is left out.
+    pub enabled: bool,
+    /// `exec` and `args`; none for an extension that only brings a theme.
+    pub exec: Option<Exec>,
+    /// `intercept` and `required`: what the extension promises to guard.
+    pub roles: Roles,
+}
+
+/// How an extension is started, as its manifest says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exec {
+    /// `exec`: a path, relative to the extension's directory when it holds a `/`, or the name of a program.
+    pub program: String,
+    /// `args`, verbatim.
+    pub args: Vec<String>,
+}
+
+/// A manifest cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// The directory is not there, or is none.
+    #[error("there is no directory {}", dir.display())]
+    NoDirectory {
+        /// Where it should be.
+        dir: PathBuf,
+    },
+    /// The directory holds no manifest.
+    #[error("{} lacks extension.json", dir.display())]
+    Missing {
+        /// The extension's directory.
+        dir: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The manifest.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is longer than [`MAX_MANIFEST`].
+    #[error("{} is longer than {MAX_MANIFEST} bytes", path.display())]
+    TooLong {
+        /// The manifest.
+        path: PathBuf,
+    },
+    /// It is not a JSON object.
+    #[error("{} is not a JSON object: {detail}", path.display())]
+    NotJson {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// One field is not what it should be.
+    #[error("{}: `{field}` {problem}", path.display())]
+    Field {
+        /// The manifest.
+        path: PathBuf,
+        /// The field.
+        field: String,
+        /// What it should be, fit to follow the field's name.
+        problem: String,
+    },
+}
+
+impl Manifest {
+    /// Reads the manifest of the extension in `dir`.
+    ///
+    /// # Errors
+    /// [`ManifestError`], which names the file and the field.
+    pub fn read(dir: &Path) -> Result<Self, ManifestError> {
+        let path = dir.join(MANIFEST_FILE);
+        let text = read_bounded(dir, &path)?;
+        Self::parse(&path, &text, has_theme(dir))
+    }
+
+    fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
+        let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
+        // Windows editors begin a file with a byte order mark.
+        let text = text.trim_start_matches('\u{feff}');
+        let json = RawJson::parse(text).map_err(|error| {
+            let ambiguous = error.to_string();
+            not_json(if let DecodeError::NotJson { detail } = error { detail } else { ambiguous })
+        })?;
+        let object = json.read().map_err(|error| not_json(error.to_string()))?;
+        let fields = Fields::new(path, object)?;
+        let exec = exec(&fields)?;
+        if exec.is_none() && !theme {
+            return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
+        }
+        Ok(Self {
+            name: name(&fields)?,
+            version: fields.text("version")?,
+            description: fields.text("description")?,
+            language: fields.text("language")?,
+            enabled: fields.boolean("enabled")?.unwrap_or(true),
+            exec,
+            roles: roles(&fields)?,
+        })
+    }
+
+    /// How the extension in `dir` is started, with `exec` resolved by zot's rules: an absolute path as it is; a
+    /// path with a `/`, relative to `dir`; a bare name in the directories of `path`, the value of `PATH`.
+    ///
+    /// # Errors
+    /// [`ExecError`], which says what was looked for and where.
+    pub fn launch(&self, dir: &Path, path: Option<&std::ffi::OsStr>) -> Result<Launch, ExecError> {
+        match &self.exec {
+            None => Ok(Launch::ThemeOnly),
+            Some(exec) => {
+                let program = exec::resolve(&exec.program, dir, path)?;
+                Ok(Launch::Process { program, args: exec.args.clone() })
+            }
+        }
+    }
+}
+
+fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
+    let read = |source| ManifestError::Read { path: path.into(), source };
+    let metadata = std::fs::metadata(path).map_err(|error| {
+        use std::io::ErrorKind::{NotADirectory, NotFound};
+        match matches!(error.kind(), NotFound | NotADirectory).then(|| dir.is_dir()) {
+            Some(true) => ManifestError::Missing { dir: dir.into() },
+            Some(false) => ManifestError::NoDirectory { dir: dir.into() },
+            None => read(error),
+        }
+    })?;
+    // Opening a FIFO would wait for a writer that never comes.
+    if !metadata.is_file() {
+        return Err(read(std::io::Error::other("it is not a regular file")));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(read)?;
+    file.take(MAX_MANIFEST + 1).read_to_end(&mut bytes).map_err(read)?;
+    if bytes.len() as u64 > MAX_MANIFEST {
+        return Err(ManifestError::TooLong { path: path.into() });
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
+}
+
+/// Whether the directory brings a theme, which needs no process.
+fn has_theme(dir: &Path) -> bool {
+    dir.join("theme.json").is_file() || dir.join("themes").join("theme.json").is_file()
+}
+
+fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
+    let name = fields.text("name")?.ok_or_else(|| fields.error("name", "is required"))?;
+    if is_name(&name) {
+        Ok(ExtensionName::new(name))
+    } else {
+        let rule = "must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit";
+        Err(fields.error("name", rule))
+    }
+}
+
+/// Whether a text can be an extension's name, and so the name of its directory and of its log.
+pub(crate) fn is_name(text: &str) -> bool {
+    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(rest)
+}
+
+fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
+    let args = fields.texts("args")?;
+    let Some(program) = fields.text("exec")? else { return Ok(None) };
+    if program.contains('\0') || args.iter().any(|arg| arg.contains('\0')) {
+        return Err(fields.error("exec", "and `args` must not hold NUL characters"));
+    }
+    Ok(Some(Exec { program, args }))
+}
+
+/// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole.
+fn roles(fields: &Fields<'_>) -> Result<Roles, ManifestError> {
+    let mut roles = Roles { required: fields.boolean("required")?.unwrap_or(false), ..Roles::default() };
+    for entry in fields.objects("intercept")? {
+        read_role(&entry, &mut roles)?;
+    }
+    Ok(roles)
+}
+
+fn read_role(entry: &Fields<'_>, roles: &mut Roles) -> Result<(), ManifestError> {
+    let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
+    let hook = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
+    let required = entry.boolean("required")?.unwrap_or(false);
+    // Nothing said means the safe thing: that a failure blocks.
+    match entry.text("role")?.as_deref().unwrap_or("gate") {
+        "gate" => roles.gates.push(hook),
+        "redactor" if hook == InterceptKind::AssistantMessage => roles.redactor = true,
+        "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
+        "transform" | "observer" if required => {
+            return Err(entry.error("required", "needs the role `gate` or `redactor`"));
+        }
+        "transform" | "observer" => {}
+        _ => return Err(entry.error("role", "must be `gate`, `redactor`, `transform` or `observer`")),
+    }
+    roles.required |= required;
+    Ok(())
+}
+
+fn known_events() -> String {
+    let names: Vec<_> = InterceptKind::ALL.iter().map(|kind| format!("`{}`", kind.name())).collect();
+    format!("must be one of {}", names.join(", "))
+}
+
+impl ManifestError {
+    /// Whether the directory simply holds no extension.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+}

@@ -1,0 +1,118 @@
+//! From the `exec` of a manifest to the executable.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// `exec` does not lead to a program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExecError {
+    /// No file is there.
+    #[error("exec {exec:?} not found: there is no file {}; build the extension or correct `exec`", looked.display())]
+    NoFile {
+        /// As the manifest says it.
+        exec: String,
+        /// The file that was looked for.
+        looked: PathBuf,
+    },
+    /// A bare name is in no directory of `PATH`.
+    #[error(
+        "exec {exec:?} not found in PATH ({looked}); install it, or write {:?} for a file of the extension",
+        format!("./{exec}")
+    )]
+    NotInPath {
+        /// As the manifest says it.
+        exec: String,
+        /// The directories that were searched, joined as in `PATH`.
+        looked: String,
+    },
+    /// The file is there and may not be run.
+    #[error("exec {exec:?} is not executable; run `chmod +x {}`", looked.display())]
+    NotExecutable {
+        /// As the manifest says it.
+        exec: String,
+        /// The file.
+        looked: PathBuf,
+    },
+}
+
+impl ExecError {
+    /// `exec` as the manifest says it.
+    pub fn exec(&self) -> &str {
+        match self {
+            Self::NoFile { exec, .. } | Self::NotInPath { exec, .. } | Self::NotExecutable { exec, .. } => {
+                exec
+            }
+        }
+    }
+}
+
+/// The executable that `exec` means for an extension in `dir`, absolute when `dir` is.
+pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<PathBuf, ExecError> {
+    if is_bare(exec) {
+        return find_in_path(exec, path)
+            .ok_or_else(|| ExecError::NotInPath { exec: exec.into(), looked: searched(path) });
+    }
+    // Collecting the components takes the `.` out of `dir/./run`.
+    let looked: PathBuf = dir.join(exec).components().collect();
+    let Some(file) = candidates(&looked).into_iter().find(|file| file.is_file()) else {
+        return Err(ExecError::NoFile { exec: exec.into(), looked });
+    };
+    if is_executable(&file) {
+        Ok(file)
+    } else {
+        Err(ExecError::NotExecutable { exec: exec.into(), looked: file })
+    }
+}
+
+/// The program of that name in the absolute directories of `path`, the value of `PATH`. Relative ones are left
+/// out: they would let the current directory choose the program.
+pub(crate) fn find_in_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    let files = directories(path).flat_map(|dir| candidates(&dir.join(name)));
+    files.into_iter().find(|file| is_executable(file))
+}
+
+fn searched(path: Option<&OsStr>) -> String {
+    let dirs: Vec<_> = directories(path).map(|dir| dir.display().to_string()).collect();
+    if dirs.is_empty() { "which is empty".into() } else { dirs.join(if cfg!(windows) { ";" } else { ":" }) }
+}
+
+fn directories(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    let dirs: Vec<_> = path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
+    dirs.into_iter().filter(|dir: &PathBuf| dir.is_absolute())
+}
+
+/// Whether `exec` is the name of a program and not a path.
+fn is_bare(exec: &str) -> bool {
+    let separator = |c| c == '/' || (cfg!(windows) && matches!(c, '\\' | ':'));
+    !exec.contains(separator) && exec != "." && exec != ".."
+}
+
+#[cfg(not(windows))]
+fn candidates(file: &Path) -> Vec<PathBuf> {
+    vec![file.into()]
+}
+
+/// The file itself, and with each ending that Windows runs.
+#[cfg(windows)]
+fn candidates(file: &Path) -> Vec<PathBuf> {
+    let endings = std::env::var("PATHEXT").unwrap_or_else(|_| ".COM;.EXE;.BAT;.CMD".into());
+    let with = |ending: &str| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let own = file.extension().is_some().then(|| file.to_path_buf());
+    own.into_iter().chain(endings.split(';').filter(|ending| !ending.is_empty()).map(with)).collect()
+}
+
+#[cfg(unix)]
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(file: &Path) -> bool {
+    file.is_file()
+}

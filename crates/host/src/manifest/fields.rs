@@ -1,0 +1,102 @@
+//! Reading typed fields out of a JSON object, with errors that name the file and the field.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::ManifestError;
+
+/// The fields of one object, found whatever the case of their keys.
+#[derive(Debug)]
+pub(super) struct Fields<'a> {
+    path: &'a Path,
+    /// What stands before a field's name in errors, empty for the manifest itself.
+    prefix: String,
+    values: Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn new(path: &'a Path, object: Map<String, Value>) -> Result<Self, ManifestError> {
+        Self::with_prefix(path, String::new(), object)
+    }
+
+    fn with_prefix(
+        path: &'a Path,
+        prefix: String,
+        object: Map<String, Value>,
+    ) -> Result<Self, ManifestError> {
+        let mut fields = Self { path, prefix, values: Map::new() };
+        for (key, value) in object {
+            // Two spellings of one key would let two readers see two different manifests.
+            if fields.values.insert(key.to_ascii_lowercase(), value).is_some() {
+                return Err(fields.error(&key.to_ascii_lowercase(), "is there twice"));
+            }
+        }
+        Ok(fields)
+    }
+
+    /// An error about one field; `problem` follows the field's name.
+    pub(super) fn error(&self, field: &str, problem: &str) -> ManifestError {
+        let field = format!("{}{field}", self.prefix);
+        ManifestError::Field { path: self.path.into(), field, problem: problem.into() }
+    }
+
+    /// A text; absent, `null` and empty are the same.
+    pub(super) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok((!text.is_empty()).then(|| text.clone())),
+            Some(other) => Err(self.wrong(field, "a string", other)),
+        }
+    }
+
+    /// `true` or `false`; the string `"false"` is neither.
+    pub(super) fn boolean(&self, field: &str) -> Result<Option<bool>, ManifestError> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(*value)),
+            Some(other) => Err(self.wrong(field, "true or false", other)),
+        }
+    }
+
+    /// A list of strings.
+    pub(super) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
+        let text = |value: &Value| {
+            value.as_str().map(str::to_owned).ok_or_else(|| self.wrong(field, "a list of strings", value))
+        };
+        self.list(field)?.iter().map(text).collect()
+    }
+
+    /// The fields of each object of a list.
+    pub(super) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
+        let object = |(index, value): (usize, &Value)| {
+            let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
+            Self::with_prefix(self.path, format!("{field}[{index}]."), object.clone())
+        };
+        self.list(field)?.iter().enumerate().map(object).collect()
+    }
+
+    fn list(&self, field: &str) -> Result<&[Value], ManifestError> {
+        match self.get(field) {
+            None => Ok(&[]),
+            Some(Value::Array(values)) => Ok(values),
+            Some(other) => Err(self.wrong(field, "a list", other)),
+        }
+    }
+
+    fn get(&self, field: &str) -> Option<&Value> {
+        self.values.get(field).filter(|value| !value.is_null())
+    }
+
+    fn wrong(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
+        let got = match got {
+            Value::Null => "null",
+            Value::Bool(_) => "true or false",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        self.error(field, &format!("must be {expected}, not {got}"))
+    }
+}

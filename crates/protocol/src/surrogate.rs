@@ -1,0 +1,129 @@
+//! Lone surrogates: `\ud800` without its other half, which no UTF-8 string can hold.
+//!
+//! Python writes them for file names that are not UTF-8, JavaScript for text cut in the middle of an emoji. In
+//! text for people and models they become U+FFFD, as everywhere else. In an id, a name or arguments the same
+//! repair would silently make one thing into another, so there they are refused.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// What stands in for a lone surrogate. As long as the escape it replaces.
+const REPLACEMENT: &str = "\\ufffd";
+
+/// Fields that hold text for people and models. A field that is not listed is refused, the safe default.
+const TEXT: &[&str] = &[
+    "append_system_prompt",
+    "description",
+    "display",
+    "error",
+    "footer",
+    "guidelines",
+    "insert",
+    "lines",
+    "message",
+    "prompt",
+    "reason",
+    "replace_text",
+    "system_prompt",
+    "text",
+    "title",
+];
+
+/// Fields whose own members are looked at one by one.
+const HOLDERS: &[&str] = &["content", "open_panel"];
+
+/// The text with every lone surrogate replaced; borrowed when there is none.
+pub(crate) fn mend(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut rest, mut found) = (text, false);
+    while let Some((plain, escape)) = rest.find('\\').map(|at| rest.split_at(at)) {
+        out.push_str(plain);
+        let length = escape_length(escape);
+        let (escape, after) = escape.split_at(length);
+        let lone = length == REPLACEMENT.len() && matches!(unit(escape), Some(0xD800..=0xDFFF));
+        out.push_str(if lone { REPLACEMENT } else { escape });
+        found |= lone;
+        rest = after;
+    }
+    out.push_str(rest);
+    if found { Cow::Owned(out) } else { Cow::Borrowed(text) }
+}
+
+/// The first field of a mended frame that must not hold a replacement and does.
+pub(crate) fn misplaced(frame: &str) -> Option<String> {
+    let Ok(Value::Object(fields)) = serde_json::from_str(frame) else { return None };
+    fields.iter().find_map(|(name, value)| misplaced_in(name, value))
+}
+
+fn misplaced_in(name: &str, value: &Value) -> Option<String> {
+    if TEXT.contains(&name) {
+        return None;
+    }
+    if !HOLDERS.contains(&name) {
+        return holds_replacement(value).then(|| name.to_owned());
+    }
+    match value {
+        Value::Array(items) => items.iter().find_map(|item| misplaced_in(name, item)),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| misplaced_in(name, value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            holds_replacement(value).then(|| name.to_owned())
+        }
+    }
+}
+
+fn holds_replacement(value: &Value) -> bool {
+    value.to_string().contains(char::REPLACEMENT_CHARACTER)
+}
+
+/// The bytes of the escape that `text` begins with: a surrogate pair counts as one.
+fn escape_length(text: &str) -> usize {
+    match unit(text) {
+        Some(0xD800..=0xDBFF) if matches!(text.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) => 12,
+        Some(_) => 6,
+        None => text.char_indices().nth(2).map_or(text.len(), |(at, _)| at),
+    }
+}
+
+/// The UTF-16 unit of the `\uXXXX` that `text` begins with.
+fn unit(text: &str) -> Option<u16> {
+    let hex = text.strip_prefix("\\u")?.get(..4)?;
+    // `from_str_radix` would also take a sign.
+    hex.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(hex, 16).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(mend(text), expect);
+    }
+
+    #[test]
+    fn only_lone_halves_are_replaced() {
+        check(r#""plain""#, r#""plain""#);
+        check(r#""\ud83d\ude00""#, r#""\ud83d\ude00""#);
+        check(r#""\ud83d""#, r#""\ufffd""#);
+        check(r#""\uDE00\ud83d""#, r#""\ufffd\ufffd""#);
+        check(r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#);
+        check(r#""\\ud83d""#, r#""\\ud83d""#);
+        check(r#""\ud8"#, r#""\ud8"#);
+        check("\"\\\u{e9}\\ud800", "\"\\\u{e9}\\ufffd");
+    }
+
+    #[test]
+    fn names_and_arguments_are_not_mended() {
+        let check =
+            |frame: &str, expect: Option<&str>| assert_eq!(misplaced(frame).as_deref(), expect, "{frame}");
+        check(r#"{"id":"1","content":[{"type":"text","text":"\ufffd"}]}"#, None);
+        check(r#"{"open_panel":{"id":"\ufffd"}}"#, Some("id"));
+        check(r#"{"content":"\ufffd"}"#, Some("content"));
+        check(r#"{"modified_args":{"text":"\ufffd"}}"#, Some("modified_args"));
+        check(r#"{"schema":{"\ufffd":1}}"#, Some("schema"));
+    }
+}

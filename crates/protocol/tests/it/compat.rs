@@ -1,0 +1,41 @@
+//! Lines that others wrote once are read for ever.
+
+use haft_protocol::codec::{Decoded, FrameSet, decode};
+use haft_protocol::ext::{Event, ExtensionFrame, HostFrame};
+use haft_protocol::message::Stop;
+
+const HOST: &str = include_str!("../../fixtures/compat/v1/host.jsonl");
+const EXTENSION: &str = include_str!("../../fixtures/compat/v1/extension.jsonl");
+
+#[track_caller]
+fn check<F: FrameSet>(lines: &str) {
+    assert!(lines.lines().count() > 10);
+    for line in lines.lines() {
+        match decode::<F>(line.as_bytes()) {
+            Ok(Decoded::Known(_)) => {}
+            Ok(Decoded::Unknown { kind, .. }) => panic!("unknown {kind:?}: {line}"),
+            Err(error) => panic!("{error}: {line}"),
+        }
+    }
+}
+
+#[test]
+fn lines_of_zot_as_a_host_are_read() {
+    check::<HostFrame>(HOST);
+}
+
+#[test]
+fn lines_of_zot_extensions_are_read() {
+    check::<ExtensionFrame>(EXTENSION);
+}
+
+#[test]
+fn both_names_of_a_normal_end_are_one() {
+    let end = |stop: &str| {
+        let line = format!(r#"{{"type":"event","event":"turn_end","stop":"{stop}"}}"#);
+        decode::<HostFrame>(line.as_bytes()).unwrap()
+    };
+    let expect = Decoded::Known(HostFrame::Event(Event::turn_end(Stop::End, None)));
+    assert_eq!(end("end_turn"), expect);
+    assert_eq!(end("end"), expect);
+}

@@ -1,0 +1,140 @@
+//! The exact bytes of every agent event: what `haft --json` prints and RPC clients read.
+
+use std::collections::BTreeSet;
+
+use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
+use insta::assert_snapshot;
+
+use crate::samples::json;
+
+fn events() -> Vec<AgentEvent> {
+    let mut events = message_events();
+    events.extend(tool_events());
+    events.extend(run_events());
+    events.extend(extension_events());
+    events
+}
+
+fn time() -> Time {
+    Time("2026-11-21T12:00:00Z".into())
+}
+
+fn call() -> ToolCallId {
+    ToolCallId::new("toolu_1")
+}
+
+fn message_events() -> Vec<AgentEvent> {
+    let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    let read = ToolCall { id: call(), name: "read".into(), args: json(r#"{"path": "a"}"#) };
+    vec![
+        AgentEvent::UserMessage { content: vec![Content::text("hi"), Content::Image(image)], time: time() },
+        AgentEvent::AssistantStart,
+        AgentEvent::TextDelta { delta: "he".into() },
+        AgentEvent::ThinkingDelta { delta: "hm".into() },
+        AgentEvent::AssistantMessage {
+            content: vec![
+                AssistantBlock::Thinking { text: "hm".into() },
+                AssistantBlock::Text { text: "hello".into() },
+                AssistantBlock::ToolCall(read),
+            ],
+            time: time(),
+        },
+    ]
+}
+
+fn tool_events() -> Vec<AgentEvent> {
+    let args = || json(r#"{"path": "a"}"#);
+    vec![
+        AgentEvent::ToolUseStart { id: call(), name: "read".into() },
+        AgentEvent::ToolUseArgs { id: call(), delta: "{\"pa".into() },
+        AgentEvent::ToolUseEnd { id: call() },
+        AgentEvent::ToolCall { id: call(), name: "read".into(), args: args() },
+        AgentEvent::ToolRewritten { id: call(), by: "guard".into(), args: args() },
+        AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
+        AgentEvent::ToolProgress { id: call(), text: "…".into() },
+        AgentEvent::ToolResult {
+            id: call(),
+            name: "read".into(),
+            is_error: false,
+            content: vec![Content::text("a")],
+        },
+    ]
+}
+
+fn run_events() -> Vec<AgentEvent> {
+    let usage = Usage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 };
+    vec![
+        AgentEvent::TurnStart { step: 1 },
+        AgentEvent::Usage { usage, cumulative: usage },
+        AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
+        AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
+        AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
+        AgentEvent::Done,
+        AgentEvent::Error { message: "no key".into() },
+    ]
+}
+
+fn extension_events() -> Vec<AgentEvent> {
+    let extension = || ExtensionName::new("todo");
+    vec![
+        AgentEvent::ExtNotify { extension: extension(), level: Level::Success, message: "saved".into() },
+        AgentEvent::ExtDisplay { extension: extension(), text: "3 todos".into() },
+        AgentEvent::ExtClearNotes { extension: extension() },
+        AgentEvent::ExtensionError(ExtensionFault {
+            extension: extension(),
+            code: "call_timeout".into(),
+            message: "tool todo was not answered within 60 s".into(),
+        }),
+    ]
+}
+
+#[test]
+fn lines() {
+    let lines: String = events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
+    assert_snapshot!(lines, @r#"
+    {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"time":"2026-11-21T12:00:00Z"}
+    {"type":"assistant_start"}
+    {"type":"text_delta","delta":"he"}
+    {"type":"thinking_delta","delta":"hm"}
+    {"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hello"},{"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}],"time":"2026-11-21T12:00:00Z"}
+    {"type":"tool_use_start","id":"toolu_1","name":"read"}
+    {"type":"tool_use_args","id":"toolu_1","delta":"{\"pa"}
+    {"type":"tool_use_end","id":"toolu_1"}
+    {"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}
+    {"type":"tool_rewritten","id":"toolu_1","by":"guard","args":{"path":"a"}}
+    {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
+    {"type":"tool_progress","id":"toolu_1","text":"…"}
+    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}]}
+    {"type":"turn_start","step":1}
+    {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
+    {"type":"turn_end","stop":"tool_use"}
+    {"type":"turn_end","stop":"error","error":"blocked"}
+    {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
+    {"type":"done"}
+    {"type":"error","message":"no key"}
+    {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}
+    {"type":"ext_display","extension":"todo","text":"3 todos"}
+    {"type":"ext_clear_notes","extension":"todo"}
+    {"type":"extension_error","extension":"todo","code":"call_timeout","message":"tool todo was not answered within 60 s"}
+    "#);
+}
+
+#[test]
+fn every_event_has_a_line_that_fits_the_schema() {
+    let schema = schemars::schema_for!(AgentEvent).to_value();
+    let valid = jsonschema::validator_for(&schema).unwrap();
+    let mut kinds = BTreeSet::new();
+    for event in events() {
+        let value = serde_json::to_value(&event).unwrap();
+        assert!(valid.is_valid(&value), "{value}");
+        kinds.insert(value["type"].as_str().unwrap().to_owned());
+    }
+    let branches = schema["oneOf"].as_array().unwrap().iter();
+    let consts: BTreeSet<String> = branches
+        .filter_map(|branch| branch["properties"]["type"]["const"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(kinds, consts);
+}

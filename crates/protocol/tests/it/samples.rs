@@ -1,0 +1,149 @@
+//! One value of every frame, as code that speaks the protocol would build it.
+
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, Image};
+use haft_protocol::event::Level;
+use haft_protocol::ext::*;
+use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
+use haft_protocol::message::Stop;
+
+pub(crate) fn json(text: &str) -> RawJson {
+    RawJson::parse(text).unwrap()
+}
+
+fn id(text: &str) -> RequestId {
+    RequestId::new(text)
+}
+
+fn panel() -> PanelId {
+    PanelId::new("todos")
+}
+
+pub(crate) fn host() -> Vec<HostFrame> {
+    let bash = || json(r#"{ "command": "ls" }"#);
+    vec![
+        hello_ack().into(),
+        InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
+        InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
+        CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#) }.into_frame(id("3")),
+        Event::session_start().into(),
+        Event::turn_start(1).into(),
+        Event::tool_call(ToolCallId::new("toolu_1"), "bash".into(), bash()).into(),
+        Event::assistant_message("done".into()).into(),
+        Event::assistant_message(String::new()).into(),
+        Event::turn_end(Stop::End, None).into(),
+        Event::turn_end(Stop::Error, Some("refused".into())).into(),
+        InterceptToolCall {
+            tool_id: ToolCallId::new("toolu_1"),
+            tool_name: "bash".into(),
+            tool_args: bash(),
+        }
+        .into_frame(id("4")),
+        InterceptTurnStart { step: 3 }.into_frame(id("5")),
+        InterceptAssistantMessage { text: "one\u{2028}line".into() }.into_frame(id("6")),
+        InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
+            .into_frame(id("7")),
+        PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
+        PanelResize { panel_id: panel(), width: 80, height: 24 }.into(),
+        PanelClose { panel_id: panel() }.into(),
+        Shutdown {}.into(),
+    ]
+}
+
+fn hello_ack() -> HelloAck {
+    HelloAck {
+        protocol_version: PROTOCOL_VERSION,
+        zot_version: "0.1.0".into(),
+        haft_version: Some("0.1.0".into()),
+        provider: "anthropic".into(),
+        model: "claude".into(),
+        cwd: "/src/app".into(),
+        extension_dir: Some("/ext/todo".into()),
+        data_dir: Some("/ext/todo".into()),
+        capabilities: vec![capability::PANEL_RESIZE.into(), capability::BEFORE_AGENT_START.into()],
+        limits: Some(Limits::default()),
+    }
+}
+
+pub(crate) fn extension() -> Vec<ExtensionFrame> {
+    let mut frames = vec![
+        Hello { name: "todo".into(), version: "1.0.0".into(), capabilities: vec!["panels".into()] }.into(),
+        RegisterCommand { name: "todo".into(), description: "show the list".into() }.into(),
+        register_tool().into(),
+        Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
+        Ready {}.into(),
+        tool_result().into(),
+    ];
+    frames.extend(decisions().map(ExtensionFrame::from));
+    frames.extend(commands().map(ExtensionFrame::from));
+    frames.extend([
+        PanelRender {
+            panel_id: panel(),
+            title: String::new(),
+            lines: vec!["□ a".into()],
+            footer: String::new(),
+        }
+        .into(),
+        PanelClose { panel_id: panel() }.into(),
+        Notify { level: Level::Warn, message: "slow".into() }.into(),
+        ClearNotes {}.into(),
+        ShutdownAck {}.into(),
+    ]);
+    frames
+}
+
+fn register_tool() -> RegisterTool {
+    RegisterTool {
+        name: "weather".into(),
+        description: "Current weather.".into(),
+        schema: Some(json(r#"{"type": "object"}"#)),
+        guidelines: vec!["Ask `weather` first.".into()],
+    }
+}
+
+fn tool_result() -> ToolResult {
+    let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    ToolResult {
+        id: id("3"),
+        content: vec![Content::text("fog").into(), Content::Image(image).into()],
+        is_error: true,
+    }
+}
+
+fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
+    let rewrite = ToolCallDecision::Rewrite { args: json(r#"{ "command" : "ls -1" }"#) };
+    let block = ToolCallDecision::Block { reason: "no".into() };
+    let whole = BeforeAgentStartDecision::Whole { system_prompt: "You are haft. Be brief.".into() };
+    [
+        InterceptToolCall::respond(ToolCallDecision::Allow, id("4")),
+        InterceptToolCall::respond(rewrite, id("4")),
+        InterceptToolCall::respond(block, id("4")),
+        InterceptTurnStart::respond(TurnStartDecision::Allow, id("5")),
+        InterceptTurnStart::respond(TurnStartDecision::Block { reason: "late".into() }, id("5")),
+        InterceptAssistantMessage::respond(AssistantMessageDecision::Show, id("6")),
+        InterceptAssistantMessage::respond(AssistantMessageDecision::Replace { text: "***".into() }, id("6")),
+        InterceptAssistantMessage::respond(
+            AssistantMessageDecision::Suppress { reason: "key".into() },
+            id("6"),
+        ),
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Unchanged, id("7")),
+        InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Append { text: "Hi.".into() }, id("7")),
+        InterceptBeforeAgentStart::respond(whole, id("7")),
+    ]
+    .into_iter()
+}
+
+fn commands() -> impl Iterator<Item = CommandResponse> {
+    let open =
+        Panel { id: panel(), title: "Todos".into(), lines: vec!["□ a".into()], footer: "esc".into() };
+    [
+        CommandAction::Prompt("weather?".into()),
+        CommandAction::Insert("/weather ".into()),
+        CommandAction::Display("fog".into()),
+        CommandAction::OpenPanel(open),
+        CommandAction::Noop,
+        CommandAction::Failed("no network".into()),
+    ]
+    .into_iter()
+    .map(|action| action.respond(id("1")))
+}

@@ -1,0 +1,75 @@
+//! The exact bytes of every frame. Shell extensions match on them, so a change here is a change of the protocol.
+
+use std::collections::BTreeSet;
+
+use haft_protocol::codec::{FrameSet, encode};
+use insta::assert_snapshot;
+
+use crate::samples;
+
+/// The lines of the frames, after making sure that there is one of every kind.
+#[track_caller]
+fn lines<F: FrameSet>(frames: &[F]) -> String {
+    let kinds: BTreeSet<_> = frames.iter().map(F::kind).collect();
+    assert_eq!(kinds, F::KINDS.iter().copied().collect(), "frames without a sample");
+    frames.iter().map(|frame| encode(frame).unwrap()).collect()
+}
+
+#[test]
+fn host_frames() {
+    assert_snapshot!(lines(&samples::host()), @r#"
+    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_tools":128}}
+    {"type":"command_invoked","id":"1","name":"weather","args":"berlin"}
+    {"type":"command_invoked","id":"2","name":"weather"}
+    {"type":"tool_call","id":"3","name":"weather","args":{"city":"Berlin"}}
+    {"type":"event","event":"session_start"}
+    {"type":"event","event":"turn_start","step":1}
+    {"type":"event","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
+    {"type":"event","event":"assistant_message","text":"done"}
+    {"type":"event","event":"assistant_message"}
+    {"type":"event","event":"turn_end","stop":"end"}
+    {"type":"event","event":"turn_end","stop":"error","error":"refused"}
+    {"type":"event_intercept","id":"4","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
+    {"type":"event_intercept","id":"5","event":"turn_start","step":3}
+    {"type":"event_intercept","id":"6","event":"assistant_message","text":"one\u2028line"}
+    {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
+    {"type":"panel_key","panel_id":"todos","key":"rune","text":"x"}
+    {"type":"panel_resize","panel_id":"todos","width":80,"height":24}
+    {"type":"panel_close","panel_id":"todos"}
+    {"type":"shutdown"}
+    "#);
+}
+
+#[test]
+fn extension_frames() {
+    assert_snapshot!(lines(&samples::extension()), @r#"
+    {"type":"hello","name":"todo","version":"1.0.0","capabilities":["panels"]}
+    {"type":"register_command","name":"todo","description":"show the list"}
+    {"type":"register_tool","name":"weather","description":"Current weather.","schema":{"type":"object"},"guidelines":["Ask `weather` first."]}
+    {"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}
+    {"type":"ready"}
+    {"type":"tool_result","id":"3","content":[{"type":"text","text":"fog"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"is_error":true}
+    {"type":"event_intercept_response","id":"4"}
+    {"type":"event_intercept_response","id":"4","modified_args":{"command":"ls -1"}}
+    {"type":"event_intercept_response","id":"4","block":true,"reason":"no"}
+    {"type":"event_intercept_response","id":"5"}
+    {"type":"event_intercept_response","id":"5","block":true,"reason":"late"}
+    {"type":"event_intercept_response","id":"6"}
+    {"type":"event_intercept_response","id":"6","replace_text":"***"}
+    {"type":"event_intercept_response","id":"6","block":true,"reason":"key"}
+    {"type":"event_intercept_response","id":"7"}
+    {"type":"event_intercept_response","id":"7","append_system_prompt":"Hi."}
+    {"type":"event_intercept_response","id":"7","system_prompt":"You are haft. Be brief."}
+    {"type":"command_response","id":"1","action":"prompt","prompt":"weather?"}
+    {"type":"command_response","id":"1","action":"insert","insert":"/weather "}
+    {"type":"command_response","id":"1","action":"display","display":"fog"}
+    {"type":"command_response","id":"1","action":"open_panel","open_panel":{"id":"todos","title":"Todos","lines":["□ a"],"footer":"esc"}}
+    {"type":"command_response","id":"1","action":"noop"}
+    {"type":"command_response","id":"1","action":"noop","error":"no network"}
+    {"type":"panel_render","panel_id":"todos","lines":["□ a"]}
+    {"type":"panel_close","panel_id":"todos"}
+    {"type":"notify","level":"warn","message":"slow"}
+    {"type":"clear_notes"}
+    {"type":"shutdown_ack"}
+    "#);
+}

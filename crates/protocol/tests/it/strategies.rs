@@ -1,0 +1,216 @@
+//! Arbitrary frames.
+
+use haft_protocol::RawJson;
+use haft_protocol::content::Image;
+use haft_protocol::event::Level;
+use haft_protocol::ext::*;
+use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
+use haft_protocol::message::Stop;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+/// Any text, line ends that only some languages know included.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![4 => any::<String>(), 1 => "[a\u{85}\u{2028}\u{2029}\r\n\"\\\\]{0,8}"]
+}
+
+/// Names and ids have no control characters.
+fn name() -> impl Strategy<Value = String> {
+    any::<String>().prop_map(|text| text.chars().filter(|char| !char.is_control()).collect())
+}
+
+fn id() -> impl Strategy<Value = RequestId> {
+    name().prop_map(RequestId::new)
+}
+
+fn panel_id() -> impl Strategy<Value = PanelId> {
+    name().prop_map(PanelId::new)
+}
+
+fn texts() -> impl Strategy<Value = Vec<String>> {
+    vec(text(), 0..4)
+}
+
+pub(crate) fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_filter("JSON has no NaN", |number| number.is_finite()).prop_map(Value::from),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![vec(inner.clone(), 0..6).prop_map(Value::from), object_of(inner).prop_map(Value::Object)]
+    })
+}
+
+fn object_of(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<String, Value>> {
+    vec((text(), value), 0..6).prop_map(|members| members.into_iter().collect())
+}
+
+fn object() -> impl Strategy<Value = RawJson> {
+    object_of(value()).prop_map(|object| RawJson::from_value(&object).unwrap())
+}
+
+fn raw() -> impl Strategy<Value = RawJson> {
+    value().prop_map(|value| RawJson::from_value(&value).unwrap())
+}
+
+fn stop() -> impl Strategy<Value = Stop> {
+    prop::sample::select(vec![Stop::End, Stop::ToolUse, Stop::Length, Stop::Error, Stop::Aborted])
+}
+
+fn level() -> impl Strategy<Value = Level> {
+    prop::sample::select(vec![Level::Success, Level::Warn, Level::Error, Level::Info])
+}
+
+pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
+    prop_oneof![
+        hello_ack(),
+        (id(), name(), text()).prop_map(|(id, name, args)| CommandInvoked { id, name, args }.into()),
+        (id(), name(), object()).prop_map(|(id, name, args)| ToolCall { id, name, args }.into()),
+        event(),
+        (id(), intercept()).prop_map(|(id, intercept)| EventIntercept { id, intercept }.into()),
+        (panel_id(), text(), option::of(text())).prop_map(|(panel_id, key, text)| PanelKey {
+            panel_id,
+            key,
+            text
+        }
+        .into()),
+        (panel_id(), any::<u32>(), any::<u32>()).prop_map(|(panel_id, width, height)| PanelResize {
+            panel_id,
+            width,
+            height
+        }
+        .into()),
+        panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
+        Just(Shutdown {}.into()),
+    ]
+}
+
+fn hello_ack() -> impl Strategy<Value = HostFrame> {
+    let words = (text(), text(), text(), text());
+    let options = (option::of(text()), option::of(text()), option::of(text()));
+    (any::<u32>(), words, options, texts(), any::<bool>()).prop_map(
+        |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, limits)| {
+            let (haft_version, extension_dir, data_dir) = options;
+            let limits = limits.then(Limits::default);
+            let ack = HelloAck {
+                protocol_version,
+                zot_version,
+                haft_version,
+                provider,
+                model,
+                cwd,
+                extension_dir,
+                data_dir,
+                capabilities,
+                limits,
+            };
+            ack.into()
+        },
+    )
+}
+
+fn event() -> impl Strategy<Value = HostFrame> {
+    prop_oneof![
+        Just(Event::session_start()),
+        any::<u32>().prop_map(Event::turn_start),
+        (stop(), option::of(text())).prop_map(|(stop, error)| Event::turn_end(stop, error)),
+        (name(), name(), object()).prop_map(|(id, name, args)| Event::tool_call(
+            ToolCallId::new(id),
+            name,
+            args
+        )),
+        text().prop_map(Event::assistant_message),
+    ]
+    .prop_map(HostFrame::Event)
+}
+
+fn intercept() -> impl Strategy<Value = Intercept> {
+    prop_oneof![
+        (name(), name(), object()).prop_map(|(id, tool_name, tool_args)| {
+            InterceptToolCall { tool_id: ToolCallId::new(id), tool_name, tool_args }.into()
+        }),
+        any::<u32>().prop_map(|step| InterceptTurnStart { step }.into()),
+        text().prop_map(|text| InterceptAssistantMessage { text }.into()),
+        (text(), text()).prop_map(|(prompt, system_prompt)| {
+            InterceptBeforeAgentStart { prompt, system_prompt }.into()
+        }),
+    ]
+}
+
+pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
+    prop_oneof![
+        (name(), text(), texts()).prop_map(|(name, version, capabilities)| Hello {
+            name,
+            version,
+            capabilities
+        }
+        .into()),
+        (name(), text()).prop_map(|(name, description)| RegisterCommand { name, description }.into()),
+        (name(), text(), option::of(object()), texts()).prop_map(
+            |(name, description, schema, guidelines)| {
+                RegisterTool { name, description, schema, guidelines }.into()
+            }
+        ),
+        (texts(), texts()).prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
+        Just(Ready {}.into()),
+        tool_result(),
+        intercept_response(),
+        command_response(),
+        panel().prop_map(|Panel { id, title, lines, footer }| {
+            PanelRender { panel_id: id, title, lines, footer }.into()
+        }),
+        panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
+        (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
+        Just(ClearNotes {}.into()),
+        Just(ShutdownAck {}.into()),
+    ]
+}
+
+fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
+    let block = prop_oneof![
+        text().prop_map(|text| ResultBlock::Text { text }),
+        (text(), text()).prop_map(|(mime_type, data)| ResultBlock::Image(Image { mime_type, data })),
+    ];
+    (id(), vec(block, 0..4), any::<bool>())
+        .prop_map(|(id, content, is_error)| ToolResult { id, content, is_error }.into())
+}
+
+fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
+    let texts = (text(), text(), text(), option::of(text()));
+    (id(), any::<bool>(), option::of(raw()), texts).prop_map(|(id, block, modified_args, texts)| {
+        let (reason, replace_text, append_system_prompt, system_prompt) = texts;
+        let response = EventInterceptResponse {
+            id,
+            block,
+            reason,
+            modified_args,
+            replace_text,
+            append_system_prompt,
+            system_prompt,
+        };
+        response.into()
+    })
+}
+
+fn panel() -> impl Strategy<Value = Panel> {
+    (panel_id(), text(), texts(), text()).prop_map(|(id, title, lines, footer)| Panel {
+        id,
+        title,
+        lines,
+        footer,
+    })
+}
+
+fn command_response() -> impl Strategy<Value = ExtensionFrame> {
+    let texts = (text(), text(), text(), text(), text());
+    (id(), texts, option::of(panel())).prop_map(|(id, texts, open_panel)| {
+        let (action, prompt, insert, display, error) = texts;
+        CommandResponse { id, action, prompt, insert, display, open_panel, error }.into()
+    })
+}

@@ -1,0 +1,104 @@
+//! What a model over HTTP needs to know.
+
+use std::fmt;
+
+use secrecy::SecretString;
+
+/// The API a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Anthropic Messages, `POST /v1/messages`.
+    AnthropicMessages,
+    /// OpenAI Chat Completions, `POST /chat/completions`: what compatible and local servers speak.
+    OpenAiChat,
+    /// OpenAI Responses, `POST /responses`.
+    OpenAiResponses,
+}
+
+/// One model at one server.
+#[derive(Clone)]
+pub struct ModelConfig {
+    /// The API.
+    pub dialect: Dialect,
+    /// Who serves the model, as in [`crate::PRESETS`] or any name of your own; part of
+    /// [`ModelInfo`](haft_core::model::ModelInfo) and of what a session may replay.
+    pub provider: String,
+    /// The model's id there.
+    pub model: String,
+    /// Where the API is; [`None`] is the preset's own address. With or without a trailing `/v1`.
+    pub base_url: Option<String>,
+    /// The key; [`None`] sends none.
+    pub api_key: Option<SecretString>,
+    /// Headers of every request; they win over what the dialect sends by itself. Their values are treated as
+    /// secrets.
+    pub headers: Vec<(String, String)>,
+    /// The longest answer in tokens; [`None`] leaves it to the provider, or to what the catalogue knows.
+    pub max_output_tokens: Option<u64>,
+}
+
+impl ModelConfig {
+    /// A configuration with nothing optional set.
+    pub fn new(dialect: Dialect, provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            dialect,
+            provider: provider.into(),
+            model: model.into(),
+            base_url: None,
+            api_key: None,
+            headers: Vec::new(),
+            max_output_tokens: None,
+        }
+    }
+}
+
+impl fmt::Debug for ModelConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("ModelConfig")
+            .field("dialect", &self.dialect)
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("api_key", &self.api_key.as_ref().map(|_| "[redacted]"))
+            .field("headers", &headers)
+            .field("max_output_tokens", &self.max_output_tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a configuration cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Neither the configuration nor a preset says where the server is.
+    #[error("no address for provider {provider:?}; pass --base-url")]
+    NoBaseUrl {
+        /// The provider.
+        provider: String,
+    },
+    /// The address is no `http://` or `https://` URL.
+    #[error("the base URL of provider {provider:?} is not an http or https URL; check --base-url")]
+    BaseUrl {
+        /// The provider.
+        provider: String,
+    },
+    /// A header has a name or value that HTTP does not allow.
+    #[error("the header {name:?} cannot be sent: its name or value has characters that HTTP does not allow")]
+    Header {
+        /// The header's name.
+        name: String,
+    },
+    /// The key has characters that HTTP does not allow, often a newline from a file.
+    #[error(
+        "the key of provider {provider:?} has characters that HTTP does not allow; is there a newline in it?"
+    )]
+    Key {
+        /// The provider.
+        provider: String,
+    },
+    /// The model's id is empty.
+    #[error("no model for provider {provider:?}; pass --model")]
+    NoModel {
+        /// The provider.
+        provider: String,
+    },
+}

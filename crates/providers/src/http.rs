@@ -1,0 +1,135 @@
+//! `Model` over HTTP: one configuration, any number of requests.
+
+#![expect(
+    clippy::result_large_err,
+    reason = "the wire library's error type is large, and failing is no hot path"
+)]
+
+mod answer;
+mod call_ids;
+mod client;
+mod endpoint;
+mod failure;
+mod history;
+mod request;
+mod run;
+mod transport;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+use secrecy::ExposeSecret;
+use tokio_util::sync::CancellationToken;
+
+use crate::catalogue;
+use crate::config::{ConfigError, ModelConfig};
+use crate::presets::preset;
+use crate::redact::Redactor;
+use crate::timeouts::Timeouts;
+
+use client::Client;
+pub(crate) use client::{build as build_client, is_loopback};
+use endpoint::Endpoint;
+use failure::Blame;
+use run::Run;
+
+/// A model behind an HTTP API. Cheap to clone; clones share their connections.
+///
+/// Nothing touches the network, the certificate store or the TLS library before the first request.
+#[derive(Clone)]
+pub struct HttpModel {
+    setup: Arc<Setup>,
+}
+
+/// What every request of a model shares.
+pub(crate) struct Setup {
+    info: ModelInfo,
+    reasons_by_budget: Option<std::ops::RangeInclusive<u32>>,
+    max_output_tokens: Option<u64>,
+    endpoint: Endpoint,
+    client: Client,
+    blame: Blame,
+    timeouts: Timeouts,
+}
+
+impl HttpModel {
+    /// Checks the configuration; sends nothing.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the address, a header, the key or the model's id cannot be used.
+    pub fn new(config: ModelConfig) -> Result<Self, ConfigError> {
+        Self::with_timeouts(config, Timeouts::default())
+    }
+
+    /// As [`HttpModel::new`], with other waits.
+    ///
+    /// # Errors
+    /// As [`HttpModel::new`].
+    pub fn with_timeouts(config: ModelConfig, timeouts: Timeouts) -> Result<Self, ConfigError> {
+        if config.model.trim().is_empty() {
+            return Err(ConfigError::NoModel { provider: config.provider });
+        }
+        let base_url = endpoint::base_url(&config)?;
+        let mut redactor = Redactor::default();
+        config.headers.iter().for_each(|(_, value)| redactor.add(value));
+        config.api_key.iter().for_each(|key| redactor.add(key.expose_secret()));
+        base_url.password().iter().for_each(|password| redactor.add(password));
+        let spec = catalogue::spec(&config.provider, &config.model);
+        let setup = Setup {
+            info: ModelInfo {
+                provider: config.provider.clone(),
+                model: config.model.clone(),
+                context_window: spec.and_then(|spec| spec.context_window).map(u64::from),
+            },
+            reasons_by_budget: spec
+                .filter(|spec| spec.reasoning.levels.is_empty())
+                .and_then(|spec| spec.reasoning.budget.clone()),
+            max_output_tokens: config.max_output_tokens,
+            endpoint: Endpoint::new(&config, &base_url),
+            client: Client::new(&config, &base_url, &timeouts)?,
+            blame: Blame {
+                provider: config.provider.clone(),
+                address: base_url.origin().ascii_serialization(),
+                key_env: preset(&config.provider).and_then(|preset| preset.key_env),
+                key_sent: config.api_key.is_some(),
+                redactor,
+            },
+            timeouts,
+        };
+        Ok(Self { setup: Arc::new(setup) })
+    }
+}
+
+impl Setup {
+    /// What marks a message of this model in a session, as `provider/model`.
+    fn origin(&self) -> String {
+        format!("{}/{}", self.info.provider, self.info.model)
+    }
+}
+
+#[async_trait]
+impl Model for HttpModel {
+    fn info(&self) -> ModelInfo {
+        self.setup.info.clone()
+    }
+
+    async fn stream(
+        &self,
+        cancel: CancellationToken,
+        request: ModelRequest,
+    ) -> Result<ModelStream, ModelError> {
+        let request = request::build(&self.setup, &request)?;
+        Ok(Run::new(cancel, self.setup.clone(), request).into_stream())
+    }
+}
+
+impl fmt::Debug for HttpModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpModel")
+            .field("info", &self.setup.info)
+            .field("address", &self.setup.blame.address)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! The provider's names for its tool calls, as soon as they come by.
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::ids::ToolCallId;
+use serde_json::Value;
+
+/// The ids of one answer's tool calls, in the order they appeared.
+#[derive(Debug, Default)]
+pub(super) struct CallIds {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    seen: HashSet<String>,
+    waiting: VecDeque<String>,
+}
+
+impl CallIds {
+    /// Looks for ids in one frame of any of the three dialects.
+    pub(super) fn note(&self, data: &str) {
+        // Most frames are text; only those that can name a call are parsed.
+        if !["tool_use", "tool_calls", "function_call"].iter().any(|mark| data.contains(mark)) {
+            return;
+        }
+        let Ok(frame) = serde_json::from_str::<Value>(data) else { return };
+        let mut state = self.lock();
+        for id in ids(&frame) {
+            if state.seen.insert(id.to_owned()) {
+                state.waiting.push_back(id.to_owned());
+            }
+        }
+    }
+
+    /// The name of the next call; a made-up one where the provider gives none.
+    pub(super) fn next(&self) -> ToolCallId {
+        let noted = self.lock().waiting.pop_front();
+        ToolCallId::new(noted.unwrap_or_else(|| format!("call_{:016x}", RandomState::new().hash_one(()))))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn ids(frame: &Value) -> Vec<&str> {
+    let block = frame.pointer("/content_block").filter(|block| block["type"] == "tool_use");
+    let item = frame.pointer("/item").filter(|item| item["type"] == "function_call");
+    let single = [block.and_then(|block| block.get("id")), item.and_then(|item| item.get("call_id"))];
+    let choices = frame.get("choices").and_then(Value::as_array).into_iter().flatten();
+    let calls = choices.filter_map(|choice| choice.pointer("/delta/tool_calls")?.as_array()).flatten();
+    let listed = calls.filter_map(|call| call.get("id"));
+    let all = single.into_iter().flatten().chain(listed);
+    all.filter_map(Value::as_str).filter(|id| !id.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_ids_of_every_dialect_once() {
+        let ids = CallIds::default();
+        ids.note(r#"{"type":"content_block_start","content_block":{"type":"tool_use","id":"toolu_1"}}"#);
+        ids.note(r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
+        ids.note(r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc","call_id":"c2"}}"#);
+        ids.note(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c3"},{"index":1,"id":"c4"}]}}]}"#);
+        ids.note(r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"","function":{}}]}}]}"#);
+        ids.note(r#"{"type":"text_delta","text":"tool_use"}"#);
+        ids.note("tool_use, and no JSON");
+        let found: Vec<String> = (0..4).map(|_| ids.next().to_string()).collect();
+        assert_eq!(found, ["toolu_1", "c2", "c3", "c4"]);
+    }
+
+    #[test]
+    fn makes_up_ids_that_differ() {
+        let ids = CallIds::default();
+        let (one, two) = (ids.next(), ids.next());
+        assert!(one != two && one.as_str().starts_with("call_"));
+    }
+}

@@ -1,0 +1,133 @@
+//! The HTTP client: built at the first request, so that a run that asks no model loads no certificates.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Url, redirect};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::config::{ConfigError, Dialect, ModelConfig};
+use crate::timeouts::Timeouts;
+
+/// Connections and headers of one configuration; clones share them.
+#[derive(Clone)]
+pub(super) struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    headers: HeaderMap,
+    loopback: bool,
+    timeouts: Timeouts,
+    built: OnceLock<Result<reqwest::Client, String>>,
+}
+
+impl Client {
+    pub(super) fn new(
+        config: &ModelConfig,
+        base_url: &Url,
+        timeouts: &Timeouts,
+    ) -> Result<Self, ConfigError> {
+        let shared = Shared {
+            headers: headers(config)?,
+            loopback: is_loopback(base_url),
+            timeouts: *timeouts,
+            built: OnceLock::new(),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The key's header and the user's own ones; they replace what a request has.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.shared.headers
+    }
+
+    /// The client, built now if this is the first request.
+    pub(super) fn get(&self) -> Result<&reqwest::Client, String> {
+        let built = self.shared.built.get_or_init(|| {
+            build(self.shared.loopback, &self.shared.timeouts).map_err(|error| root_cause(&error))
+        });
+        built.as_ref().map_err(Clone::clone)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("loopback", &self.shared.loopback).finish_non_exhaustive()
+    }
+}
+
+/// A client for the given kind of address.
+///
+/// Redirects are never followed: an API has none, and a redirect would carry the key to another host. A loopback
+/// address needs neither certificates nor a proxy.
+pub(crate) fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest::Error> {
+    // An error says that the program has chosen a provider already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder()
+        .redirect(redirect::Policy::none())
+        .connect_timeout(timeouts.connect)
+        .read_timeout(timeouts.idle)
+        .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")));
+    if loopback { builder.no_proxy().tls_certs_only([]).build() } else { builder.build() }
+}
+
+/// The innermost cause of an error, which is the part that tells people something.
+pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+/// Whether a URL leads to this machine and nowhere else, without TLS.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let named = url.scheme() == "http" && url.host_str() == Some("localhost");
+    let address = url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
+    let parsed = address.and_then(|host| host.parse::<std::net::IpAddr>().ok());
+    named || (url.scheme() == "http" && parsed.is_some_and(|address| address.is_loopback()))
+}
+
+fn headers(config: &ModelConfig) -> Result<HeaderMap, ConfigError> {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = &config.api_key {
+        let (name, value) = key_header(config.dialect, key);
+        let mut value = value.map_err(|_| ConfigError::Key { provider: config.provider.clone() })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    for (name, value) in &config.headers {
+        let wrong = || ConfigError::Header { name: name.clone() };
+        let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+type Value = Result<HeaderValue, reqwest::header::InvalidHeaderValue>;
+
+fn key_header(dialect: Dialect, key: &SecretString) -> (HeaderName, Value) {
+    let key = key.expose_secret();
+    match dialect {
+        Dialect::AnthropicMessages => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key)),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => {
+            (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_loopback_goes_without_certificates() {
+        let check = |url: &str| is_loopback(&Url::parse(url).unwrap());
+        assert!(check("http://127.0.0.1:8080/v1") && check("http://localhost:1") && check("http://[::1]:1"));
+        assert!(!check("https://127.0.0.1") && !check("http://192.168.0.1") && !check("http://example.org"));
+    }
+}

@@ -1,0 +1,140 @@
+//! The wire library's three endpoints behind one type.
+
+use reqwest::Url;
+use rig_core::completion::CompletionRequest;
+use rig_core::error::ProviderError;
+use rig_core::providers::anthropic::wire::{ANTHROPIC, AnthropicConfig, Messages};
+use rig_core::providers::openai::OpenAIConfig;
+use rig_core::providers::openai::responses_api::wire::Responses;
+use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
+use rig_core::streaming::CompletionStream;
+
+use super::transport::Transport;
+use crate::catalogue;
+use crate::config::{ConfigError, Dialect, ModelConfig};
+use crate::presets::preset;
+
+/// What an Anthropic answer is limited to when neither the user nor the catalogue says; every Claude model takes it.
+const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
+
+/// One endpoint of one server. Keys are never in here: [`super::client::Client`] adds them to each request.
+#[derive(Debug, Clone)]
+pub(super) enum Endpoint {
+    Messages(Box<Messages>),
+    Chat(Box<Chat>),
+    Responses(Box<Responses>),
+}
+
+impl Endpoint {
+    pub(super) fn new(config: &ModelConfig, base_url: &Url) -> Self {
+        let address = base_url.as_str().trim_end_matches('/');
+        match config.dialect {
+            Dialect::AnthropicMessages => Self::Messages(Box::new(messages(config, address))),
+            Dialect::OpenAiChat => {
+                let provider = OpenAIConfig::with_key(&chat_dialect(&config.provider), "");
+                Self::Chat(Box::new(provider.with_base_url(address).chat(&config.model)))
+            }
+            Dialect::OpenAiResponses => {
+                let provider = OpenAIConfig::with_key(&OPENAI, "").with_base_url(address);
+                Self::Responses(Box::new(Responses::new(provider, &config.model)))
+            }
+        }
+    }
+
+    /// Encodes the request; nothing is sent before the stream is polled.
+    pub(super) fn stream(
+        &self,
+        transport: Transport,
+        request: CompletionRequest,
+    ) -> Result<CompletionStream, ProviderError> {
+        match self {
+            Self::Messages(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
+            Self::Chat(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
+            Self::Responses(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
+        }
+    }
+}
+
+fn messages(config: &ModelConfig, address: &str) -> Messages {
+    let provider = AnthropicConfig::with_key(&ANTHROPIC, "").with_base_url(address);
+    let known = catalogue::spec("anthropic", &config.model).and_then(|spec| spec.max_output_tokens);
+    Messages {
+        default_max_tokens: Some(known.map_or(UNKNOWN_CLAUDE_OUTPUT, u64::from)),
+        tool_input_streaming: provider.dialect.quirks.tool_input_streaming,
+        provider,
+        model: config.model.clone(),
+        prompt_caching: true,
+        static_prefix_cache_ttl: None,
+        strict_tools: false,
+    }
+}
+
+/// What is known of a Chat Completions server's habits; an unknown one is taken to have none.
+fn chat_dialect(provider: &str) -> wire::Dialect {
+    match provider {
+        "openai" | "openai-chat" => OPENAI,
+        "ollama" => OLLAMA,
+        "llama.cpp" => LLAMACPP,
+        other => wire::by_name(other)
+            .copied()
+            .unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY")),
+    }
+}
+
+/// The address of the API: what the user or the preset says, without an endpoint that was pasted along, and with
+/// `/v1` where only a host was given.
+pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
+    let given = config.base_url.as_deref();
+    let text = given.or_else(|| preset(&config.provider).and_then(|preset| preset.base_url));
+    let Some(text) = text else {
+        return Err(ConfigError::NoBaseUrl { provider: config.provider.clone() });
+    };
+    let mut text = text.trim().trim_end_matches('/');
+    for endpoint in ["/chat/completions", "/responses", "/messages"] {
+        text = text.strip_suffix(endpoint).unwrap_or(text);
+    }
+    let wrong = || ConfigError::BaseUrl { provider: config.provider.clone() };
+    let mut url = Url::parse(text).map_err(|_| wrong())?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(wrong());
+    }
+    if url.path() == "/" && config.dialect != Dialect::AnthropicMessages {
+        url.set_path("/v1");
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(dialect: Dialect, provider: &str, given: Option<&str>, expect: Result<&str, ConfigError>) {
+        let mut config = ModelConfig::new(dialect, provider, "m");
+        config.base_url = given.map(str::to_owned);
+        let url = base_url(&config);
+        assert_eq!(url.as_ref().map(Url::as_str), expect.as_ref().map(|text| *text));
+    }
+
+    #[test]
+    fn addresses_are_completed() {
+        let chat = Dialect::OpenAiChat;
+        check(chat, "ollama", None, Ok("http://127.0.0.1:11434/v1"));
+        check(chat, "x", Some("http://host:1"), Ok("http://host:1/v1"));
+        check(chat, "x", Some("http://host:1/"), Ok("http://host:1/v1"));
+        check(chat, "x", Some("http://host/v1/chat/completions"), Ok("http://host/v1"));
+        check(chat, "x", Some("https://host/api/v3/"), Ok("https://host/api/v3"));
+        check(Dialect::AnthropicMessages, "anthropic", None, Ok("https://api.anthropic.com/"));
+        check(Dialect::AnthropicMessages, "x", Some("http://h/v1/messages"), Ok("http://h/v1"));
+        check(Dialect::OpenAiResponses, "openai", Some("http://h/v1/responses"), Ok("http://h/v1"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        let chat = Dialect::OpenAiChat;
+        check(chat, "x", None, Err(ConfigError::NoBaseUrl { provider: "x".into() }));
+        for given in ["ftp://host", "host:80", "http://", "nonsense", ""] {
+            check(chat, "x", Some(given), Err(ConfigError::BaseUrl { provider: "x".into() }));
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What went wrong, in words for people, and whether it passes.
+
+use std::time::{Duration, SystemTime};
+
+use haft_core::model::{ModelError, ModelErrorKind as Kind};
+use reqwest::header::RETRY_AFTER;
+use rig_core::ProviderResponseError;
+use rig_core::error::ProviderError;
+use rig_core::http_client;
+use serde_json::Value;
+
+use super::answer::Unanswered;
+use super::client::root_cause;
+use crate::redact::Redactor;
+use crate::retry::retry_after;
+
+/// Whose failure it is, and what a message may say about it.
+#[derive(Debug)]
+pub(super) struct Blame {
+    pub(super) provider: String,
+    /// Scheme, host and port of the server.
+    pub(super) address: String,
+    /// The variable that holds this provider's key.
+    pub(super) key_env: Option<&'static str>,
+    pub(super) key_sent: bool,
+    pub(super) redactor: Redactor,
+}
+
+/// A failed attempt.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) error: ModelError,
+    /// Whether another attempt may succeed.
+    pub(super) passes: bool,
+    /// The wait the provider asked for.
+    pub(super) retry_after: Option<Duration>,
+}
+
+/// How much of a provider's own words is shown.
+const QUOTE: usize = 600;
+
+impl Blame {
+    /// `begun` tells whether a piece of the answer had come.
+    pub(super) fn failure(&self, unanswered: &Unanswered, begun: bool, now: SystemTime) -> Failure {
+        let mut failure = match unanswered {
+            Unanswered::Refused(reason) => {
+                self.lasting(Kind::Rejected, format!("did not finish its answer: {}", quote(reason)))
+            }
+            Unanswered::Failed(error) => self.failed(error, begun, now),
+        };
+        failure.error.message = self.redactor.apply(&failure.error.message);
+        failure
+    }
+
+    fn failed(&self, error: &ProviderError, begun: bool, now: SystemTime) -> Failure {
+        if let Some(response) = error.provider_response() {
+            return self.answered(response, now);
+        }
+        let said = quote(&error.to_string());
+        if let ProviderError::Http(error) = error {
+            self.broken(error, begun)
+        } else if let ProviderError::Truncated = error {
+            let message = "ended its answer without the final event; send the prompt again";
+            self.lasting(Kind::Truncated, message.to_owned())
+        } else if let ProviderError::Provider(reason) = error {
+            self.lasting(Kind::Connection, format!("cannot be reached: {}", quote(reason)))
+        } else if error.kind() == rig_core::ErrorKind::Request {
+            self.lasting(Kind::Rejected, format!("cannot take this request: {said}"))
+        } else {
+            self.lasting(Kind::Rejected, format!("sent an answer that cannot be read: {said}"))
+        }
+    }
+
+    /// The connection failed: no status, no words from the provider.
+    fn broken(&self, error: &http_client::Error, begun: bool) -> Failure {
+        let inner = if let http_client::Error::Instance(inner) = error { Some(inner) } else { None };
+        let request = inner.and_then(|inner| inner.downcast_ref::<reqwest::Error>());
+        let cause = request.map_or_else(|| error.to_string(), |error| root_cause(error));
+        let message = match request {
+            Some(error) if error.is_connect() => {
+                format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
+            }
+            Some(error) if error.is_timeout() => {
+                format!("at {} was silent for too long: {cause}", self.address)
+            }
+            _ if begun => format!("broke the connection in the middle of its answer: {cause}"),
+            _ => format!("broke the connection before it answered: {cause}"),
+        };
+        Failure { passes: true, ..self.lasting(Kind::Connection, message) }
+    }
+
+    /// The provider said no: by a status, or by an error event in an answer that began well.
+    fn answered(&self, response: &ProviderResponseError, now: SystemTime) -> Failure {
+        let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 300);
+        let words = Words::read(response);
+        let (kind, passes) = verdict(status, &words.codes);
+        let said = words.said(status);
+        let message = match kind {
+            Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
+            Kind::RateLimited if !passes => {
+                format!("says the account is used up ({said}); check its billing")
+            }
+            Kind::RateLimited => format!("gets too many requests ({said}); wait, or choose another model"),
+            Kind::Unavailable => format!("is overloaded or failing ({said}); try again later"),
+            Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
+                None if words.codes.is_empty() => {
+                    format!(
+                        "at {} did not answer with an event stream ({said}); check --base-url",
+                        self.address
+                    )
+                }
+                Some(404) => {
+                    format!("does not know the model or path ({said}); check --model and --base-url")
+                }
+                _ => format!("refused the request ({said})"),
+            },
+        };
+        let header = response.headers.as_ref().and_then(|headers| headers.get(RETRY_AFTER));
+        let retry_after = header.and_then(|value| retry_after(value.to_str().ok()?, now));
+        Failure { passes, retry_after, ..self.lasting(kind, message) }
+    }
+
+    fn key_hint(&self) -> String {
+        let sent = if self.key_sent { "check" } else { "none was sent: set" };
+        match self.key_env {
+            Some(variable) => format!("{sent} {variable} or pass --api-key"),
+            None => format!("{sent} --api-key"),
+        }
+    }
+
+    fn lasting(&self, kind: Kind, message: String) -> Failure {
+        let message = format!("{} {message}", self.provider);
+        Failure { error: ModelError::new(kind, message), passes: false, retry_after: None }
+    }
+}
+
+/// What the provider wrote.
+struct Words {
+    /// The codes it gave: `type` and `code`, in lower case.
+    codes: Vec<String>,
+    message: String,
+}
+
+impl Words {
+    fn read(response: &ProviderResponseError) -> Self {
+        let body: Value = serde_json::from_str(&response.body).unwrap_or_default();
+        let nested = body.pointer("/response/error").or_else(|| body.get("error"));
+        let error = nested.filter(|error| error.is_object()).unwrap_or(&body);
+        let field = |name: &str| error.get(name).and_then(Value::as_str);
+        let given = [response.code.as_deref(), field("code"), field("type")];
+        let mut codes: Vec<String> =
+            given.into_iter().flatten().filter(|code| *code != "error").map(str::to_lowercase).collect();
+        codes.dedup();
+        let message = field("message").or_else(|| nested.and_then(Value::as_str));
+        Self { codes, message: quote(message.unwrap_or(&response.body)) }
+    }
+
+    fn said(&self, status: Option<u16>) -> String {
+        let status = status.map(|status| status.to_string());
+        let head: Vec<&str> =
+            status.as_deref().into_iter().chain(self.codes.first().map(String::as_str)).collect();
+        match (head.join(" "), self.message.as_str()) {
+            (head, "") => head,
+            (head, message) if head.is_empty() => message.to_owned(),
+            (head, message) => format!("{head}: {message}"),
+        }
+    }
+}
+
+/// What kind of failure it is, and whether it passes. The status decides; where there is none, the code does.
+fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
+    let says = |part: &str| codes.iter().any(|code| code.contains(part));
+    let used_up = says("insufficient_quota") || says("billing");
+    match status {
+        Some(401 | 403) => (Kind::Auth, false),
+        Some(429) => (Kind::RateLimited, !used_up),
+        Some(408 | 425 | 500..=599) => (Kind::Unavailable, true),
+        Some(_) => (Kind::Rejected, false),
+        None if used_up => (Kind::RateLimited, false),
+        None if says("rate_limit") => (Kind::RateLimited, true),
+        None if says("overloaded") || says("server_error") || says("api_error") || says("timeout") => {
+            (Kind::Unavailable, true)
+        }
+        None if says("authentication") || says("permission") || says("invalid_api_key") => {
+            (Kind::Auth, false)
+        }
+        None => (Kind::Rejected, false),
+    }
+}
+
+/// A provider's words on one line, cut to a length that people read.
+fn quote(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(QUOTE) {
+        Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(status: Option<u16>, codes: &[&str], expect: (Kind, bool)) {
+        let codes: Vec<String> = codes.iter().map(|code| (*code).to_owned()).collect();
+        assert_eq!(verdict(status, &codes), expect, "{status:?} {codes:?}");
+    }
+
+    #[test]
+    fn the_status_decides() {
+        check(Some(401), &["authentication_error"], (Kind::Auth, false));
+        check(Some(403), &[], (Kind::Auth, false));
+        check(Some(429), &["rate_limit_error"], (Kind::RateLimited, true));
+        check(Some(429), &["insufficient_quota"], (Kind::RateLimited, false));
+        for status in [408, 500, 502, 503, 504, 529] {
+            check(Some(status), &[], (Kind::Unavailable, true));
+        }
+        for status in [301, 400, 404, 413, 422] {
+            check(Some(status), &["invalid_request_error"], (Kind::Rejected, false));
+        }
+    }
+
+    #[test]
+    fn without_a_status_the_code_does() {
+        check(None, &["overloaded_error"], (Kind::Unavailable, true));
+        check(None, &["server_error"], (Kind::Unavailable, true));
+        check(None, &["internal_server_error"], (Kind::Unavailable, true));
+        check(None, &["api_error"], (Kind::Unavailable, true));
+        check(None, &["rate_limit_exceeded"], (Kind::RateLimited, true));
+        check(None, &["insufficient_quota"], (Kind::RateLimited, false));
+        check(None, &["authentication_error"], (Kind::Auth, false));
+        check(None, &["invalid_request_error"], (Kind::Rejected, false));
+        check(None, &[], (Kind::Rejected, false));
+    }
+
+    #[test]
+    fn a_quote_is_one_short_line() {
+        assert_eq!(quote("a\n  b\tc"), "a b c");
+        assert_eq!(quote(&"ä".repeat(700)).chars().count(), QUOTE + 1);
+    }
+}

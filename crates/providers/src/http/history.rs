@@ -1,0 +1,138 @@
+//! The transcript in the wire library's terms.
+//!
+//! A message that came from the very same provider and model goes back item by item as it came (signatures and
+//! encrypted reasoning included). Any other message is rebuilt from what everybody can read, and the wire library
+//! decides what becomes of reasoning that the new model cannot verify.
+
+use std::collections::HashMap;
+
+use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, ToolMessage};
+use rig_core::message::{
+    self as rig, AssistantContent, CallId, DocumentSourceKind, ImageMediaType, MimeType, ToolFunction,
+    ToolName, ToolResultContent, UserContent,
+};
+use serde_json::Value;
+
+/// The messages, ready to send; empty ones are left out, since providers refuse them.
+pub(super) fn convert(messages: &[Message], origin: &str) -> Vec<rig::Message> {
+    let mut history = History { origin, ids: HashMap::new(), out: Vec::new(), results: Vec::new() };
+    for message in messages {
+        match message {
+            Message::User { content, .. } => history.user(content),
+            Message::Assistant(message) => history.assistant(message),
+            Message::Tool(message) => history.tool(message),
+        }
+    }
+    history.flush_results();
+    history.out
+}
+
+struct History<'a> {
+    origin: &'a str,
+    /// The wire library's names for the calls so far, where they differ in kind from haft's.
+    ids: HashMap<ToolCallId, CallId>,
+    out: Vec<rig::Message>,
+    /// Results of one assistant message belong into one message.
+    results: Vec<rig::ToolResult>,
+}
+
+impl History<'_> {
+    fn user(&mut self, content: &[Content]) {
+        self.flush_results();
+        let content: Vec<UserContent> = content
+            .iter()
+            .filter_map(|block| match block {
+                Content::Text { text } => said(text).map(UserContent::Text),
+                Content::Image(image) => {
+                    Some(picture(image).map_or_else(UserContent::Text, UserContent::Image))
+                }
+            })
+            .collect();
+        if !content.is_empty() {
+            self.out.push(rig::Message::User { content });
+        }
+    }
+
+    fn assistant(&mut self, message: &AssistantMessage) {
+        self.flush_results();
+        let rebuilt = restored(message, self.origin).unwrap_or_else(|| rebuilt(message));
+        for (call, theirs) in message.tool_calls().zip(rebuilt.tool_calls()) {
+            self.ids.insert(call.id.clone(), theirs.id.clone());
+        }
+        if !rebuilt.content.is_empty() {
+            self.out.push(rig::Message::Assistant(rebuilt));
+        }
+    }
+
+    fn tool(&mut self, message: &ToolMessage) {
+        let Ok(name) = ToolName::new(&message.name) else { return };
+        let id = &message.call_id;
+        let call = self.ids.get(id).cloned().unwrap_or_else(|| CallId::from_wire(id.as_str()));
+        let mut content: Vec<ToolResultContent> = message
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                Content::Text { text } => said(text).map(ToolResultContent::Text),
+                Content::Image(image) => {
+                    Some(picture(image).map_or_else(ToolResultContent::Text, ToolResultContent::Image))
+                }
+            })
+            .collect();
+        if content.is_empty() {
+            content.push(ToolResultContent::text("(no output)"));
+        }
+        self.results.push(rig::ToolResult { call, name, content, is_error: message.is_error });
+    }
+
+    fn flush_results(&mut self) {
+        if !self.results.is_empty() {
+            self.out.push(rig::Message::tool_results(std::mem::take(&mut self.results)));
+        }
+    }
+}
+
+/// The provider's own form, if this very model wrote it and its calls are still the message's.
+fn restored(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMessage> {
+    let native = message.native.as_ref().filter(|native| native.origin == origin)?;
+    let restored: rig::AssistantMessage = native.data.read().ok()?;
+    let names = |calls: Vec<&str>| calls.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let ours = names(message.tool_calls().map(|call| call.name.as_str()).collect());
+    let theirs = names(restored.tool_calls().map(|call| call.function.name.as_str()).collect());
+    (ours == theirs).then_some(restored)
+}
+
+fn rebuilt(message: &AssistantMessage) -> rig::AssistantMessage {
+    let content = message.content.iter().filter_map(|block| match block {
+        AssistantBlock::Text { text } => said(text).map(AssistantContent::Text),
+        AssistantBlock::Thinking { text } => {
+            said(text).map(|_| AssistantContent::Reasoning(rig::Reasoning::new(text)))
+        }
+        AssistantBlock::ToolCall(call) => rebuilt_call(call),
+    });
+    rig::AssistantMessage::new(content.collect())
+}
+
+fn rebuilt_call(call: &ToolCall) -> Option<AssistantContent> {
+    let name = ToolName::new(&call.name).ok()?;
+    let args: Value = call.args.read().unwrap_or_default();
+    let id = CallId::from_wire(call.id.as_str());
+    Some(AssistantContent::ToolCall(rig::ToolCall::new(id, ToolFunction::new(name, args))))
+}
+
+fn said(text: &str) -> Option<rig::Text> {
+    (!text.trim().is_empty()).then(|| rig::Text::new(text))
+}
+
+/// An image, or words in its place when no provider takes its type.
+fn picture(image: &Image) -> Result<rig::Image, rig::Text> {
+    let Some(media_type) = ImageMediaType::from_mime_type(&image.mime_type) else {
+        return Err(rig::Text::new(format!("(an image of type {} that cannot be shown)", image.mime_type)));
+    };
+    Ok(rig::Image {
+        data: DocumentSourceKind::base64(&image.data),
+        media_type: Some(media_type),
+        ..rig::Image::default()
+    })
+}

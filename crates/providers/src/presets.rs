@@ -1,0 +1,120 @@
+//! The providers haft knows by name.
+
+use crate::config::Dialect;
+
+/// One provider: where it is, what it speaks, where its key is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// What `--provider` takes.
+    pub name: &'static str,
+    /// The API.
+    pub dialect: Dialect,
+    /// The API's address; [`None`] must be given by `--base-url`.
+    pub base_url: Option<&'static str>,
+    /// The environment variable with the key.
+    pub key_env: Option<&'static str>,
+    /// The environment variable that replaces the address.
+    pub base_url_env: Option<&'static str>,
+    /// The model when none is asked for.
+    pub default_model: Option<&'static str>,
+    /// The port a server on this machine listens on by default; such a server needs no key.
+    pub local_port: Option<u16>,
+    /// The section of the catalogue with its models.
+    pub(crate) catalogue: Option<&'static str>,
+}
+
+impl Preset {
+    const fn hosted(name: &'static str, dialect: Dialect, base_url: &'static str, key: &'static str) -> Self {
+        Self {
+            name,
+            dialect,
+            base_url: Some(base_url),
+            key_env: Some(key),
+            base_url_env: None,
+            default_model: None,
+            local_port: None,
+            catalogue: Some(name),
+        }
+    }
+
+    const fn local(name: &'static str, base_url: &'static str, port: u16, key: &'static str) -> Self {
+        Self {
+            local_port: Some(port),
+            catalogue: None,
+            ..Self::hosted(name, Dialect::OpenAiChat, base_url, key)
+        }
+    }
+}
+
+/// All presets, in the order in which environment keys and local servers are tried.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        base_url_env: Some("ANTHROPIC_BASE_URL"),
+        default_model: Some("claude-sonnet-5-5"),
+        ..Preset::hosted(
+            "anthropic",
+            Dialect::AnthropicMessages,
+            "https://api.anthropic.com",
+            "ANTHROPIC_API_KEY",
+        )
+    },
+    Preset {
+        base_url_env: Some("OPENAI_BASE_URL"),
+        default_model: Some("gpt-5.6"),
+        ..Preset::hosted("openai", Dialect::OpenAiResponses, "https://api.openai.com/v1", "OPENAI_API_KEY")
+    },
+    Preset {
+        base_url_env: Some("OPENAI_BASE_URL"),
+        default_model: Some("gpt-5.6"),
+        catalogue: Some("openai"),
+        ..Preset::hosted("openai-chat", Dialect::OpenAiChat, "https://api.openai.com/v1", "OPENAI_API_KEY")
+    },
+    Preset::hosted("openrouter", Dialect::OpenAiChat, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Preset::hosted("deepseek", Dialect::OpenAiChat, "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+    Preset::hosted("groq", Dialect::OpenAiChat, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    Preset::hosted("mistral", Dialect::OpenAiChat, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    Preset::local("ollama", "http://127.0.0.1:11434/v1", 11434, "OLLAMA_API_KEY"),
+    Preset::local("llama.cpp", "http://127.0.0.1:8080/v1", 8080, "LLAMA_API_KEY"),
+    Preset::local("vllm", "http://127.0.0.1:8000/v1", 8000, "VLLM_API_KEY"),
+    Preset::local("lmstudio", "http://127.0.0.1:1234/v1", 1234, "LM_API_TOKEN"),
+    Preset {
+        name: "compatible",
+        dialect: Dialect::OpenAiChat,
+        base_url: None,
+        key_env: Some("HAFT_API_KEY"),
+        base_url_env: None,
+        default_model: None,
+        local_port: None,
+        catalogue: None,
+    },
+];
+
+/// The preset of that name.
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::find;
+
+    #[test]
+    fn default_models_are_in_the_catalogue_and_not_deprecated() {
+        for preset in PRESETS {
+            let Some(model) = preset.default_model else { continue };
+            let known = find(preset.name, model).unwrap_or_else(|| panic!("{model} is not in the catalogue"));
+            assert!(!known.deprecated, "{model} is deprecated");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_ports_match_addresses() {
+        for (index, preset) in PRESETS.iter().enumerate() {
+            assert!(PRESETS.iter().skip(index + 1).all(|other| other.name != preset.name));
+            if let (Some(port), Some(url)) = (preset.local_port, preset.base_url) {
+                assert!(url.contains(&format!("127.0.0.1:{port}/")), "{url}");
+            }
+        }
+    }
+}

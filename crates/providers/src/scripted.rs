@@ -1,0 +1,101 @@
+//! A model that reads its lines from a file: for demos, tests and trying extensions without a key.
+//!
+//! The format is described in `docs/providers.md`.
+
+mod play;
+mod script;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream};
+use tokio_util::sync::CancellationToken;
+
+use play::Player;
+use script::Script;
+
+/// A model that answers with the steps of a script. No network, no clock unless a step asks for pauses; the same
+/// requests give the same answers. Clones share their place in the script.
+#[derive(Debug, Clone)]
+pub struct Scripted {
+    script: Arc<Script>,
+    player: Arc<Mutex<Player>>,
+}
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The file cannot be read.
+    #[error("cannot read the script {path}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The text is not a script: no JSON, no `steps`, or a field nobody knows.
+    #[error("the script is not valid: {reason}")]
+    Script {
+        /// What the parser says, with line and column.
+        reason: String,
+    },
+    /// One of the steps is not valid.
+    #[error("step {step} of the script is not valid: {reason}")]
+    Step {
+        /// Which, counted from 1.
+        step: usize,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Scripted {
+    /// Reads a script from its JSON text.
+    ///
+    /// # Errors
+    /// [`ScriptError::Script`] or [`ScriptError::Step`], which names the step.
+    pub fn from_json(text: &str) -> Result<Self, ScriptError> {
+        let script = Script::parse(text)?;
+        let player = Mutex::new(Player::new(script.steps.len()));
+        Ok(Self { script: Arc::new(script), player: Arc::new(player) })
+    }
+
+    /// Reads a script from a file.
+    ///
+    /// # Errors
+    /// [`ScriptError::Read`], and those of [`Scripted::from_json`].
+    pub fn from_file(path: &Path) -> Result<Self, ScriptError> {
+        let read = std::fs::read_to_string(path);
+        let text = read.map_err(|source| ScriptError::Read { path: path.display().to_string(), source })?;
+        Self::from_json(&text)
+    }
+}
+
+#[async_trait]
+impl Model for Scripted {
+    fn info(&self) -> ModelInfo {
+        ModelInfo {
+            provider: "scripted".to_owned(),
+            model: self.script.model.clone(),
+            context_window: self.script.context_window,
+        }
+    }
+
+    async fn stream(
+        &self,
+        cancel: CancellationToken,
+        request: ModelRequest,
+    ) -> Result<ModelStream, ModelError> {
+        if cancel.is_cancelled() {
+            return Err(ModelError::new(ModelErrorKind::Cancelled, "the request was cancelled"));
+        }
+        let mut player = self.player.lock().unwrap_or_else(PoisonError::into_inner);
+        let (lines, pause) = player.answer(&self.script, &request.messages)?;
+        Ok(play::stream(cancel, lines, pause).boxed())
+    }
+}

@@ -1,0 +1,214 @@
+//! The script's format.
+
+use haft_core::model::ModelErrorKind;
+use haft_protocol::RawJson;
+use haft_protocol::message::{Stop, Usage};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::ScriptError;
+
+/// A whole script.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) model: String,
+    pub(super) context_window: Option<u64>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// One answer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    #[serde(default)]
+    pub(super) when: When,
+    /// Whether the step may be used again.
+    #[serde(default)]
+    pub(super) repeat: bool,
+    #[serde(default)]
+    pub(super) say: Vec<Line>,
+    /// The size of a delta in characters; 0 is the whole text.
+    #[serde(default)]
+    pub(super) chunk: usize,
+    /// Wait before each delta.
+    #[serde(default)]
+    pub(super) pause_ms: u64,
+    #[serde(default)]
+    pub(super) usage: Option<Counted>,
+    #[serde(default)]
+    pub(super) stop: Option<StopWord>,
+    /// The step fails behind what it says.
+    #[serde(default)]
+    pub(super) error: Option<Failure>,
+}
+
+/// What the last message must be like; an absent field is no condition.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct When {
+    pub(super) contains: Option<String>,
+    pub(super) last_role: Option<Role>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Role {
+    User,
+    Assistant,
+    Tool,
+}
+
+/// One block; exactly one of the fields is there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line {
+    pub(super) text: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) call: Option<Call>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Call {
+    pub(super) name: String,
+    /// The arguments, byte for byte but for spaces between tokens.
+    #[serde(default)]
+    pub(super) args: Option<RawJson>,
+    /// The arguments as text, for a model that writes broken JSON.
+    #[serde(default)]
+    pub(super) args_text: Option<String>,
+}
+
+/// Token counts; what is left out is 0.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Counted {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+    cost_usd: f64,
+}
+
+impl From<Counted> for Usage {
+    fn from(counted: Counted) -> Self {
+        Self {
+            input: counted.input,
+            output: counted.output,
+            cache_read: counted.cache_read,
+            cache_write: counted.cache_write,
+            cost_usd: counted.cost_usd,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum StopWord {
+    End,
+    ToolUse,
+    Length,
+}
+
+impl From<StopWord> for Stop {
+    fn from(word: StopWord) -> Self {
+        match word {
+            StopWord::End => Self::End,
+            StopWord::ToolUse => Self::ToolUse,
+            StopWord::Length => Self::Length,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Failure {
+    pub(super) kind: FailureKind,
+    pub(super) message: String,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum FailureKind {
+    Auth,
+    RateLimited,
+    Unavailable,
+    Rejected,
+    Connection,
+    Truncated,
+}
+
+impl From<FailureKind> for ModelErrorKind {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Auth => Self::Auth,
+            FailureKind::RateLimited => Self::RateLimited,
+            FailureKind::Unavailable => Self::Unavailable,
+            FailureKind::Rejected => Self::Rejected,
+            FailureKind::Connection => Self::Connection,
+            FailureKind::Truncated => Self::Truncated,
+        }
+    }
+}
+
+impl Script {
+    pub(super) fn parse(text: &str) -> Result<Self, ScriptError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct File<'a> {
+            model: Option<String>,
+            context_window: Option<u64>,
+            #[serde(borrow)]
+            steps: Vec<&'a RawValue>,
+        }
+        let file: File<'_> =
+            serde_json::from_str(text).map_err(|error| ScriptError::Script { reason: error.to_string() })?;
+        let steps = file.steps.iter().enumerate().map(|(index, raw)| {
+            Step::parse(raw.get()).map_err(|reason| ScriptError::Step { step: index + 1, reason })
+        });
+        Ok(Self {
+            model: file.model.unwrap_or_else(|| "script".to_owned()),
+            context_window: file.context_window,
+            steps: steps.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl Step {
+    fn parse(text: &str) -> Result<Self, String> {
+        let step: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if step.say.is_empty() && step.error.is_none() {
+            return Err("it neither says anything nor fails".to_owned());
+        }
+        for (index, line) in step.say.iter().enumerate() {
+            line.check().map_err(|reason| format!("block {}: {reason}", index + 1))?;
+        }
+        Ok(step)
+    }
+
+    /// How the answer ends when the script does not say.
+    pub(super) fn stop(&self) -> Stop {
+        let calls = self.say.iter().any(|line| line.call.is_some());
+        self.stop.map_or(if calls { Stop::ToolUse } else { Stop::End }, Stop::from)
+    }
+}
+
+impl Line {
+    fn check(&self) -> Result<(), String> {
+        let given = [self.text.is_some(), self.thinking.is_some(), self.call.is_some()];
+        if given.iter().filter(|given| **given).count() != 1 {
+            return Err("give exactly one of text, thinking and call".to_owned());
+        }
+        let Some(call) = &self.call else { return Ok(()) };
+        if call.name.is_empty() {
+            return Err("the call has no tool name".to_owned());
+        }
+        match (&call.args, &call.args_text) {
+            (Some(_), Some(_)) => Err("give args or args_text, not both".to_owned()),
+            (Some(args), None) if !args.is_object() => {
+                Err("args is not an object; use args_text for arguments that are no object".to_owned())
+            }
+            (Some(_), None) | (None, _) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Choosing a model, with the environment and the ports made up.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use haft_providers::{
+    Because, Choice, ChooseError, Dialect, Machine, Surroundings, Wish, choose, local_servers,
+};
+use haft_test_support::model_server::{ModelServer, Wire};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Made-up surroundings: variables, and the models of the servers that listen.
+#[derive(Default)]
+struct Stage {
+    vars: HashMap<&'static str, &'static str>,
+    servers: HashMap<u16, Vec<&'static str>>,
+    keys_sent: Mutex<Vec<Option<String>>>,
+}
+
+#[async_trait]
+impl Surroundings for Stage {
+    fn var(&self, name: &str) -> Option<String> {
+        self.vars.get(name).map(|value| (*value).to_owned())
+    }
+
+    async fn listens(&self, port: u16) -> bool {
+        self.servers.contains_key(&port)
+    }
+
+    async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String> {
+        self.keys_sent.lock().unwrap().push(key.map(|key| key.expose_secret().to_owned()));
+        let server = self.servers.iter().find(|(port, _)| base_url.contains(&format!(":{port}")));
+        server.map(|(_, models)| models.iter().map(|model| (*model).to_owned()).collect()).unwrap_or_default()
+    }
+}
+
+fn wish(flags: &[(&str, &str)]) -> Wish {
+    let flag = |name: &str| flags.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+    Wish {
+        provider: flag("provider"),
+        model: flag("model"),
+        api_key: flag("key").map(SecretString::from),
+        base_url: flag("url"),
+        ..Wish::default()
+    }
+}
+
+/// One line that tells a choice: provider, model, address, key, reason.
+async fn line(
+    flags: &[(&str, &str)],
+    vars: &[(&'static str, &'static str)],
+    ports: &[(u16, &[&'static str])],
+) -> String {
+    let servers = ports.iter().map(|(port, models)| (*port, models.to_vec())).collect();
+    let stage = Stage { vars: vars.iter().copied().collect(), servers, ..Stage::default() };
+    match choose(wish(flags), &stage).await {
+        Err(error) => format!("error: {error}"),
+        Ok(chosen) => match chosen.choice {
+            Choice::Scripted(path) => format!("script {}", path.display()),
+            Choice::Http(config) => {
+                let url = config.base_url.as_deref().unwrap_or("-");
+                let key = config.api_key.as_ref().map_or("-", |key| key.expose_secret());
+                format!("{} {} {url} {key} {}", config.provider, config.model, chosen.because)
+            }
+        },
+    }
+}
+
+macro_rules! check {
+    ($flags:expr, $vars:expr, $ports:expr, $expect:expr) => {
+        assert_eq!(line(&$flags, &$vars, &$ports).await, $expect)
+    };
+}
+
+const ANTHROPIC: (&str, &str) = ("ANTHROPIC_API_KEY", " a-key\n");
+const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "o-key");
+
+#[tokio::test]
+async fn flags_come_first() {
+    let local: [(u16, &[&str]); 1] = [(11434, &["qwen3"])];
+    check!(
+        [("provider", "openai"), ("key", "mine")],
+        [ANTHROPIC, OPENAI],
+        local,
+        "openai gpt-5.6 - mine as asked for"
+    );
+    check!([("provider", "openai")], [ANTHROPIC, OPENAI], local, "openai gpt-5.6 - o-key as asked for");
+    check!(
+        [("provider", "anthropic"), ("model", "m")],
+        [ANTHROPIC],
+        local,
+        "anthropic m - a-key as asked for"
+    );
+    check!([("model", "openai-chat/gpt-4.1")], [OPENAI], [], "openai-chat gpt-4.1 - o-key as asked for");
+    check!([("provider", "ollama")], [ANTHROPIC], local, "ollama qwen3 - - as asked for");
+    check!([("provider", "scripted"), ("model", "a.json")], [ANTHROPIC], [], "script a.json");
+    check!([("model", "scripted/dir/a.json")], [], [], "script dir/a.json");
+}
+
+#[tokio::test]
+async fn then_the_environment() {
+    check!([], [OPENAI], [], "openai gpt-5.6 - o-key because OPENAI_API_KEY is set");
+    check!(
+        [],
+        [ANTHROPIC, OPENAI],
+        [],
+        "anthropic claude-sonnet-5-5 - a-key because ANTHROPIC_API_KEY is set"
+    );
+    check!(
+        [("model", "gpt-4.1")],
+        [ANTHROPIC, OPENAI],
+        [],
+        "openai gpt-4.1 - o-key because OPENAI_API_KEY is set"
+    );
+    check!(
+        [("model", "brand-new")],
+        [ANTHROPIC, OPENAI],
+        [],
+        "anthropic brand-new - a-key because ANTHROPIC_API_KEY is set"
+    );
+    check!(
+        [],
+        [OPENAI, ("OPENAI_BASE_URL", "http://proxy/v1")],
+        [],
+        "openai gpt-5.6 http://proxy/v1 o-key because OPENAI_API_KEY is set"
+    );
+    check!(
+        [],
+        [("ANTHROPIC_API_KEY", "  "), OPENAI],
+        [],
+        "openai gpt-5.6 - o-key because OPENAI_API_KEY is set"
+    );
+}
+
+#[tokio::test]
+async fn then_a_local_server() {
+    let two: [(u16, &[&str]); 2] = [(8000, &["big"]), (1234, &["small", "tiny"])];
+    check!([], [], two, "vllm big - - because a server listens on port 8000");
+    check!([("model", "tiny")], [], two, "lmstudio tiny - - because a server listens on port 1234");
+    check!([("model", "other")], [], two, "vllm other - - because a server listens on port 8000");
+    // Something listens on a port that model servers use, but is none.
+    check!(
+        [],
+        [],
+        [(8080, &[]), (11434, &["qwen3"])],
+        "ollama qwen3 - - because a server listens on port 11434"
+    );
+}
+
+#[tokio::test]
+async fn an_address_alone_is_a_compatible_server_and_gets_no_ones_key() {
+    let there: [(u16, &[&str]); 1] = [(9999, &["m1"])];
+    let url = ("url", "http://h:9999/v1");
+    check!([url], [ANTHROPIC, OPENAI], there, "compatible m1 http://h:9999/v1 - as asked for");
+    check!(
+        [url, ("model", "m2")],
+        [("HAFT_API_KEY", "h")],
+        [],
+        "compatible m2 http://h:9999/v1 h as asked for"
+    );
+    check!(
+        [url, ("provider", "mine"), ("model", "m")],
+        [OPENAI],
+        [],
+        "mine m http://h:9999/v1 - as asked for"
+    );
+    check!(
+        [url, ("provider", "anthropic"), ("model", "m")],
+        [ANTHROPIC],
+        [],
+        "anthropic m http://h:9999/v1 a-key as asked for"
+    );
+}
+
+#[tokio::test]
+async fn a_key_alone_needs_an_owner() {
+    check!([("key", "k"), ("model", "gpt-4.1")], [], [], "openai gpt-4.1 - k as asked for");
+    check!(
+        [("key", "k")],
+        [ANTHROPIC],
+        [],
+        "error: --api-key was given, but not whose key it is; pass --provider too"
+    );
+}
+
+#[tokio::test]
+async fn errors_say_what_to_do() {
+    check!(
+        [("provider", "anthropic")],
+        [],
+        [],
+        "error: no key for anthropic; set ANTHROPIC_API_KEY or pass --api-key"
+    );
+    check!(
+        [("provider", "ollama")],
+        [],
+        [],
+        "error: no server at http://127.0.0.1:11434/v1 lists a model; start it, load a model, or pass --model and \
+         --base-url"
+    );
+    check!(
+        [],
+        [("GROQ_API_KEY", "g")],
+        [],
+        "error: no model for groq; pass --model (haft --list-models shows the known ones)"
+    );
+    check!([("provider", "compatible")], [], [], "error: no address for compatible; pass --base-url");
+    check!(
+        [("provider", "scripted")],
+        [],
+        [],
+        "error: the scripted model needs a script; pass its path by --model"
+    );
+    let unknown = line(&[("provider", "antropic")], &[], &[]).await;
+    assert!(
+        unknown.starts_with(r#"error: unknown provider "antropic"; choose one of anthropic, openai"#),
+        "{unknown}"
+    );
+    let nothing = ChooseError::Nothing.to_string();
+    check!([], [], [], format!("error: {nothing}"));
+    for way in ["--provider", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "local server", "haft demo"] {
+        assert!(nothing.contains(way), "{way} is not in {nothing}");
+    }
+}
+
+#[tokio::test]
+async fn looking_for_local_servers_sends_no_key() {
+    let vars = HashMap::from([("OLLAMA_API_KEY", "secret")]);
+    let stage = Stage { vars, servers: HashMap::from([(11434, vec!["qwen3"])]), ..Stage::default() };
+    let found = local_servers(&stage).await;
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].preset.name, found[0].models.as_slice()),
+        ("ollama", ["qwen3".to_owned()].as_slice())
+    );
+    assert_eq!(*stage.keys_sent.lock().unwrap(), [None]);
+}
+
+#[tokio::test]
+async fn a_choice_opens_its_model() {
+    let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
+    let chosen = choose(wish(&[]), &stage).await.unwrap();
+    let info = chosen.choice.open().unwrap().info();
+    assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
+    assert_eq!(info.context_window, Some(1_050_000));
+    let chosen = choose(wish(&[("model", "scripted//nonexistent.json")]), &stage).await.unwrap();
+    let error = chosen.choice.open().err().unwrap();
+    assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
+}
+
+#[test]
+fn a_wish_shows_no_secret() {
+    let mut wish = wish(&[("key", "sk-123456"), ("url", "http://me:hunter2@host")]);
+    wish.headers.push(("x-token".into(), "t0ken".into()));
+    let shown = format!("{wish:?}");
+    assert!(["sk-123456", "hunter2", "t0ken"].iter().all(|secret| !shown.contains(secret)), "{shown}");
+}
+
+#[tokio::test]
+async fn the_real_machine_sees_a_server() {
+    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
+    let machine = Machine::default();
+    assert!(machine.listens(server.port()).await);
+    assert_eq!(machine.models(&server.base_url(), None).await, ["local-model"]);
+    let bare = server.base_url().replace("/v1", "");
+    assert_eq!(machine.models(&bare, None).await, ["local-model"]);
+    let wish = Wish { base_url: Some(server.base_url()), ..Wish::default() };
+    let chosen = choose(wish, &machine).await.unwrap();
+    let Choice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
+    assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
+    assert_eq!(chosen.because, Because::Asked);
+}

@@ -1,0 +1,190 @@
+//! What goes wrong, and what is said about it.
+
+use std::time::Duration;
+
+use haft_core::model::{ModelErrorKind, ModelEvent};
+use haft_providers::{HttpModel, Timeouts};
+use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{ask, config, each, impatient, request, user};
+
+fn retries(events: &[ModelEvent]) -> Vec<(u32, Duration)> {
+    let retries = events.iter().filter_map(|event| match event {
+        ModelEvent::Retry { attempt, delay, .. } => Some((*attempt, *delay)),
+        _ => None,
+    });
+    retries.collect()
+}
+
+/// The scenarios end in an error of this kind that says this, after this many requests.
+async fn check(scenarios: Vec<Scenario>, kind: ModelErrorKind, says: &[&str], requests: usize) {
+    each(scenarios, async |wire, server, model| {
+        let (events, answer) = ask(&model, "hello").await;
+        let error = answer.expect_err("a failure");
+        assert_eq!(error.kind, kind, "{wire:?}: {error}");
+        for part in says {
+            assert!(error.message.contains(part), "{wire:?}: {part:?} is not in {:?}", error.message);
+        }
+        assert_eq!(server.requests().len(), requests, "{wire:?}: {error}");
+        assert_eq!(retries(&events).len(), requests - 1, "{wire:?} tells each retry");
+        assert_eq!(server.left(), 0, "{wire:?} met every fault");
+    })
+    .await;
+}
+
+fn error_event(code: &str) -> Fault {
+    Fault::ErrorEvent { code: code.into(), message: "Too much going on".into() }
+}
+
+#[tokio::test]
+async fn a_429_is_waited_out() {
+    let scenarios = vec![Scenario::rate_limited("0"), Scenario::text("hi")];
+    each(scenarios, async |wire, server, model| {
+        let (events, answer) = ask(&model, "hello").await;
+        assert!(answer.is_ok(), "{wire:?}: {answer:?}");
+        assert_eq!(retries(&events), [(2, Duration::ZERO)]);
+        let bodies: Vec<_> = server.requests().into_iter().map(|request| request.body).collect();
+        assert_eq!(bodies[0], bodies[1], "{wire:?} sends the same again");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn retry_after_decides_the_wait() {
+    for (header, wait) in [("7", 7), ("86400", 60)] {
+        each(vec![Scenario::rate_limited(header)], async |wire, _, model| {
+            let cancel = CancellationToken::new();
+            let mut stream =
+                haft_core::model::Model::stream(&model, cancel.clone(), request(vec![user("hi")]))
+                    .await
+                    .unwrap();
+            let first = futures::StreamExt::next(&mut stream).await.unwrap().unwrap();
+            let ModelEvent::Retry { attempt: 2, delay, message } = first else {
+                panic!("{wire:?}: {first:?}")
+            };
+            assert_eq!(delay, Duration::from_secs(wait), "{wire:?}");
+            assert!(message.contains("too many requests"), "{message}");
+            cancel.cancel();
+            let last = futures::StreamExt::next(&mut stream).await.unwrap().unwrap_err();
+            assert_eq!(last.kind, ModelErrorKind::Cancelled, "{wire:?}: the wait ends at once");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn four_attempts_are_the_end() {
+    let says = ["429", "too many requests", "tried 4 times"];
+    check(vec![Scenario::rate_limited("0"); 4], ModelErrorKind::RateLimited, &says, 4).await;
+    let overloaded = Scenario::status(529, "overloaded_error", "Overloaded");
+    check(vec![overloaded; 4], ModelErrorKind::Unavailable, &["529", "overloaded_error", "tried 4"], 4).await;
+    let broken = Scenario::status(500, "api_error", "Internal");
+    check(vec![broken; 4], ModelErrorKind::Unavailable, &["500", "Internal"], 4).await;
+}
+
+#[tokio::test]
+async fn what_cannot_pass_is_not_tried_again() {
+    let refused = vec![Scenario::status(401, "authentication_error", "invalid key")];
+    check(refused, ModelErrorKind::Auth, &["401", "invalid key", "_API_KEY", "--api-key"], 1).await;
+    let forbidden = vec![Scenario::status(403, "permission_error", "not for you")];
+    check(forbidden, ModelErrorKind::Auth, &["403", "not for you"], 1).await;
+    let wrong = vec![Scenario::status(400, "invalid_request_error", "prompt is too long")];
+    check(wrong, ModelErrorKind::Rejected, &["400", "prompt is too long"], 1).await;
+    let unknown = vec![Scenario::status(404, "not_found_error", "no such model")];
+    check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
+    let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
+    check(used_up, ModelErrorKind::RateLimited, &["used up", "billing"], 1).await;
+}
+
+#[tokio::test]
+async fn an_error_event_before_the_answer_is_tried_again() {
+    let scenarios = vec![Scenario::new().fault(error_event("overloaded_error")), Scenario::text("hi")];
+    each(scenarios, async |wire, server, model| {
+        let (events, answer) = ask(&model, "hello").await;
+        assert!(answer.is_ok(), "{wire:?}: {answer:?}");
+        assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_error_event_in_the_answer_is_the_end() {
+    for (code, kind) in [
+        ("overloaded_error", ModelErrorKind::Unavailable),
+        ("server_error", ModelErrorKind::Unavailable),
+        ("rate_limit_error", ModelErrorKind::RateLimited),
+        ("invalid_request_error", ModelErrorKind::Rejected),
+    ] {
+        let scenario = Scenario::text("I was").fault(error_event(code));
+        check(vec![scenario], kind, &[code, "Too much going on"], 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_reset_in_the_answer_says_so() {
+    let scenario = Scenario::text("I was going to say").fault(Fault::Reset);
+    check(vec![scenario], ModelErrorKind::Connection, &["in the middle of its answer"], 1).await;
+}
+
+#[tokio::test]
+async fn a_reset_before_the_answer_is_tried_again() {
+    let scenarios = vec![Scenario::new().fault(Fault::Reset), Scenario::text("hi")];
+    each(scenarios, async |wire, server, model| {
+        let (events, answer) = ask(&model, "hello").await;
+        assert!(answer.is_ok(), "{wire:?}: {answer:?}");
+        assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_end_without_the_final_event_says_so() {
+    let says = ["without the final event"];
+    for scenario in [Scenario::text("I was going to"), Scenario::new().tool("call_a", "weather", "{\"a\"")] {
+        let scenario = scenario.fault(Fault::NoFinalEvent);
+        check(vec![scenario], ModelErrorKind::Truncated, &says, 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_left() {
+    let scenario = Scenario::text("I was").fault(Fault::Hang);
+    let server = ModelServer::start(Wire::OpenAiChat, vec![scenario]).await;
+    let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
+    let config = config(&server, Wire::OpenAiChat, "any-model");
+    let error = ask(&HttpModel::with_timeouts(config, timeouts).unwrap(), "hello").await.1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Connection);
+    assert!(error.message.contains("was silent for too long"), "{error}");
+}
+
+#[tokio::test]
+async fn a_page_instead_of_a_stream_says_so() {
+    let scenario = Scenario::new().fault(Fault::Html);
+    check(vec![scenario], ModelErrorKind::Rejected, &["event stream", "Sign in", "--base-url"], 1).await;
+}
+
+#[tokio::test]
+async fn a_port_nobody_listens_on_is_a_connection_error() {
+    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
+    let config = config(&server, Wire::OpenAiChat, "local-model");
+    drop(server);
+    tokio::task::yield_now().await;
+    let model = HttpModel::with_timeouts(config, impatient()).unwrap();
+    let (events, answer) = ask(&model, "hello").await;
+    let error = answer.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Connection);
+    assert!(error.message.contains("cannot be reached at http://127.0.0.1:"), "{error}");
+    assert_eq!(retries(&events).len(), 3);
+}
+
+#[tokio::test]
+async fn tls_that_fails_is_a_connection_error() {
+    let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
+    let mut config = config(&server, Wire::OpenAiChat, "local-model");
+    config.base_url = Some(server.base_url().replace("http://", "https://"));
+    let model = HttpModel::with_timeouts(config, impatient()).unwrap();
+    let error = ask(&model, "hello").await.1.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Connection);
+    assert!(error.message.contains("cannot be reached"), "{error}");
+}

@@ -1,0 +1,57 @@
+//! Keys stay out of errors, debug output and events.
+
+use haft_core::model::ModelEvent;
+use haft_providers::{ConfigError, Dialect, HttpModel, ModelConfig};
+use haft_test_support::model_server::{ModelServer, Scenario};
+
+use crate::support::{DIALECTS, KEY, ask, config, impatient};
+
+const TOKEN: &str = "proxy-token-987";
+
+#[tokio::test]
+async fn a_server_that_echoes_the_key_does_not_leak_it() {
+    for (wire, name) in DIALECTS {
+        for status in [401, 400, 500] {
+            let message = format!("Incorrect API key provided: {{key}}, or {TOKEN}");
+            let scenario = Scenario::status(status, "some_error", &message);
+            let server = ModelServer::start(wire, vec![scenario; 4]).await;
+            let mut config = config(&server, wire, name);
+            config.headers.push(("proxy-authorization".into(), format!("Bearer {TOKEN}")));
+            let model = HttpModel::with_timeouts(config, impatient()).unwrap();
+            let (events, answer) = ask(&model, "hello").await;
+            let error = answer.unwrap_err();
+            assert!(error.message.contains("Incorrect API key provided: [redacted]"), "{error}");
+            let said = format!("{error} {error:?} {events:?}");
+            assert!(!said.contains(KEY) && !said.contains(TOKEN), "{said}");
+            let retry = events.iter().any(|event| matches!(event, ModelEvent::Retry { .. }));
+            assert_eq!(retry, status == 500, "{events:?}");
+            let sent = &server.requests()[0];
+            let key = sent.header("x-api-key").or(sent.header("authorization")).unwrap();
+            assert!(key.contains(KEY), "the key really was sent");
+            assert_eq!(sent.header("proxy-authorization"), Some(format!("Bearer {TOKEN}").as_str()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn debug_output_has_no_secret() {
+    for (wire, name) in DIALECTS {
+        let server = ModelServer::start(wire, Vec::new()).await;
+        let mut config = config(&server, wire, name);
+        config.headers.push(("x-token".into(), TOKEN.into()));
+        config.base_url = Some(server.base_url().replace("http://", "http://me:hunter2@"));
+        let shown = format!("{config:?} {:?}", HttpModel::new(config.clone()).unwrap());
+        for secret in [KEY, TOKEN, "hunter2"] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_sent_is_not_shown_either() {
+    let mut config = ModelConfig::new(Dialect::OpenAiChat, "openai-chat", "gpt-4.1");
+    config.api_key = Some("sk-secret\n".into());
+    let error = HttpModel::new(config).unwrap_err();
+    assert_eq!(error, ConfigError::Key { provider: "openai-chat".into() });
+    assert!(!format!("{error} {error:?}").contains("sk-secret"));
+}

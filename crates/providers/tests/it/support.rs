@@ -1,0 +1,120 @@
+//! What the tests share: a model at a server, a request, an answer gathered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use haft_core::model::{Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, Reasoning};
+use haft_core::tool::{Concurrency, ToolOwner, ToolSpec};
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
+use haft_providers::{Dialect, HttpModel, ModelConfig, Timeouts};
+use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) const KEY: &str = "sk-test-0123456789";
+
+/// Every dialect with the model the tests use there; both are in the catalogue.
+pub(crate) const DIALECTS: [(Wire, &str); 3] = [
+    (Wire::Anthropic, "claude-sonnet-4-6"),
+    (Wire::OpenAiChat, "gpt-4.1"),
+    (Wire::OpenAiResponses, "gpt-5.6"),
+];
+
+/// No waits between attempts, so that no test depends on the clock.
+pub(crate) fn impatient() -> Timeouts {
+    Timeouts { backoff_first: Duration::ZERO, ..Timeouts::default() }
+}
+
+pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConfig {
+    let (dialect, provider) = match wire {
+        Wire::Anthropic => (Dialect::AnthropicMessages, "anthropic"),
+        Wire::OpenAiChat => (Dialect::OpenAiChat, "openai-chat"),
+        Wire::OpenAiResponses => (Dialect::OpenAiResponses, "openai"),
+    };
+    ModelConfig {
+        base_url: Some(server.base_url()),
+        api_key: Some(KEY.into()),
+        ..ModelConfig::new(dialect, provider, model)
+    }
+}
+
+pub(crate) fn model(server: &ModelServer, wire: Wire) -> HttpModel {
+    let (_, name) = DIALECTS.iter().find(|(other, _)| *other == wire).unwrap();
+    HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap()
+}
+
+/// Runs the same test for every dialect, each with a fresh server.
+pub(crate) async fn each<F: AsyncFn(Wire, ModelServer, HttpModel)>(scenarios: Vec<Scenario>, test: F) {
+    for (wire, _) in DIALECTS {
+        let server = ModelServer::start(wire, scenarios.clone()).await;
+        let model = model(&server, wire);
+        test(wire, server, model).await;
+    }
+}
+
+pub(crate) fn time() -> Time {
+    Time("2026-01-01T00:00:00Z".into())
+}
+
+pub(crate) fn user(text: &str) -> Message {
+    Message::User { content: vec![Content::text(text)], time: time() }
+}
+
+pub(crate) fn assistant(response: ModelResponse) -> Message {
+    Message::Assistant(AssistantMessage { content: response.content, time: time(), native: response.native })
+}
+
+pub(crate) fn result(id: &str, name: &str, content: Vec<Content>) -> Message {
+    let call_id = ToolCallId::new(id);
+    Message::Tool(ToolMessage { call_id, name: name.into(), content, is_error: false, time: time() })
+}
+
+pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
+    let schema = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
+    let tool = ToolSpec {
+        name: "weather".into(),
+        description: "Tells the weather.".into(),
+        schema: RawJson::parse(schema).unwrap(),
+        guidelines: Vec::new(),
+        owner: ToolOwner::BuiltIn,
+        concurrency: Concurrency::Parallel,
+    };
+    ModelRequest {
+        system: "You are terse.".into(),
+        messages: Arc::new(messages),
+        tools: vec![Arc::new(tool)],
+        reasoning: Reasoning::Default,
+    }
+}
+
+pub(crate) async fn start(model: &dyn Model, messages: Vec<Message>) -> ModelStream {
+    model.stream(CancellationToken::new(), request(messages)).await.unwrap()
+}
+
+/// Everything an answer gave, up to its end.
+pub(crate) async fn gather(mut stream: ModelStream) -> (Vec<ModelEvent>, Result<ModelResponse, ModelError>) {
+    let mut events = Vec::new();
+    loop {
+        match stream.next().await.expect("a last item before the end") {
+            Ok(ModelEvent::Done(response)) => {
+                assert!(stream.next().await.is_none(), "nothing follows the answer");
+                return (events, Ok(response));
+            }
+            Ok(event) => events.push(event),
+            Err(error) => {
+                assert!(stream.next().await.is_none(), "nothing follows the error");
+                return (events, Err(error));
+            }
+        }
+    }
+}
+
+pub(crate) async fn ask(
+    model: &dyn Model,
+    text: &str,
+) -> (Vec<ModelEvent>, Result<ModelResponse, ModelError>) {
+    gather(start(model, vec![user(text)]).await).await
+}

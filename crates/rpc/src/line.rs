@@ -1,0 +1,89 @@
+//! One event, one line.
+
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::Time;
+use serde::Serialize;
+
+/// The event as compact JSON, without a newline. Images are told by their kind and size and not sent.
+///
+/// # Errors
+/// When the event has no JSON form, which no event of haft's own lacks.
+pub fn event_line(event: &AgentEvent) -> Result<String, serde_json::Error> {
+    match event {
+        AgentEvent::UserMessage { content, time } => {
+            serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
+        }
+        AgentEvent::ToolResult { id, name, is_error, content } => {
+            let content = blocks(content);
+            serde_json::to_string(&WithImages::ToolResult { id, name, is_error: *is_error, content })
+        }
+        AgentEvent::TurnStart { .. }
+        | AgentEvent::AssistantStart
+        | AgentEvent::TextDelta { .. }
+        | AgentEvent::ThinkingDelta { .. }
+        | AgentEvent::ToolUseStart { .. }
+        | AgentEvent::ToolUseArgs { .. }
+        | AgentEvent::ToolUseEnd { .. }
+        | AgentEvent::Usage { .. }
+        | AgentEvent::AssistantMessage { .. }
+        | AgentEvent::ToolCall { .. }
+        | AgentEvent::ToolRewritten { .. }
+        | AgentEvent::ToolBlocked { .. }
+        | AgentEvent::ToolProgress { .. }
+        | AgentEvent::TurnEnd { .. }
+        | AgentEvent::Retry { .. }
+        | AgentEvent::Done
+        | AgentEvent::Error { .. }
+        | AgentEvent::ExtNotify { .. }
+        | AgentEvent::ExtDisplay { .. }
+        | AgentEvent::ExtClearNotes { .. }
+        | AgentEvent::ExtensionError(_) => serde_json::to_string(event),
+    }
+}
+
+/// The events whose content may hold images.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum WithImages<'a> {
+    UserMessage { content: Vec<Block<'a>>, time: &'a Time },
+    ToolResult { id: &'a ToolCallId, name: &'a str, is_error: bool, content: Vec<Block<'a>> },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text { text: &'a str },
+    Image { mime_type: &'a str, bytes: usize },
+}
+
+fn blocks(content: &[Content]) -> Vec<Block<'_>> {
+    content.iter().map(block).collect()
+}
+
+fn block(content: &Content) -> Block<'_> {
+    match content {
+        Content::Text { text } => Block::Text { text },
+        Content::Image(image) => {
+            Block::Image { mime_type: &image.mime_type, bytes: decoded_len(&image.data) }
+        }
+    }
+}
+
+/// How many bytes a base64 text stands for.
+fn decoded_len(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_counted_in_the_bytes_it_stands_for() {
+        for (text, bytes) in [("", 0), ("YQ==", 1), ("YWI=", 2), ("YWJj", 3), ("YWJjZA==", 4)] {
+            assert_eq!(decoded_len(text), bytes, "{text}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The line of every event.
+
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
+use haft_rpc::event_line;
+
+fn id() -> ToolCallId {
+    ToolCallId::new("t1")
+}
+
+fn time() -> Time {
+    Time("2026-01-02T03:04:05Z".into())
+}
+
+fn args() -> RawJson {
+    RawJson::parse(r#"{"n":9007199254740993,"f":1e2}"#).unwrap()
+}
+
+fn guard() -> ExtensionName {
+    ExtensionName::new("guard")
+}
+
+fn content() -> Vec<Content> {
+    let image = Image { mime_type: "image/png".into(), data: "YWJjZA==".into() };
+    vec![Content::text("hi"), Content::Image(image)]
+}
+
+fn message() -> Vec<AssistantBlock> {
+    vec![
+        AssistantBlock::Thinking { text: "hm".into() },
+        AssistantBlock::Text { text: "hi".into() },
+        AssistantBlock::ToolCall(ToolCall { id: id(), name: "read".into(), args: args() }),
+    ]
+}
+
+/// Every kind of event once; the compiler does not count them, the snapshot does.
+fn events() -> Vec<AgentEvent> {
+    let usage = Usage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
+    let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
+    vec![
+        AgentEvent::UserMessage { content: content(), time: time() },
+        AgentEvent::TurnStart { step: 1 },
+        AgentEvent::AssistantStart,
+        AgentEvent::TextDelta { delta: "h\u{e9}\n".into() },
+        AgentEvent::ThinkingDelta { delta: "hm".into() },
+        AgentEvent::ToolUseStart { id: id(), name: "read".into() },
+        AgentEvent::ToolUseArgs { id: id(), delta: "{\"pa".into() },
+        AgentEvent::ToolUseEnd { id: id() },
+        AgentEvent::Usage { usage, cumulative: usage },
+        AgentEvent::AssistantMessage { content: message(), time: time() },
+        AgentEvent::ToolCall { id: id(), name: "read".into(), args: args() },
+        AgentEvent::ToolRewritten { id: id(), by: "guard".into(), args: args() },
+        AgentEvent::ToolBlocked { id: id(), by: "guard".into(), reason: "no".into() },
+        AgentEvent::ToolProgress { id: id(), text: "10 %".into() },
+        AgentEvent::ToolResult { id: id(), name: "read".into(), is_error: false, content: content() },
+        AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
+        AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
+        AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
+        AgentEvent::Done,
+        AgentEvent::Error { message: "no model".into() },
+        AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
+        AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
+        AgentEvent::ExtClearNotes { extension: guard() },
+        AgentEvent::ExtensionError(fault),
+    ]
+}
+
+#[test]
+fn every_event_has_its_line() {
+    let lines: Vec<String> = events().iter().map(|event| event_line(event).unwrap()).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+{"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
+{"type":"turn_start","step":1}
+{"type":"assistant_start"}
+{"type":"text_delta","delta":"hé\n"}
+{"type":"thinking_delta","delta":"hm"}
+{"type":"tool_use_start","id":"t1","name":"read"}
+{"type":"tool_use_args","id":"t1","delta":"{\"pa"}
+{"type":"tool_use_end","id":"t1"}
+{"type":"usage","input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5,"cumulative":{"input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5}}
+{"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hi"},{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}],"time":"2026-01-02T03:04:05Z"}
+{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}
+{"type":"tool_rewritten","id":"t1","by":"guard","args":{"n":9007199254740993,"f":1e2}}
+{"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
+{"type":"tool_progress","id":"t1","text":"10 %"}
+{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}]}
+{"type":"turn_end","stop":"tool_use"}
+{"type":"turn_end","stop":"error","error":"cut"}
+{"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
+{"type":"done"}
+{"type":"error","message":"no model"}
+{"type":"ext_notify","extension":"guard","level":"warn","message":"m"}
+{"type":"ext_display","extension":"guard","text":"t"}
+{"type":"ext_clear_notes","extension":"guard"}
+{"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
+"#);
+}

@@ -1,0 +1,205 @@
+//! From a line to the handler it is for.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use haft_protocol::codec::{self, Decoded};
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::{
+    CallTool, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck, HostFrame, Intercept,
+    InvokeCommand, PROTOCOL_VERSION, ToolCall,
+};
+use haft_protocol::ids::RequestId;
+use haft_protocol::limits::MAX_RESULT_LINE;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::error::ServeError;
+use crate::extension::Extension;
+use crate::handler::{Failure, Handler};
+use crate::host::Host;
+use crate::outbox::Outbox;
+use crate::panel::PanelEvent;
+use crate::serve::Options;
+use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
+
+mod lane;
+mod refuse;
+mod responder;
+
+use lane::OneWay;
+use responder::{Question, Responder};
+
+/// Whether the conversation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    Shutdown,
+    EndOfInput,
+}
+
+/// Gives every frame to its handler, without ever waiting for one.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    extension: Arc<Extension>,
+    host: Host,
+    outbox: Outbox,
+    greeted: watch::Sender<Option<Arc<HelloAck>>>,
+    /// Everything that runs; dropping it stops what still does.
+    running: JoinSet<()>,
+    lane: mpsc::UnboundedSender<OneWay>,
+    workers: Handle,
+}
+
+impl Dispatcher {
+    /// Must be called inside the runtime that intercepts shall run on.
+    pub(crate) fn new(
+        extension: Arc<Extension>,
+        host: Host,
+        outbox: Outbox,
+        greeted: watch::Sender<Option<Arc<HelloAck>>>,
+        options: Options,
+    ) -> Self {
+        let (lane, queue) = mpsc::unbounded_channel();
+        let mut running = JoinSet::new();
+        let handling =
+            lane::run(Arc::clone(&extension), host.clone(), queue, outbox.clone(), options.handled);
+        running.spawn_on(handling, &options.workers);
+        Self { extension, host, outbox, greeted, running, lane, workers: options.workers }
+    }
+
+    /// Takes one line from the host.
+    pub(crate) fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError> {
+        match codec::decode_within(line, MAX_RESULT_LINE) {
+            Ok(Decoded::Known(frame)) => self.frame(frame),
+            // A newer host may say more than we understand, if somebody asked it to.
+            Ok(Decoded::Unknown { .. }) => Ok(Flow::Continue),
+            Err(error @ DecodeError::TooLong { .. }) => Err(error.into()),
+            Err(error) => {
+                refuse::answer(line, &error, &self.outbox);
+                Ok(Flow::Continue)
+            }
+        }
+    }
+
+    /// Takes no more events, gives what runs a grace, and stops the rest.
+    pub(crate) async fn finish(self) {
+        let Self { lane, mut running, .. } = self;
+        drop(lane);
+        let _ = timeout(HANDLER_GRACE, joined(&mut running)).await;
+        // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
+        // ends with the process.
+        running.abort_all();
+        let _ = timeout(ABORT_GRACE, joined(&mut running)).await;
+    }
+
+    fn frame(&mut self, frame: HostFrame) -> Result<Flow, ServeError> {
+        match frame {
+            HostFrame::HelloAck(ack) => self.greet(ack)?,
+            HostFrame::CommandInvoked(command) => self.command(command),
+            HostFrame::ToolCall(call) => self.tool(call),
+            HostFrame::Event(event) => self.in_order(OneWay::Event(event)),
+            HostFrame::EventIntercept(intercept) => self.intercept(intercept),
+            HostFrame::PanelKey(key) => {
+                self.in_order(OneWay::Panel(key.panel_id.clone(), PanelEvent::Key(key)))
+            }
+            HostFrame::PanelResize(room) => {
+                let resized = PanelEvent::Resized { width: room.width, height: room.height };
+                self.in_order(OneWay::Panel(room.panel_id, resized));
+            }
+            HostFrame::PanelClose(close) => self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed)),
+            HostFrame::Shutdown(_) => return Ok(Flow::Shutdown),
+        }
+        Ok(Flow::Continue)
+    }
+
+    fn in_order(&self, one_way: OneWay) {
+        // The lane ends after the dispatcher, so it is there to take this.
+        let _ = self.lane.send(one_way);
+    }
+
+    fn greet(&mut self, ack: HelloAck) -> Result<(), ServeError> {
+        if ack.protocol_version != PROTOCOL_VERSION {
+            return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
+        }
+        self.outbox.set_limits(ack.limits.unwrap_or_default());
+        self.greeted.send_replace(Some(Arc::new(ack)));
+        Ok(())
+    }
+
+    fn command(&mut self, command: CommandInvoked) {
+        let found = self.extension.commands.iter().find(|(registered, _)| registered.name == command.name);
+        let handler =
+            found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("command", &command.name));
+        self.ask::<InvokeCommand, _>(handler, command.args, command.id);
+    }
+
+    fn tool(&mut self, call: ToolCall) {
+        let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
+        let handler = found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("tool", &call.name));
+        self.ask::<CallTool, _>(handler, call.args, call.id);
+    }
+
+    fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) {
+        let extension = Arc::clone(&self.extension);
+        match intercept {
+            Intercept::ToolCall(input) => self.decide(extension.tool_call.as_ref(), input, id),
+            Intercept::TurnStart(input) => self.decide(extension.turn_start.as_ref(), input, id),
+            Intercept::AssistantMessage(input) => {
+                self.decide(extension.assistant_message.as_ref(), input, id)
+            }
+            Intercept::BeforeAgentStart(input) => {
+                self.decide(extension.before_agent_start.as_ref(), input, id)
+            }
+        }
+    }
+
+    /// Asks an intercept's handler, on the runtime of the connection, where no other kind of handler can be in the way.
+    fn decide<Q>(&mut self, handler: Option<&Handler<Q, Q::Answer>>, input: Q, id: RequestId)
+    where
+        Q: Question + Send + 'static,
+    {
+        let Some(handler) = handler else { return self.outbox.push(EventInterceptResponse::pass(id)) };
+        let responder = Responder::<Q>::new(self.outbox.clone(), id);
+        let mut deciding = handler.call(input, self.host.clone());
+        // Most decide without waiting for anything: a task of their own would cost them a third of the round trip.
+        match deciding.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => responder.respond(outcome),
+            Poll::Pending => self.start(async move { responder.respond(deciding.await) }, &Handle::current()),
+        }
+    }
+
+    /// Starts the handler of a command or tool and sees to it that its question is answered.
+    fn ask<Q: Question + 'static, I: Send + 'static>(
+        &mut self,
+        handler: Result<Handler<I, Q::Answer>, Failure>,
+        input: I,
+        id: RequestId,
+    ) {
+        let responder = Responder::<Q>::new(self.outbox.clone(), id);
+        let host = self.host.clone();
+        match handler {
+            Ok(handler) => {
+                let workers = self.workers.clone();
+                self.start(async move { responder.respond(handler.call(input, host).await) }, &workers);
+            }
+            Err(failure) => responder.respond(Err(failure)),
+        }
+    }
+
+    fn start(&mut self, work: impl Future<Output = ()> + Send + 'static, on: &Handle) {
+        // What is done already leaves the set here, so that it holds no more than what runs.
+        while self.running.try_join_next().is_some() {}
+        self.running.spawn_on(work, on);
+    }
+}
+
+fn unknown(kind: &str, name: &str) -> Failure {
+    Failure(format!("this extension has no {kind} {name:?}"))
+}
+
+async fn joined(running: &mut JoinSet<()>) {
+    while running.join_next().await.is_some() {}
+}

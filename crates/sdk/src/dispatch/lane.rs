@@ -1,0 +1,63 @@
+//! Events and what happens to panels: handled one after the other, in the order they came, answered by nobody.
+
+use std::sync::Arc;
+
+use haft_protocol::event::Level;
+use haft_protocol::ext::Event;
+use haft_protocol::ids::PanelId;
+use tokio::sync::mpsc;
+
+use crate::extension::Extension;
+use crate::handler::Failure;
+use crate::host::Host;
+use crate::outbox::Outbox;
+use crate::panel::PanelEvent;
+
+/// Something the host tells without asking.
+#[derive(Debug)]
+pub(crate) enum OneWay {
+    Event(Event),
+    Panel(PanelId, PanelEvent),
+}
+
+/// Handles what is queued until the connection ends. The queue has no limit: dropping an event would tear a hole in
+/// somebody's audit log, and waiting here would hold up intercepts.
+pub(crate) async fn run(
+    extension: Arc<Extension>,
+    host: Host,
+    mut queue: mpsc::UnboundedReceiver<OneWay>,
+    outbox: Outbox,
+    handled: Option<&'static str>,
+) {
+    while let Some(one_way) = queue.recv().await {
+        match one_way {
+            OneWay::Event(event) => handle_event(&extension, &host, event).await,
+            OneWay::Panel(id, event) => handle_panel(&extension, &host, &id, event).await,
+        }
+        if let Some(line) = handled {
+            outbox.line(line.to_owned());
+        }
+    }
+}
+
+async fn handle_event(extension: &Extension, host: &Host, event: Event) {
+    for (_, handler) in extension.events.iter().filter(|(name, _)| *name == event.event) {
+        let outcome = handler.call(event.clone(), host.clone()).await;
+        report(host, &event.event, outcome);
+    }
+}
+
+async fn handle_panel(extension: &Extension, host: &Host, id: &PanelId, event: PanelEvent) {
+    for (_, handler) in extension.panels.iter().filter(|(panel, _)| panel == id) {
+        let outcome = handler.call(event.clone(), host.clone()).await;
+        report(host, id.as_str(), outcome);
+    }
+}
+
+/// Nobody waits for an answer, so a failure goes to the user and to the log.
+fn report(host: &Host, what: &str, outcome: Result<(), Failure>) {
+    if let Err(Failure(reason)) = outcome {
+        host.log(format_args!("{what}: {reason}"));
+        host.notify(Level::Error, format!("handler of {what} failed: {reason}"));
+    }
+}

@@ -1,0 +1,46 @@
+//! Lines that cannot be read: a question in one is still answered, everything else goes to the log.
+//!
+//! The host has a value in its hands that it read differently than we do (two keys of one name, nesting without end),
+//! often because a model wrote it. A tool that ran on it, or a gate that let it pass, would be wrong; an extension
+//! that died of it would be worse.
+
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::{CallTool, EventInterceptResponse, InterceptToolCall, InvokeCommand};
+use haft_protocol::ids::RequestId;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::responder::{Question, Responder};
+use crate::handler::Failure;
+use crate::logging::log;
+use crate::outbox::Outbox;
+
+/// The fields that say who must be answered, read as leniently as JSON allows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    #[serde(rename = "type")]
+    kind: Value,
+    id: Value,
+    event: Value,
+}
+
+/// Answers the question in a line that could not be read, if there is one.
+pub(crate) fn answer(line: &[u8], error: &DecodeError, outbox: &Outbox) {
+    log(format_args!("line from the host cannot be read: {error}"));
+    // Through `Value`, where the last of two equal keys wins.
+    let value: Value = serde_json::from_slice(line).unwrap_or_default();
+    let head: Head = serde_json::from_value(value).unwrap_or_default();
+    let Some(id) = head.id.as_str().map(RequestId::new) else { return };
+    match (head.kind.as_str().unwrap_or_default(), head.event.as_str().unwrap_or_default()) {
+        ("command_invoked", _) => refuse::<InvokeCommand>(id, error, outbox),
+        ("tool_call", _) => refuse::<CallTool>(id, error, outbox),
+        ("event_intercept", "tool_call") => refuse::<InterceptToolCall>(id, error, outbox),
+        ("event_intercept", _) => outbox.push(EventInterceptResponse::pass(id)),
+        _ => {}
+    }
+}
+
+fn refuse<Q: Question>(id: RequestId, error: &DecodeError, outbox: &Outbox) {
+    Responder::<Q>::new(outbox.clone(), id).respond(Err(Failure(format!("request cannot be read: {error}"))));
+}

@@ -1,0 +1,31 @@
+//! Why serving ended other than by `shutdown` or the end of input.
+
+use std::io;
+
+use haft_protocol::error::DecodeError;
+
+/// Why an extension could not be served, or had to stop.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A pipe to the host failed.
+    #[error("connection to the host failed")]
+    Io(#[from] io::Error),
+    /// The host sent a line that no host sends.
+    #[error("line from the host cannot be read")]
+    Protocol(#[from] DecodeError),
+    /// The host speaks another version of the protocol.
+    #[error("host speaks protocol version {host}, this SDK speaks {sdk}; update the older of the two")]
+    Incompatible {
+        /// The host's version.
+        host: u32,
+        /// This SDK's version.
+        sdk: u32,
+    },
+    /// The extension registers something that the host would refuse.
+    #[error("registration is wrong: {detail}")]
+    Registration {
+        /// What is wrong with it.
+        detail: String,
+    },
+}

@@ -1,0 +1,65 @@
+//! What the host would refuse later is refused at the start, with a message for the author.
+
+use haft_protocol::ext::RegisterTool;
+use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+use serde_json::Value;
+
+use super::Extension;
+use crate::error::ServeError;
+
+impl Extension {
+    /// The first thing that is wrong with what was registered.
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
+        let mut faults = self.faults.clone();
+        faults.extend(self.name.is_empty().then(|| "the extension has no name".to_owned()));
+        let commands: Vec<&str> = self.commands.iter().map(|(command, _)| command.name.as_str()).collect();
+        let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| tool.name.as_str()).collect();
+        let panels: Vec<&str> = self.panels.iter().map(|(id, _)| id.as_str()).collect();
+        faults.extend(twice("command", &commands));
+        faults.extend(twice("tool", &tools));
+        faults.extend(twice("panel", &panels));
+        faults.extend(commands.iter().filter_map(|name| bad_name("command", name)));
+        faults.extend(tools.iter().filter_map(|name| bad_tool_name(name)));
+        faults.extend(
+            (tools.len() > MAX_TOOLS).then(|| format!("{} tools; the host takes {MAX_TOOLS}", tools.len())),
+        );
+        faults.extend(self.tools.iter().filter_map(|(tool, _)| bad_tool(tool)));
+        match faults.into_iter().next() {
+            Some(detail) => Err(ServeError::Registration { detail }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn twice(kind: &str, names: &[&str]) -> Option<String> {
+    let repeated =
+        names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|earlier| earlier == *name));
+    repeated.map(|(_, name)| format!("{kind} {name:?} is registered twice"))
+}
+
+fn bad_name(kind: &str, name: &str) -> Option<String> {
+    let fits = (1..=MAX_NAME).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    (!fits).then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
+}
+
+fn bad_tool_name(name: &str) -> Option<String> {
+    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic());
+    bad_name("tool", name)
+        .or_else(|| (!starts_well).then(|| format!("tool name {name:?} must begin with a letter")))
+}
+
+fn bad_tool(tool: &RegisterTool) -> Option<String> {
+    let name = &tool.name;
+    if tool.description.len() > MAX_TOOL_DESCRIPTION {
+        return Some(format!("description of tool {name:?} is longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    }
+    let schema = tool.schema.as_ref()?;
+    if schema.as_str().len() > MAX_TOOL_SCHEMA {
+        return Some(format!("schema of tool {name:?} is longer than {MAX_TOOL_SCHEMA} bytes"));
+    }
+    let is_object =
+        schema.read::<Value>().is_ok_and(|schema| schema.get("type") == Some(&Value::from("object")));
+    (!is_object)
+        .then(|| format!("schema of tool {name:?} must describe an object: make its arguments a struct"))
+}

@@ -1,0 +1,97 @@
+//! Handlers of every kind in one form: input and host in, answer or failure out, panics caught.
+
+use std::any::Any;
+use std::fmt;
+use std::future::poll_fn;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::host::Host;
+
+/// What a handler may return: the answer itself, or a `Result` whose error says why there is none.
+///
+/// An error counts as a failure of the handler: a tool or command answers with it, a `tool_call` intercept blocks,
+/// the other intercepts pass and the user is told.
+pub trait IntoAnswer<A> {
+    /// The answer, or why there is none.
+    ///
+    /// # Errors
+    /// The handler's own error, as text.
+    fn into_answer(self) -> Result<A, String>;
+}
+
+impl<A> IntoAnswer<A> for A {
+    fn into_answer(self) -> Result<A, String> {
+        Ok(self)
+    }
+}
+
+impl<A, E: fmt::Display> IntoAnswer<A> for Result<A, E> {
+    fn into_answer(self) -> Result<A, String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// Why a handler gave no answer: its error or its panic, as text.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+type DynHandler<I, A> = dyn Fn(I, Host) -> BoxFuture<Result<A, Failure>> + Send + Sync;
+
+/// A handler without its own type.
+pub(crate) struct Handler<I, A>(Arc<DynHandler<I, A>>);
+
+impl<I, A> Clone for Handler<I, A> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<I, A> fmt::Debug for Handler<I, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handler")
+    }
+}
+
+impl<I: Send + 'static, A> Handler<I, A> {
+    pub(crate) fn new<F, Fut>(handler: F) -> Self
+    where
+        F: Fn(I, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        Self(Arc::new(move |input, host| {
+            let handler = Arc::clone(&handler);
+            // The call itself is inside, so that a closure that panics before its future exists is caught, too.
+            let mut running = Box::pin(async move { handler(input, host).await });
+            Box::pin(poll_fn(move |context| poll_caught(running.as_mut(), context)))
+        }))
+    }
+
+    pub(crate) fn call(&self, input: I, host: Host) -> BoxFuture<Result<A, Failure>> {
+        (self.0)(input, host)
+    }
+}
+
+/// Polls a handler; a panic is its last word, and it is not polled again.
+fn poll_caught<A, O: IntoAnswer<A>>(
+    running: Pin<&mut impl Future<Output = O>>,
+    context: &mut Context<'_>,
+) -> Poll<Result<A, Failure>> {
+    // What the handler shares with others is its author's: a lock it held is poisoned as usual.
+    match panic::catch_unwind(AssertUnwindSafe(|| running.poll(context))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(output.into_answer().map_err(Failure)),
+        Err(panic) => Poll::Ready(Err(Failure(panic_text(&*panic)))),
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("handler panicked: {}", message.unwrap_or("no message"))
+}

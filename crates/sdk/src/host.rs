@@ -1,0 +1,74 @@
+//! What a handler can ask of the host.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_protocol::event::Level;
+use haft_protocol::ext::{ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender};
+use haft_protocol::ids::PanelId;
+use tokio::sync::watch;
+
+use crate::logging;
+use crate::outbox::Outbox;
+
+/// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
+/// what is sent goes nowhere.
+#[derive(Debug, Clone)]
+pub struct Host {
+    outbox: Outbox,
+    ack: watch::Receiver<Option<Arc<HelloAck>>>,
+}
+
+impl Host {
+    pub(crate) fn new(outbox: Outbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
+        Self { outbox, ack }
+    }
+
+    /// Shows a note to the user, with the extension's name. It goes when the user sends the next prompt.
+    pub fn notify(&self, level: Level, text: impl Into<String>) {
+        self.outbox.push(Notify { level, message: text.into() });
+    }
+
+    /// Takes back every note of this extension.
+    pub fn clear_notes(&self) {
+        self.outbox.push(ClearNotes {});
+    }
+
+    /// Redraws an open panel. An empty title keeps the old one.
+    pub fn render_panel(&self, panel: Panel) {
+        self.outbox.push(PanelRender::from(panel));
+    }
+
+    /// Closes a panel.
+    pub fn close_panel(&self, id: impl Into<String>) {
+        self.outbox.push(PanelClose { panel_id: PanelId::new(id) });
+    }
+
+    /// Facts about the host: version, provider, model, working directory, capabilities. Waits for the host's
+    /// greeting, which is the first thing any host sends.
+    pub async fn info(&self) -> Arc<HelloAck> {
+        let mut ack = self.ack.clone();
+        let greeted = ack.wait_for(Option::is_some).await.ok().and_then(|ack| ack.clone());
+        match greeted {
+            Some(info) => info,
+            // The connection ended without a greeting: this handler is about to be dropped.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Where the extension may keep its state, absolute. Waits as [`info`](Self::info) does.
+    pub async fn data_dir(&self) -> PathBuf {
+        let info = self.info().await;
+        // Hosts older than `data_dir` start extensions in their own directory, which is what it would name.
+        info.data_dir
+            .as_ref()
+            .or(info.extension_dir.as_ref())
+            .map_or_else(|| PathBuf::from("."), PathBuf::from)
+    }
+
+    /// Writes one line to the extension's log (stderr); the same as [`log!`](crate::log!).
+    pub fn log(&self, line: impl fmt::Display) {
+        logging::log(line);
+    }
+}

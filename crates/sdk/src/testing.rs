@@ -1,0 +1,223 @@
+//! Your extension under test: in memory, without a process, without a host.
+//!
+//! ```
+//! use haft_sdk::testing::Harness;
+//! use haft_sdk::{Extension, Response};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let extension = Extension::new("hello", "1.0.0")
+//!     .command("hello", "say hi", |name, _host| async move { Response::display(format!("hi {name}")) });
+//! let harness = Harness::start(extension).await;
+//! assert_eq!(harness.command("hello", "Ada").await, Response::display("hi Ada"));
+//! # });
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! The harness speaks real frames over an in-memory pipe; [`Harness::transcript`] shows them, one a line, so a snapshot
+//! test of a whole conversation is one `insta::assert_snapshot!`. Everything runs on the test's own runtime, so virtual
+//! time (`#[tokio::test(start_paused = true)]`) works.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haft_protocol::codec;
+use haft_protocol::ext::{
+    Event, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize, Request, Shutdown,
+};
+use haft_protocol::ids::{PanelId, RequestId};
+use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::extension::Extension;
+use crate::serve::{self, Options};
+use crate::timeouts::HARNESS_PATIENCE;
+
+mod ask;
+mod seen;
+mod temp_dir;
+
+use seen::Seen;
+use temp_dir::TempDir;
+
+/// What the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
+const HANDLED: &str = "{\"type\":\"handled\"}\n";
+
+/// How much the in-memory pipe holds, as much as a real one.
+const PIPE: usize = 64 * 1024;
+
+/// An extension that runs in memory, and a host made of method calls.
+///
+/// Methods panic with the transcript when the extension ends or does not answer: they are for tests. They take `&self`,
+/// so several can be under way at once.
+#[derive(Debug)]
+pub struct Harness {
+    seen: watch::Sender<Seen>,
+    input: Mutex<Option<WriteHalf<DuplexStream>>>,
+    running: JoinHandle<()>,
+    ids: AtomicU64,
+    one_way: Mutex<u64>,
+    /// Removed when the harness is dropped.
+    _dir: Option<TempDir>,
+}
+
+/// What the harness tells an extension about its host; change what the test needs and give it to
+/// [`Harness::start_with`].
+pub fn host_info() -> HelloAck {
+    HelloAck {
+        protocol_version: PROTOCOL_VERSION,
+        zot_version: "0.0.0".into(),
+        haft_version: Some("0.0.0".into()),
+        provider: "scripted".into(),
+        model: "scripted".into(),
+        cwd: "/work".into(),
+        extension_dir: None,
+        data_dir: None,
+        capabilities: vec!["before_agent_start".into(), "panel_resize".into()],
+        limits: None,
+    }
+}
+
+impl Harness {
+    /// Starts an extension with an empty data directory, which is removed with the harness. Returns after `ready`.
+    pub async fn start(extension: Extension) -> Self {
+        let dir = TempDir::create();
+        let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
+        Self::connect(extension, info, Some(dir)).await
+    }
+
+    /// Starts an extension whose data directory is this one, as the second start of an extension that keeps state.
+    pub async fn start_in(extension: Extension, data_dir: impl Into<PathBuf>) -> Self {
+        let data_dir = Some(data_dir.into().display().to_string());
+        Self::connect(extension, HelloAck { data_dir, ..host_info() }, None).await
+    }
+
+    /// Starts an extension under a host of these facts; see [`host_info`].
+    pub async fn start_with(extension: Extension, info: HelloAck) -> Self {
+        Self::connect(extension, info, None).await
+    }
+
+    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>) -> Self {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let (from_extension, to_extension) = tokio::io::split(ours);
+        let (reader, writer) = tokio::io::split(theirs);
+        let seen = watch::Sender::new(Seen::new(info.data_dir.clone()));
+        let options = Options { workers: Handle::current(), handled: Some(HANDLED) };
+        let watching = seen.clone();
+        let running = tokio::spawn(async move {
+            let serving = serve::serve(extension, reader, writer, options);
+            let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
+            watching.send_modify(|seen| seen.end(outcome.map_err(|error| error.to_string())));
+        });
+        let input = Mutex::new(Some(to_extension));
+        let harness =
+            Self { seen, input, running, ids: AtomicU64::new(1), one_way: Mutex::new(0), _dir: dir };
+        harness.until("hello", |seen| seen.said_hello().then_some(())).await;
+        harness.send(info).await;
+        harness.until("ready", |seen| seen.said_ready().then_some(())).await;
+        harness
+    }
+
+    /// Sends an event and returns when its handlers are done.
+    pub async fn event(&self, event: Event) {
+        self.tell(event).await;
+    }
+
+    /// Sends a key to a panel and returns when its handler is done.
+    pub async fn panel_key(&self, panel: &str, key: &str) {
+        self.tell(PanelKey { panel_id: PanelId::new(panel), key: key.into(), text: None }).await;
+    }
+
+    /// Types text into a panel, in one `rune` key, and returns when its handler is done.
+    pub async fn panel_text(&self, panel: &str, text: &str) {
+        let text = Some(text.to_owned());
+        self.tell(PanelKey { panel_id: PanelId::new(panel), key: "rune".into(), text }).await;
+    }
+
+    /// Tells a panel how much room it has and returns when its handler is done.
+    pub async fn panel_resize(&self, panel: &str, width: u32, height: u32) {
+        self.tell(PanelResize { panel_id: PanelId::new(panel), width, height }).await;
+    }
+
+    /// Closes a panel as the user would and returns when its handler is done.
+    pub async fn panel_close(&self, panel: &str) {
+        self.tell(PanelClose { panel_id: PanelId::new(panel) }).await;
+    }
+
+    /// Says `shutdown`, waits for the end, and returns the transcript.
+    pub async fn shutdown(&self) -> String {
+        self.send(Shutdown {}).await;
+        self.end().await
+    }
+
+    /// Closes the extension's input, as a host that is gone, waits for the end, and returns the transcript.
+    pub async fn hang_up(&self) -> String {
+        if let Some(mut pipe) = self.input.lock().await.take() {
+            // Already closed when the extension ended first, which `end` reports.
+            let _ = pipe.shutdown().await;
+        }
+        self.end().await
+    }
+
+    /// Sends a line as it is, for what no method says. A newline is added.
+    pub async fn send_line(&self, line: &str) {
+        self.seen.send_modify(|seen| seen.sent(line));
+        let mut input = self.input.lock().await;
+        let pipe = input.as_mut().expect("the test hung up before this");
+        let written = pipe.write_all(format!("{line}\n").as_bytes()).await;
+        assert!(written.is_ok(), "extension ended\n{}", self.transcript());
+    }
+
+    async fn send(&self, frame: impl Into<HostFrame>) {
+        let line = codec::encode(&frame.into()).expect("every host frame has a JSON form");
+        self.send_line(line.trim_end()).await;
+    }
+
+    /// Sends what nobody answers and waits until it was dealt with.
+    async fn tell(&self, frame: impl Into<HostFrame>) {
+        let number = {
+            // Numbered and sent under one lock: the extension counts in the order of arrival.
+            let mut sent = self.one_way.lock().await;
+            *sent += 1;
+            self.send(frame).await;
+            *sent
+        };
+        self.until("handler of an event", |seen| (seen.handled() >= number).then_some(())).await;
+    }
+
+    async fn ask<R: Request>(&self, question: R) -> R::Answer {
+        let id = RequestId::new(self.ids.fetch_add(1, Ordering::Relaxed).to_string());
+        self.send(question.into_frame(id.clone())).await;
+        let response = self.until("answer", |seen| seen.response(&id)).await;
+        R::answer(response)
+            .unwrap_or_else(|error| panic!("answer does not fit: {error}\n{}", self.transcript()))
+    }
+
+    async fn end(&self) -> String {
+        let mut seen = self.seen.subscribe();
+        let ended = timeout(HARNESS_PATIENCE, seen.wait_for(|seen| seen.outcome().is_some())).await;
+        let outcome = ended.ok().and_then(|seen| seen.ok()?.outcome().cloned());
+        match outcome {
+            Some(Ok(())) => self.transcript(),
+            Some(Err(error)) => panic!("extension failed: {error}\n{}", self.transcript()),
+            None => panic!("extension did not end\n{}", self.transcript()),
+        }
+    }
+
+    /// Waits until something was seen.
+    async fn until<T>(&self, what: &str, find: impl Fn(&Seen) -> Option<T>) -> T {
+        let mut seen = self.seen.subscribe();
+        let waited = seen.wait_for(|seen| find(seen).is_some() || seen.outcome().is_some());
+        let found = timeout(HARNESS_PATIENCE, waited).await.ok().and_then(|seen| find(&*seen.ok()?));
+        let outcome = self.seen.borrow().outcome().cloned();
+        found.unwrap_or_else(|| panic!("no {what}; extension ended: {outcome:?}\n{}", self.transcript()))
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}

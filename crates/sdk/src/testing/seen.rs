@@ -1,0 +1,151 @@
+//! Everything an extension said; all else is derived from it.
+
+use haft_protocol::codec::{self, Decoded};
+use haft_protocol::event::Level;
+use haft_protocol::ext::{
+    CommandAction, ExtensionFrame, Panel, PanelRender, RegisterCommand, RegisterTool, Response,
+};
+use haft_protocol::ids::RequestId;
+use haft_protocol::limits::MAX_RESULT_LINE;
+use tokio::io::AsyncRead;
+use tokio::sync::watch;
+
+use super::HANDLED;
+use crate::serve::lines::Lines;
+
+/// What went over the wire so far.
+#[derive(Debug)]
+pub(super) struct Seen {
+    data_dir: Option<String>,
+    lines: Vec<String>,
+    frames: Vec<ExtensionFrame>,
+    handled: u64,
+    outcome: Option<Result<(), String>>,
+}
+
+/// Notes what the extension says until it closes its side.
+pub(super) async fn watch_frames<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<Seen>) {
+    let mut lines = Lines::new(reader);
+    while let Ok(Some(line)) = lines.next().await {
+        seen.send_modify(|seen| seen.received(line));
+    }
+}
+
+impl Seen {
+    pub(super) fn new(data_dir: Option<String>) -> Self {
+        Self { data_dir, lines: Vec::new(), frames: Vec::new(), handled: 0, outcome: None }
+    }
+
+    pub(super) fn sent(&mut self, line: &str) {
+        self.lines.push(format!("→ {line}"));
+    }
+
+    pub(super) fn end(&mut self, outcome: Result<(), String>) {
+        self.outcome = Some(outcome);
+    }
+
+    pub(super) fn outcome(&self) -> Option<&Result<(), String>> {
+        self.outcome.as_ref()
+    }
+
+    pub(super) fn handled(&self) -> u64 {
+        self.handled
+    }
+
+    pub(super) fn said_hello(&self) -> bool {
+        self.frames.iter().any(|frame| matches!(frame, ExtensionFrame::Hello(_)))
+    }
+
+    pub(super) fn said_ready(&self) -> bool {
+        self.frames.iter().any(|frame| matches!(frame, ExtensionFrame::Ready(_)))
+    }
+
+    pub(super) fn response(&self, id: &RequestId) -> Option<Response> {
+        self.frames.iter().filter_map(response_of).find(|response| response.id() == id)
+    }
+
+    pub(super) fn commands(&self) -> Vec<RegisterCommand> {
+        let commands = self.frames.iter().filter_map(|frame| {
+            if let ExtensionFrame::RegisterCommand(command) = frame { Some(command.clone()) } else { None }
+        });
+        commands.collect()
+    }
+
+    pub(super) fn tools(&self) -> Vec<RegisterTool> {
+        let tools = self.frames.iter().filter_map(|frame| {
+            if let ExtensionFrame::RegisterTool(tool) = frame { Some(tool.clone()) } else { None }
+        });
+        tools.collect()
+    }
+
+    pub(super) fn notes(&self) -> Vec<(Level, String)> {
+        let cleared = self.frames.iter().rposition(|frame| matches!(frame, ExtensionFrame::ClearNotes(_)));
+        let since = self.frames.iter().skip(cleared.map_or(0, |at| at + 1));
+        let notes = since.filter_map(|frame| {
+            if let ExtensionFrame::Notify(note) = frame {
+                Some((note.level, note.message.clone()))
+            } else {
+                None
+            }
+        });
+        notes.collect()
+    }
+
+    pub(super) fn panel(&self, id: &str) -> Option<Panel> {
+        self.frames.iter().fold(None, |shown, frame| next_panel(shown, frame, id))
+    }
+
+    pub(super) fn transcript(&self) -> String {
+        let text = self.lines.join("\n");
+        match &self.data_dir {
+            Some(dir) => text.replace(dir, "[data_dir]"),
+            None => text,
+        }
+    }
+
+    fn received(&mut self, line: &[u8]) {
+        if line == HANDLED.trim_end().as_bytes() {
+            self.handled += 1;
+            return;
+        }
+        self.lines.push(format!("← {}", String::from_utf8_lossy(line)));
+        if let Ok(Decoded::Known(frame)) = codec::decode_within(line, MAX_RESULT_LINE) {
+            self.frames.push(frame);
+        }
+    }
+}
+
+fn response_of(frame: &ExtensionFrame) -> Option<Response> {
+    if let ExtensionFrame::CommandResponse(response) = frame {
+        Some(Response::Command(response.clone()))
+    } else if let ExtensionFrame::ToolResult(result) = frame {
+        Some(Response::Tool(result.clone()))
+    } else if let ExtensionFrame::EventInterceptResponse(response) = frame {
+        Some(Response::Intercept(response.clone()))
+    } else {
+        None
+    }
+}
+
+/// What the panel shows after one more frame.
+fn next_panel(shown: Option<Panel>, frame: &ExtensionFrame, id: &str) -> Option<Panel> {
+    match (shown, frame) {
+        (_, ExtensionFrame::CommandResponse(response)) if opens(response.clone().try_into(), id) => {
+            response.open_panel.clone()
+        }
+        (Some(shown), ExtensionFrame::PanelRender(render)) if render.panel_id.as_str() == id => {
+            Some(redrawn(shown, render.clone()))
+        }
+        (_, ExtensionFrame::PanelClose(close)) if close.panel_id.as_str() == id => None,
+        (shown, _) => shown,
+    }
+}
+
+fn opens<E>(action: Result<CommandAction, E>, id: &str) -> bool {
+    matches!(action, Ok(CommandAction::OpenPanel(panel)) if panel.id.as_str() == id)
+}
+
+fn redrawn(shown: Panel, render: PanelRender) -> Panel {
+    let title = if render.title.is_empty() { shown.title } else { render.title };
+    Panel { id: shown.id, title, lines: render.lines, footer: render.footer }
+}

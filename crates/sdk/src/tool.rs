@@ -1,0 +1,121 @@
+//! Tools: what they return, and how their arguments are described and read.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use haft_protocol::RawJson;
+use haft_protocol::content::Image;
+use haft_protocol::ext::{self, ResultBlock};
+use haft_protocol::ids::RequestId;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// What a tool call came to: blocks for the model, and whether it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolResult {
+    content: Vec<ResultBlock>,
+    is_error: bool,
+}
+
+impl ToolResult {
+    /// A result of one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![ResultBlock::Text { text: text.into() }], is_error: false }
+    }
+
+    /// The call failed; the model reads why, and can try again.
+    pub fn error(reason: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(reason) }
+    }
+
+    /// A result of one image. `mime_type` is `image/png`, `image/jpeg`, `image/gif` or `image/webp`; `bytes` is the
+    /// file's content, not yet encoded.
+    pub fn image(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        let image = Image { mime_type: mime_type.into(), data: STANDARD.encode(bytes) };
+        Self { content: vec![ResultBlock::Image(image)], is_error: false }
+    }
+
+    /// Adds a text after what is there.
+    #[must_use]
+    pub fn with_text(mut self, text: impl Into<String>) -> Self {
+        self.content.push(ResultBlock::Text { text: text.into() });
+        self
+    }
+
+    /// Adds an image after what is there; see [`image`](Self::image).
+    #[must_use]
+    pub fn with_image(mut self, mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        self.content.extend(Self::image(mime_type, bytes).content);
+        self
+    }
+
+    /// The blocks, in order.
+    pub fn content(&self) -> &[ResultBlock] {
+        &self.content
+    }
+
+    /// Whether the call failed.
+    pub fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    /// All texts, joined by a newline.
+    pub fn joined_text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            ResultBlock::Text { text } => Some(text.as_str()),
+            ResultBlock::Image(_) | ResultBlock::Unknown { .. } => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    pub(crate) fn respond(self, id: RequestId) -> ext::ToolResult {
+        ext::ToolResult { id, content: self.content, is_error: self.is_error }
+    }
+}
+
+impl From<ext::ToolResult> for ToolResult {
+    fn from(result: ext::ToolResult) -> Self {
+        Self { content: result.content, is_error: result.is_error }
+    }
+}
+
+/// The arguments of a tool that takes none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct NoArgs {}
+
+/// The schema of a tool's arguments, in one piece: models and hosts do not follow references.
+pub(crate) fn schema_of<Args: JsonSchema>() -> RawJson {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<Args>();
+    // Name and documentation of a Rust type: the tool has its own.
+    schema.remove("title");
+    schema.remove("description");
+    // Some model APIs refuse an object schema that does not list its properties.
+    schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema.to_value().into()
+}
+
+/// Reads a tool's arguments; the error names the field.
+pub(crate) fn read_args<Args: DeserializeOwned>(args: &RawJson) -> Result<Args, String> {
+    let mut reader = serde_json::Deserializer::from_str(args.as_str());
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let path = error.path().to_string();
+        let detail = strip_position(&error.inner().to_string());
+        if path == "." {
+            format!("arguments do not fit: {detail}")
+        } else {
+            format!("argument {path:?} does not fit: {detail}")
+        }
+    })
+}
+
+/// Line and column mean nothing for arguments that were parsed on the way here.
+fn strip_position(detail: &str) -> String {
+    detail.rsplit_once(" at line ").map_or(detail, |(text, _)| text).to_owned()
+}

@@ -1,0 +1,106 @@
+//! How a connection ends, and what becomes of what was running.
+
+use std::future::pending;
+use std::time::Duration;
+
+use haft_sdk::testing::Harness;
+use haft_sdk::{Event, Extension, Host, Level, NoArgs, ToolResult};
+use tokio::time::sleep;
+
+/// A tool that takes some time, one that never ends, and an event that takes some time.
+fn slow() -> Extension {
+    Extension::new("slow", "1.0.0")
+        .tool("slow", "", |_: NoArgs, _| async {
+            sleep(Duration::from_millis(500)).await;
+            ToolResult::text("done")
+        })
+        .tool("never", "", |_: NoArgs, _| pending::<ToolResult>())
+        .on("turn_start", |event, host: Host| async move {
+            sleep(Duration::from_millis(300)).await;
+            host.notify(Level::Info, format!("saw {}", event.step.unwrap_or_default()));
+        })
+}
+
+async fn after_opening(
+    harness: &Harness,
+    lines: &[&str],
+    end: impl AsyncFnOnce(&Harness) -> String,
+) -> String {
+    let opening = harness.transcript().len();
+    for line in lines {
+        harness.send_line(line).await;
+    }
+    end(harness).await[opening + 1..].to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_lets_handlers_finish_and_answers_for_the_rest() {
+    let harness = Harness::start(slow()).await;
+    let calls = [
+        r#"{"type":"tool_call","id":"a","name":"slow","args":{}}"#,
+        r#"{"type":"tool_call","id":"b","name":"never","args":{}}"#,
+        r#"{"type":"event","event":"turn_start","step":1}"#,
+        r#"{"type":"event","event":"turn_start","step":2}"#,
+    ];
+    insta::assert_snapshot!(after_opening(&harness, &calls, Harness::shutdown).await, @r#"
+    → {"type":"tool_call","id":"a","name":"slow","args":{}}
+    → {"type":"tool_call","id":"b","name":"never","args":{}}
+    → {"type":"event","event":"turn_start","step":1}
+    → {"type":"event","event":"turn_start","step":2}
+    → {"type":"shutdown"}
+    ← {"type":"notify","level":"info","message":"saw 1"}
+    ← {"type":"tool_result","id":"a","content":[{"type":"text","text":"done"}]}
+    ← {"type":"notify","level":"info","message":"saw 2"}
+    ← {"type":"tool_result","id":"b","content":[{"type":"text","text":"handler was stopped before it answered"}],"is_error":true}
+    ← {"type":"shutdown_ack"}
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_input_is_an_end_without_words() {
+    let harness = Harness::start(slow()).await;
+    let calls = [r#"{"type":"tool_call","id":"a","name":"slow","args":{}}"#];
+    insta::assert_snapshot!(after_opening(&harness, &calls, Harness::hang_up).await, @r#"
+    → {"type":"tool_call","id":"a","name":"slow","args":{}}
+    ← {"type":"tool_result","id":"a","content":[{"type":"text","text":"done"}]}
+    "#);
+}
+
+#[tokio::test]
+async fn a_half_line_at_the_end_is_no_frame() {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    let serving = tokio::spawn(slow().serve_on(reader, writer));
+    let (mut read, mut write) = tokio::io::split(ours);
+    tokio::io::AsyncWriteExt::write_all(&mut write, br#"{"type":"shutdown"}"#).await.unwrap();
+    tokio::io::AsyncWriteExt::shutdown(&mut write).await.unwrap();
+    let mut said = String::new();
+    tokio::io::AsyncReadExt::read_to_string(&mut read, &mut said).await.unwrap();
+    serving.await.unwrap().unwrap();
+    assert!(!said.contains("shutdown_ack"), "{said}");
+}
+
+#[tokio::test]
+async fn a_host_that_stops_reading_ends_the_connection() {
+    let (reader, _host_writes) = tokio::io::duplex(64);
+    let (host_reads, writer) = tokio::io::duplex(64);
+    drop(host_reads);
+    let error = slow().serve_on(reader, writer).await.unwrap_err();
+    assert_eq!(error.to_string(), "connection to the host failed");
+}
+
+#[tokio::test]
+async fn a_kept_host_handle_outlives_the_connection() {
+    let (keep, kept) = tokio::sync::oneshot::channel();
+    let keep = std::sync::Mutex::new(Some(keep));
+    let extension = Extension::new("keeps", "1.0.0").on("session_start", move |_, host| {
+        let keep = keep.lock().unwrap().take();
+        async move { keep.into_iter().for_each(|keep| drop(keep.send(host.clone()))) }
+    });
+    let harness = Harness::start(extension).await;
+    harness.event(Event::session_start()).await;
+    let host: Host = kept.await.unwrap();
+    let transcript = harness.shutdown().await;
+    host.notify(Level::Info, "anybody there?");
+    assert_eq!(harness.transcript(), transcript);
+}

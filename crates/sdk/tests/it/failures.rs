@@ -1,0 +1,111 @@
+//! Handlers that panic, fail or are missing: answered for, once, and survived.
+
+use haft_sdk::testing::Harness;
+use haft_sdk::{
+    AssistantMessageDecision, BeforeAgentStartDecision, Event, Extension, Level, NoArgs, Response,
+    ToolCallDecision, ToolResult, TurnStartDecision,
+};
+use serde_json::json;
+
+fn boom<T>() -> T {
+    panic!("boom")
+}
+
+/// Every handler panics, before or inside its future.
+fn panicking() -> Extension {
+    Extension::new("panicking", "1.0.0")
+        .command("c", "", |_, _| async { boom::<Response>() })
+        .tool("t", "", |_: NoArgs, _| -> std::future::Ready<ToolResult> { boom() })
+        .on("turn_start", |_, _| async { boom::<()>() })
+        .panel("p", |_, _| async { boom::<()>() })
+        .intercept_tool_call(|_, _| async { boom::<ToolCallDecision>() })
+        .intercept_turn_start(|_, _| async { boom::<TurnStartDecision>() })
+        .intercept_assistant_message(|_, _| async { boom::<AssistantMessageDecision>() })
+        .before_agent_start(|_, _| async { boom::<BeforeAgentStartDecision>() })
+}
+
+/// Every handler returns an error.
+fn failing() -> Extension {
+    Extension::new("failing", "1.0.0")
+        .command("c", "", |_, _| async { Err::<Response, _>("boom") })
+        .tool("t", "", |_: NoArgs, _| async { Err::<ToolResult, _>("boom".to_owned()) })
+        .on("turn_start", |_, _| async { Err::<(), _>("boom") })
+        .panel("p", |_, _| async { Err::<(), _>("boom") })
+        .intercept_tool_call(|_, _| async { Err::<ToolCallDecision, _>("boom") })
+        .intercept_turn_start(|_, _| async { Err::<TurnStartDecision, _>("boom") })
+        .intercept_assistant_message(|_, _| async { Err::<AssistantMessageDecision, _>("boom") })
+        .before_agent_start(|_, _| async { Err::<BeforeAgentStartDecision, _>("boom") })
+}
+
+/// Twice, because a handler must survive its own failure.
+async fn check(extension: Extension, reason: &str) {
+    let harness = Harness::start(extension).await;
+    ask_everything(&harness, reason).await;
+    ask_everything(&harness, reason).await;
+    // Whoever waits for a refusal reads it there; what passed, and what nobody waits for, is told to the user.
+    let told = [
+        "turn_start intercept failed, passed unchanged",
+        "assistant_message intercept failed, passed unchanged",
+        "before_agent_start intercept failed, passed unchanged",
+        "handler of turn_start failed",
+        "handler of p failed",
+    ];
+    let told: Vec<_> = told.iter().map(|what| (Level::Error, format!("{what}: {reason}"))).collect();
+    assert_eq!(harness.notes(), [told.clone(), told].concat());
+    harness.shutdown().await;
+}
+
+async fn ask_everything(harness: &Harness, reason: &str) {
+    assert_eq!(harness.command("c", "").await, Response::error(reason));
+    assert_eq!(harness.tool("t", json!({})).await, ToolResult::error(reason));
+    assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::block(reason));
+    assert_eq!(harness.turn_start(1).await, TurnStartDecision::Allow);
+    assert_eq!(harness.assistant_message("hi").await, AssistantMessageDecision::Show);
+    assert_eq!(harness.before_agent_start("hi", "").await, BeforeAgentStartDecision::Unchanged);
+    harness.event(Event::turn_start(1)).await;
+    harness.panel_key("p", "up").await;
+}
+
+#[tokio::test]
+async fn panics_are_answered_and_survived() {
+    check(panicking(), "handler panicked: boom").await;
+}
+
+#[tokio::test]
+async fn errors_are_answered_and_survived() {
+    check(failing(), "boom").await;
+}
+
+#[tokio::test]
+async fn what_was_never_registered_is_refused_by_name() {
+    let harness = Harness::start(Extension::new("empty", "1.0.0")).await;
+    assert_eq!(harness.command("c", "").await, Response::error("this extension has no command \"c\""));
+    assert_eq!(harness.tool("t", json!({})).await, ToolResult::error("this extension has no tool \"t\""));
+    assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::Allow);
+    harness.event(Event::session_start()).await;
+    harness.panel_key("p", "up").await;
+    harness.shutdown().await;
+}
+
+#[tokio::test]
+async fn every_question_is_answered_exactly_once() {
+    let harness = Harness::start(panicking()).await;
+    let asked = ["command_invoked", "tool_call", "event_intercept"].into_iter().cycle().enumerate().take(300);
+    for (id, kind) in asked {
+        let question = json!({
+            "type": kind, "id": id.to_string(), "name": (["c", "t", "missing"][id % 7 % 3]), "args": "",
+            "event": (["tool_call", "turn_start", "assistant_message"][id % 5 % 3]),
+            "step": 1, "text": "", "tool_id": "1", "tool_name": "bash", "tool_args": {},
+        });
+        harness.send_line(&question.to_string()).await;
+    }
+    let transcript = harness.shutdown().await;
+    let answers = transcript.lines().filter_map(|line| line.strip_prefix("← "));
+    let mut answered: Vec<usize> = answers
+        .filter_map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].as_str()?.parse().ok()
+        })
+        .collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (0..300).collect::<Vec<_>>());
+}

@@ -1,0 +1,121 @@
+//! Lines at the edges: large, odd, unknown, broken.
+
+use haft_sdk::testing::{Harness, host_info};
+use haft_sdk::{Extension, Host, HostInfo, Level, NoArgs, RawJson, Response, ToolCallDecision, ToolResult};
+use serde_json::json;
+
+const MIB: usize = 1024 * 1024;
+
+fn extension() -> Extension {
+    let object = json!({"type": "object"});
+    Extension::new("frames", "1.0.0")
+        .raw_tool("size", "", object.clone(), |args: RawJson, _| async move {
+            ToolResult::text(args.as_str().len().to_string())
+        })
+        .raw_tool("fill", "", object, |args: RawJson, _| async move {
+            let bytes: usize = args.read::<serde_json::Value>().unwrap()["bytes"].as_u64().unwrap() as usize;
+            ToolResult::text("x".repeat(bytes))
+        })
+        .tool("image", "", |_: NoArgs, _| async {
+            ToolResult::image("image/png", [0, 1, 254, 255]).with_text("dots")
+        })
+        .command("fill", "", |_, _| async { Response::display("x".repeat(2 * MIB)) })
+        .command("shout", "", |_, host: Host| async move {
+            host.notify(Level::Info, "x".repeat(2 * MIB));
+            Response::noop()
+        })
+        .intercept_tool_call(|call, _| async move {
+            if call.tool_name == "bash" { ToolCallDecision::block("no") } else { ToolCallDecision::allow() }
+        })
+}
+
+#[tokio::test]
+async fn eight_mebibytes_come_in_and_go_out() {
+    let harness = Harness::start(extension()).await;
+    let text = "y".repeat(8 * MIB - 200);
+    assert_eq!(
+        harness.tool("size", json!({"t": text})).await,
+        ToolResult::text((text.len() + 8).to_string())
+    );
+    let result = harness.tool("fill", json!({"bytes": 8 * MIB - 200})).await;
+    assert_eq!(result.joined_text().len(), 8 * MIB - 200);
+}
+
+#[tokio::test]
+async fn an_answer_the_host_would_not_take_is_an_error_instead() {
+    let harness = Harness::start(extension()).await;
+    let result = harness.tool("fill", json!({"bytes": 9 * MIB})).await;
+    let expect = "tool_result of 9437253 bytes is longer than the host's limit of 8388608";
+    assert_eq!(result, ToolResult::error(expect));
+    let expect = "command_response of 2097220 bytes is longer than the host's limit of 1048576";
+    assert_eq!(harness.command("fill", "").await, Response::error(expect));
+    assert_eq!(harness.command("shout", "").await, Response::noop());
+    assert_eq!(harness.notes(), [], "the note went to the log");
+}
+
+#[tokio::test]
+async fn the_limits_are_the_hosts() {
+    let limits = haft_protocol::ext::Limits { max_result_line: 200, ..Default::default() };
+    let harness = Harness::start_with(extension(), HostInfo { limits: Some(limits), ..host_info() }).await;
+    assert!(!harness.tool("fill", json!({"bytes": 50})).await.is_error());
+    assert!(harness.tool("fill", json!({"bytes": 200})).await.is_error());
+}
+
+#[tokio::test]
+async fn images_are_encoded() {
+    let harness = Harness::start(extension()).await;
+    harness.tool("image", json!({})).await;
+    let transcript = harness.transcript();
+    let last = transcript.lines().last().unwrap();
+    insta::assert_snapshot!(last, @r#"← {"type":"tool_result","id":"1","content":[{"type":"image","mime_type":"image/png","data":"AAH+/w=="},{"type":"text","text":"dots"}]}"#);
+}
+
+#[tokio::test]
+async fn odd_lines_do_no_harm() {
+    let harness = Harness::start(extension()).await;
+    let opening = harness.transcript().len();
+    for line in [
+        r#"{"type":"from_the_future","id":"1","args":{}}"#,
+        r#"{"no":"type"}"#,
+        "not json",
+        "",
+        r#"["hello","x"]"#,
+        r#"{"type":"tool_call","id":"2","name":"size"}"#,
+        r#"{"type":"tool_call","id":"3","name":"size","args":{"a":1,"a":2}}"#,
+        r#"{"type":"command_invoked","id":"4"}"#,
+        r#"{"type":"event_intercept","id":"5","event":"tool_call","tool_id":"t","tool_name":"bash"}"#,
+        r#"{"type":"event_intercept","id":"6","event":"turn_start"}"#,
+        r#"{"type":"event_intercept","id":"7","event":"from_the_future"}"#,
+        r#"{"type":"event_intercept","id":8,"event":"tool_call"}"#,
+        r#"{"type":"command_invoked","id":"9","name":"shout","extra":true} "#,
+        "{\"type\":\"tool_call\",\"id\":\"10\",\"name\":\"size\",\"args\":{\"s\":\"\u{2028}\u{85}\"}}\r",
+    ] {
+        harness.send_line(line).await;
+    }
+    insta::assert_snapshot!(&harness.shutdown().await[opening + 1..], @r#"
+    → {"type":"from_the_future","id":"1","args":{}}
+    → {"no":"type"}
+    → not json
+    → 
+    → ["hello","x"]
+    → {"type":"tool_call","id":"2","name":"size"}
+    → {"type":"tool_call","id":"3","name":"size","args":{"a":1,"a":2}}
+    → {"type":"command_invoked","id":"4"}
+    → {"type":"event_intercept","id":"5","event":"tool_call","tool_id":"t","tool_name":"bash"}
+    → {"type":"event_intercept","id":"6","event":"turn_start"}
+    → {"type":"event_intercept","id":"7","event":"from_the_future"}
+    → {"type":"event_intercept","id":8,"event":"tool_call"}
+    → {"type":"command_invoked","id":"9","name":"shout","extra":true} 
+    → {"type":"tool_call","id":"10","name":"size","args":{"s":" "}}
+    → {"type":"shutdown"}
+    ← {"type":"tool_result","id":"2","content":[{"type":"text","text":"request cannot be read: bad \"tool_call\" frame: missing field `args` at line 1 column 43"}],"is_error":true}
+    ← {"type":"tool_result","id":"3","content":[{"type":"text","text":"request cannot be read: key \"a\" occurs twice in one object"}],"is_error":true}
+    ← {"type":"command_response","id":"4","action":"noop","error":"request cannot be read: bad \"command_invoked\" frame: missing field `name` at line 1 column 35"}
+    ← {"type":"event_intercept_response","id":"5","block":true,"reason":"request cannot be read: bad \"event_intercept\" frame: missing field `tool_args` at line 1 column 88"}
+    ← {"type":"event_intercept_response","id":"6"}
+    ← {"type":"event_intercept_response","id":"7"}
+    ← {"type":"command_response","id":"9","action":"noop"}
+    ← {"type":"tool_result","id":"10","content":[{"type":"text","text":"13"}]}
+    ← {"type":"shutdown_ack"}
+    "#);
+}

@@ -1,0 +1,84 @@
+//! Who waits for whom: events for each other, tools and commands for nobody, intercepts for nothing.
+
+use std::sync::{Arc, Mutex};
+
+use haft_sdk::testing::Harness;
+use haft_sdk::{Event, Extension, NoArgs, Response, ToolCallDecision, ToolResult};
+use serde_json::json;
+use tokio::sync::Notify;
+
+#[tokio::test]
+async fn a_slow_event_handler_does_not_delay_an_intercept() {
+    let release = Arc::new(Notify::new());
+    let released = Arc::clone(&release);
+    let extension = Extension::new("slow", "1.0.0")
+        .on("turn_start", move |_, _| {
+            let released = Arc::clone(&released);
+            async move { released.notified().await }
+        })
+        .command("c", "", |_, _| async { Response::noop() })
+        .intercept_tool_call(|_, _| async { ToolCallDecision::Allow });
+    let harness = Harness::start(extension).await;
+    let asked = async {
+        // Answered while the event before it is still being handled: nothing else would let it end.
+        harness.send_line(r#"{"type":"event","event":"turn_start","step":1}"#).await;
+        assert_eq!(harness.intercept_tool_call("bash", json!({})).await, ToolCallDecision::Allow);
+        assert_eq!(harness.command("c", "").await, Response::noop());
+        release.notify_one();
+    };
+    asked.await;
+    harness.shutdown().await;
+}
+
+#[tokio::test]
+async fn events_and_keys_are_handled_one_at_a_time_in_order() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (events, keys) = (Arc::clone(&log), Arc::clone(&log));
+    let extension = Extension::new("log", "1.0.0")
+        .on("turn_start", move |event, _| {
+            let events = Arc::clone(&events);
+            async move {
+                let step = event.step.unwrap_or_default();
+                events.lock().unwrap().push(format!("begin {step}"));
+                tokio::task::yield_now().await;
+                events.lock().unwrap().push(format!("end {step}"));
+            }
+        })
+        .panel("p", move |_, _| {
+            let keys = Arc::clone(&keys);
+            async move { keys.lock().unwrap().push("key".to_owned()) }
+        });
+    let harness = Harness::start(extension).await;
+    tokio::join!(
+        harness.event(Event::turn_start(1)),
+        harness.panel_key("p", "up"),
+        harness.event(Event::turn_start(2)),
+    );
+    assert_eq!(*log.lock().unwrap(), ["begin 1", "end 1", "key", "begin 2", "end 2"]);
+}
+
+#[tokio::test]
+async fn tools_and_commands_run_beside_each_other() {
+    let meeting = Arc::new(tokio::sync::Barrier::new(3));
+    let (at_tool, at_command) = (Arc::clone(&meeting), Arc::clone(&meeting));
+    let extension = Extension::new("meet", "1.0.0")
+        .tool("t", "", move |_: NoArgs, _| {
+            let meeting = Arc::clone(&at_tool);
+            async move {
+                meeting.wait().await;
+                ToolResult::text("met")
+            }
+        })
+        .command("c", "", move |_, _| {
+            let meeting = Arc::clone(&at_command);
+            async move {
+                meeting.wait().await;
+                Response::noop()
+            }
+        });
+    let harness = Harness::start(extension).await;
+    // None of the three ends before all have begun.
+    let (one, two, three) =
+        tokio::join!(harness.tool("t", json!({})), harness.tool("t", json!({})), harness.command("c", ""));
+    assert_eq!((one, two, three), (ToolResult::text("met"), ToolResult::text("met"), Response::noop()));
+}

@@ -1,0 +1,130 @@
+//! An extension as a real process, and a host made of method calls.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use std::{fs, thread};
+
+use serde_json::{Value, json};
+
+/// Far more than any step takes: the bound is there so that a bug fails the test instead of hanging it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running extension. Killed on drop.
+pub(crate) struct Process {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Process {
+    /// Starts a program in `dir` and gives it the host's greeting.
+    #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
+    pub(crate) fn start(program: &Path, args: &[String], dir: &Path) -> Self {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()));
+        let stdout = child.stdout.take().unwrap();
+        let (send, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let stdin = child.stdin.take();
+        let mut process = Self { child, stdin, lines };
+        process.send(&json!({
+            "type": "hello_ack", "protocol_version": 1, "zot_version": "0.0.0", "provider": "p", "model": "m",
+            "cwd": "/", "extension_dir": dir, "data_dir": dir,
+        }));
+        process
+    }
+
+    /// Starts the extension of an `extension.json`, as the host would.
+    pub(crate) fn of_manifest(dir: &Path) -> Self {
+        let manifest = fs::read_to_string(dir.join("extension.json")).unwrap();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
+        let exec = manifest["exec"].as_str().unwrap();
+        assert!(exec.starts_with("./"), "{exec} must lie beside its manifest");
+        let args: Vec<String> = serde_json::from_value(manifest["args"].clone()).unwrap_or_default();
+        let mut process = Self::start(&dir.join(exec), &args, dir);
+        let hello = process.expect("hello");
+        assert_eq!(hello["name"], manifest["name"], "the manifest's name");
+        process
+    }
+
+    pub(crate) fn send(&mut self, frame: &Value) {
+        let stdin = self.stdin.as_mut().expect("the test closed stdin before this");
+        stdin.write_all(format!("{frame}\n").as_bytes()).unwrap();
+    }
+
+    /// The next frame, which must be of this type.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, kind: &str) -> Value {
+        let line = self.lines.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|_| panic!("no {kind} frame; exit: {:?}", self.child.try_wait()));
+        let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(frame["type"], kind, "{line}");
+        frame
+    }
+
+    /// Sends a question and returns its answer.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, question: &Value, answer: &str) -> Value {
+        self.send(question);
+        let frame = self.expect(answer);
+        assert_eq!(frame["id"], question["id"]);
+        frame
+    }
+
+    /// Skips the registrations and returns them.
+    #[track_caller]
+    pub(crate) fn until_ready(&mut self) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).expect("no ready frame");
+            let frame: Value = serde_json::from_str(&line).unwrap();
+            if frame["type"] == "ready" {
+                return frames;
+            }
+            frames.push(frame);
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn shutdown(mut self) {
+        self.send(&json!({"type": "shutdown"}));
+        self.expect("shutdown_ack");
+        assert!(self.exit().success());
+    }
+
+    /// Closes stdin and waits for the end.
+    #[track_caller]
+    pub(crate) fn hang_up(mut self) -> ExitStatus {
+        self.stdin.take();
+        self.exit()
+    }
+
+    #[track_caller]
+    fn exit(&mut self) -> ExitStatus {
+        for _ in 0..PATIENCE.as_millis() / 10 {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("extension does not exit");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

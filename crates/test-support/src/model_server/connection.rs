@@ -1,0 +1,163 @@
+//! One connection: reads a request, plays a scenario, notices the client hanging up.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::{Fault, Recorded, Scenario, Shared, sse};
+
+/// Serves one request and closes: each request of a client is a connection of its own.
+pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    let Ok(Some(request)) = read_request(&mut stream).await else { return };
+    if request.method != "POST" {
+        let _ = write_whole(&mut stream, "200 OK", "", "application/json", MODELS).await;
+        shared.update(|state| state.requests.push(request));
+        return;
+    }
+    let mut scenario = None;
+    shared.update(|state| {
+        scenario = state.scenarios.pop_front();
+        state.requests.push(request.clone());
+    });
+    let scenario = scenario.unwrap_or_else(|| {
+        Scenario::status(400, "invalid_request_error", "the model server has no scenario left")
+    });
+    if play(&mut stream, &shared, &request, &scenario).await.is_err() {
+        shared.update(|state| state.disconnects += 1);
+    }
+}
+
+const MODELS: &str = r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#;
+
+/// Plays the scenario; an error is a client that hung up.
+async fn play(
+    stream: &mut TcpStream,
+    shared: &Shared,
+    request: &Recorded,
+    scenario: &Scenario,
+) -> io::Result<()> {
+    match &scenario.fault {
+        Some(Fault::Status { status, retry_after, code, message }) => {
+            let message = message.replace("{key}", &sent_key(request));
+            let header = retry_after.as_ref().map(|value| format!("retry-after: {value}\r\n"));
+            let body = sse::error_body(shared.wire, code, &message);
+            let reason = format!("{status} Fault");
+            write_whole(stream, &reason, &header.unwrap_or_default(), "application/json", &body).await
+        }
+        Some(Fault::Html) => {
+            write_whole(stream, "200 OK", "", "text/html", "<html><body>Sign in</body></html>").await
+        }
+        Some(Fault::Silent) => hung_up(stream).await,
+        Some(Fault::ErrorEvent { .. } | Fault::Reset | Fault::NoFinalEvent | Fault::Hang) | None => {
+            play_stream(stream, shared, request, scenario).await
+        }
+    }
+}
+
+async fn play_stream(
+    stream: &mut TcpStream,
+    shared: &Shared,
+    request: &Recorded,
+    scenario: &Scenario,
+) -> io::Result<()> {
+    let model = request.body.get("model").and_then(Value::as_str).unwrap_or("model");
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_1\r\n\
+                transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
+    stream.write_all(head.as_bytes()).await?;
+    let body = sse::body(shared.wire, model, scenario);
+    let step = if scenario.cut_every == 0 { body.len().max(1) } else { scenario.cut_every };
+    for piece in body.as_bytes().chunks(step) {
+        stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
+        stream.write_all(piece).await?;
+        stream.write_all(b"\r\n").await?;
+        stream.flush().await?;
+        if !scenario.pause.is_zero() {
+            pause_or_hung_up(stream, scenario.pause).await?;
+        }
+        tokio::task::yield_now().await;
+    }
+    match scenario.fault {
+        Some(Fault::Reset) => {
+            // The pieces before must have been read, else the reset overtakes them in the client's buffer.
+            tokio::time::sleep(SETTLE).await;
+            stream.set_zero_linger()
+        }
+        Some(Fault::Hang) => hung_up(stream).await,
+        _ => stream.write_all(b"0\r\n\r\n").await,
+    }
+}
+
+/// How long the client is given to read what came before a reset.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// Waits for the client to go; always an error, since nothing else is expected of it.
+async fn hung_up(stream: &mut TcpStream) -> io::Result<()> {
+    let mut byte = [0_u8; 1];
+    loop {
+        if stream.read(&mut byte).await? == 0 {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+    }
+}
+
+async fn pause_or_hung_up(stream: &mut TcpStream, pause: Duration) -> io::Result<()> {
+    tokio::select! {
+        gone = hung_up(stream) => gone,
+        () = tokio::time::sleep(pause) => Ok(()),
+    }
+}
+
+async fn write_whole(
+    stream: &mut TcpStream,
+    status: &str,
+    headers: &str,
+    content_type: &str,
+    body: &str,
+) -> io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{headers}content-type: {content_type}\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await
+}
+
+fn sent_key(request: &Recorded) -> String {
+    let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    request.header("x-api-key").or(bearer).unwrap_or_default().to_owned()
+}
+
+async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Recorded>> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at;
+        }
+        // A client that speaks TLS to this plain server must not wait for it to be answered.
+        if stream.read_buf(&mut bytes).await? == 0 || !bytes.first().is_some_and(u8::is_ascii_uppercase) {
+            return Ok(None);
+        }
+    };
+    let head = String::from_utf8_lossy(bytes.get(..head_end).unwrap_or_default()).into_owned();
+    let mut lines = head.lines();
+    let mut first = lines.next().unwrap_or_default().split(' ').map(str::to_owned);
+    let (method, path) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.and_then(|(_, value)| value.parse::<usize>().ok()).unwrap_or(0);
+    let mut body = bytes.split_off(head_end + 4);
+    while body.len() < length {
+        if stream.read_buf(&mut body).await? == 0 {
+            return Ok(None);
+        }
+    }
+    let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    Ok(Some(Recorded { method, path, headers, body }))
+}

@@ -1,0 +1,106 @@
+//! `bash`: a shell command.
+
+use std::time::Duration;
+
+use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::truncate::MAX_BYTES;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::builtin::{BuiltIn, ToolFailure};
+use crate::environment::{Environment, RunEnd, RunReport, ShellCommand};
+use crate::timeouts;
+
+pub(crate) struct Bash;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct BashArgs {
+    /// Command for the shell; may have several lines
+    command: String,
+    /// Seconds after which the command is killed. Default: 120
+    #[schemars(range(min = 1, max = 86400))]
+    timeout: Option<u64>,
+}
+
+impl BuiltIn for Bash {
+    const NAME: &'static str = "bash";
+    const DESCRIPTION: &'static str = "Run a shell command in the working directory and get its output, standard \
+        output and standard error together, and its exit code. Every call is a new shell without input. Long output \
+        is cut to its last 2000 lines or 50 KB, and a note names the file with all of it. After timeout seconds \
+        everything the command started is killed. To leave a program running, put it into the background with its \
+        output in a file: cmd >log 2>&1 &";
+    const GUIDELINES: &'static [&'static str] = &[
+        "Use bash for builds, tests, git and everything the other tools cannot do; search with grep and find, read \
+         with read.",
+        "Pass timeout to bash for a command that may take longer than two minutes.",
+    ];
+    const CONCURRENCY: Concurrency = Concurrency::Exclusive;
+    type Args = BashArgs;
+
+    async fn run(
+        context: &ToolContext,
+        environment: &dyn Environment,
+        args: BashArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
+        if args.command.trim().is_empty() {
+            return Err("the command is empty".to_owned().into());
+        }
+        let timeout = args.timeout.map_or(timeouts::COMMAND, |seconds| {
+            Duration::from_secs(seconds.max(1)).min(timeouts::COMMAND_MAX)
+        });
+        let command = ShellCommand { command: args.command, timeout };
+        let report = environment.run(&context.cancel, command, &|piece| context.progress(piece)).await?;
+        Ok(output(&report, timeout))
+    }
+}
+
+fn output(report: &RunReport, timeout: Duration) -> ToolOutput {
+    let mut text = report.tail.clone();
+    if text.is_empty() {
+        text.push_str("[no output]");
+    }
+    for note in notes(report, timeout) {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]"));
+    }
+    if report.end == RunEnd::Exited(0) { ToolOutput::text(text) } else { ToolOutput::error(text) }
+}
+
+fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
+    let end = match report.end {
+        RunEnd::Exited(0) => None,
+        RunEnd::Exited(code) => Some(format!("exit code {code}")),
+        RunEnd::Signalled(signal) => Some(format!("killed by signal {signal}")),
+        RunEnd::TimedOut => Some(format!(
+            "killed after {} s; pass a longer timeout, or run it in the background",
+            timeout.as_secs()
+        )),
+        RunEnd::Cancelled => Some("cancelled and killed".to_owned()),
+    };
+    let background = report.background.then(|| {
+        "a process in the background still holds the output, which is no longer read; start it with >log 2>&1"
+            .to_owned()
+    });
+    [cut(report), background, end].into_iter().flatten().collect()
+}
+
+fn cut(report: &RunReport) -> Option<String> {
+    if report.tail.len() as u64 >= report.bytes {
+        return None;
+    }
+    let rest = match &report.full {
+        Some(full) if full.bytes < report.bytes => {
+            format!("the first {} bytes are in {}", full.bytes, full.path.display())
+        }
+        Some(full) => format!("all of it is in {}", full.path.display()),
+        None => "the rest could not be kept".to_owned(),
+    };
+    let shown = report.tail.lines().count() as u64;
+    Some(if shown < report.lines {
+        format!("showing the last {shown} of {} lines; {rest}", report.lines)
+    } else {
+        format!("showing the last {} KB of {} bytes; {rest}", MAX_BYTES / 1024, report.bytes)
+    })
+}

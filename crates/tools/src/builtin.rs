@@ -1,0 +1,146 @@
+//! `BuiltIn`: what the seven tools have in common.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::truncate::{self, Limits};
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use schemars::generate::SchemaSettings;
+use schemars::transform::transform_subschemas;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+
+use crate::bash::Bash;
+use crate::edit::Edit;
+use crate::environment::{Environment, EnvironmentError};
+use crate::find::Find;
+use crate::grep::Grep;
+use crate::ls::Ls;
+use crate::read::Read;
+use crate::write::Write;
+
+/// The names of the built-in tools, in the order they are shown to the model.
+pub const NAMES: [&str; 7] =
+    [Read::NAME, Bash::NAME, Edit::NAME, Write::NAME, Grep::NAME, Find::NAME, Ls::NAME];
+
+/// The built-in tools on one ground, in the order of [`NAMES`].
+pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
+    vec![
+        On::<Read>::tool(&environment),
+        On::<Bash>::tool(&environment),
+        On::<Edit>::tool(&environment),
+        On::<Write>::tool(&environment),
+        On::<Grep>::tool(&environment),
+        On::<Find>::tool(&environment),
+        On::<Ls>::tool(&environment),
+    ]
+}
+
+/// One built-in tool: what the model is told, and what a call does.
+pub(crate) trait BuiltIn: Send + Sync + 'static {
+    const NAME: &'static str;
+    const DESCRIPTION: &'static str;
+    const GUIDELINES: &'static [&'static str];
+    const CONCURRENCY: Concurrency;
+    type Args: DeserializeOwned + JsonSchema + Send;
+
+    fn run(
+        context: &ToolContext,
+        environment: &dyn Environment,
+        args: Self::Args,
+    ) -> impl Future<Output = Result<ToolOutput, ToolFailure>> + Send;
+}
+
+/// Why a call failed; the model reads it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ToolFailure {
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    #[error("{0}")]
+    Told(String),
+}
+
+impl From<String> for ToolFailure {
+    fn from(text: String) -> Self {
+        Self::Told(text)
+    }
+}
+
+/// A built-in tool on a ground.
+struct On<T> {
+    environment: Arc<dyn Environment>,
+    spec: Arc<ToolSpec>,
+    tool: PhantomData<T>,
+}
+
+impl<T: BuiltIn> On<T> {
+    fn tool(environment: &Arc<dyn Environment>) -> Arc<dyn Tool> {
+        let spec = ToolSpec {
+            name: T::NAME.to_owned(),
+            description: T::DESCRIPTION.to_owned(),
+            schema: schema::<T::Args>(),
+            guidelines: T::GUIDELINES.iter().map(|&line| line.to_owned()).collect(),
+            owner: ToolOwner::BuiltIn,
+            concurrency: T::CONCURRENCY,
+        };
+        Arc::new(Self { environment: Arc::clone(environment), spec: Arc::new(spec), tool: PhantomData })
+    }
+}
+
+#[async_trait]
+impl<T: BuiltIn> Tool for On<T> {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
+        if context.cancel.is_cancelled() {
+            return ToolOutput::error(EnvironmentError::Cancelled.to_string());
+        }
+        let args = match call.args.read::<T::Args>() {
+            Ok(args) => args,
+            Err(error) => return ToolOutput::error(format!("the arguments do not fit {}: {error}", T::NAME)),
+        };
+        match T::run(&context, self.environment.as_ref(), args).await {
+            Ok(output) => output,
+            Err(failure) => ToolOutput::error(failure.to_string()),
+        }
+    }
+}
+
+/// The schema of a tool's arguments: without references, which some providers refuse, and without what says nothing
+/// to a model.
+fn schema<A: JsonSchema>() -> RawJson {
+    let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<A>();
+    strip(&mut schema);
+    RawJson::from_value(&schema).unwrap_or_else(|_| RawJson::empty_object())
+}
+
+fn strip(schema: &mut Schema) {
+    for keyword in ["title", "format"] {
+        schema.remove(keyword);
+    }
+    // A struct's own description is for readers of the source; the tool's is for the model.
+    if schema.get("type").and_then(|kind| kind.as_str()) == Some("object") {
+        schema.remove("description");
+    }
+    transform_subschemas(&mut strip, schema);
+}
+
+/// The beginning of a list, with a note when there is more. `hint` says how to see the rest.
+pub(crate) fn shorten_head(text: &str, hint: &str) -> String {
+    let kept = truncate::head(text, Limits::default());
+    if kept.is_whole() {
+        return text.to_owned();
+    }
+    let all = kept.kept_lines + kept.omitted_lines;
+    format!("{}\n[showing {} of {all} lines; {hint}]", kept.text.trim_end_matches('\n'), kept.kept_lines)
+}

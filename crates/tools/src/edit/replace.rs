@@ -1,0 +1,179 @@
+//! Exact replacements in a text. Pure.
+
+/// One replacement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Replacement {
+    /// What is there, once.
+    pub(super) old: String,
+    /// What is to be there.
+    pub(super) new: String,
+}
+
+/// Where a replacement goes.
+struct Place<'a> {
+    index: usize,
+    start: usize,
+    end: usize,
+    new: &'a str,
+}
+
+/// Most line numbers that are listed for a text that is not unique.
+const MAX_LISTED: usize = 8;
+
+/// Applies all replacements to the text as it is, or says what is wrong with each that does not apply.
+///
+/// A model does not see line endings, so its line breaks fit both kinds; what it puts in gets the kind it takes the
+/// place of, or else the one that prevails in the text.
+pub(super) fn replace(text: &str, edits: &[Replacement]) -> Result<String, Vec<String>> {
+    let mut places = Vec::new();
+    let mut problems = Vec::new();
+    for (index, edit) in edits.iter().enumerate() {
+        match locate(text, edit) {
+            Ok((start, end)) => places.push(Place { index, start, end, new: &edit.new }),
+            Err(problem) => problems.push(format!("edits[{index}]: {problem}")),
+        }
+    }
+    places.sort_by_key(|place| (place.start, place.end));
+    problems.extend(places.windows(2).filter_map(overlap));
+    if problems.is_empty() { Ok(apply(text, &places)) } else { Err(problems) }
+}
+
+fn locate(text: &str, edit: &Replacement) -> Result<(usize, usize), String> {
+    if edit.old.is_empty() {
+        return Err("old_text is empty; to add text, replace a line next to it".to_owned());
+    }
+    if edit.old == edit.new {
+        return Err("old_text and new_text are the same".to_owned());
+    }
+    let mut found: Vec<_> = spellings(&edit.old)
+        .iter()
+        .flat_map(|spelling| text.match_indices(spelling.as_str()))
+        .map(|(start, hit)| (start, start + hit.len()))
+        .collect();
+    found.sort_unstable();
+    match found.as_slice() {
+        [] => Err(not_found(text, &edit.old)),
+        [place] => Ok(*place),
+        _ => Err(not_unique(text, &found)),
+    }
+}
+
+/// The text with either kind of line ending; once if it has none.
+fn spellings(text: &str) -> Vec<String> {
+    let unix = text.replace("\r\n", "\n");
+    let windows = unix.replace('\n', "\r\n");
+    if unix == windows { vec![unix] } else { vec![unix, windows] }
+}
+
+fn not_found(text: &str, old: &str) -> String {
+    let wanted: Vec<_> = old.trim().lines().map(str::trim).collect();
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let similar = lines.windows(wanted.len().max(1)).position(|window| window == wanted.as_slice());
+    match similar {
+        Some(index) if !wanted.is_empty() => {
+            format!("old_text is not in the file, but line {} differs from it only in white space", index + 1)
+        }
+        _ => "old_text is not in the file; read it again and copy the text exactly".to_owned(),
+    }
+}
+
+fn not_unique(text: &str, found: &[(usize, usize)]) -> String {
+    let lines: Vec<_> =
+        found.iter().take(MAX_LISTED).map(|&(start, _)| line_of(text, start).to_string()).collect();
+    let more = if found.len() > MAX_LISTED { ", …" } else { "" };
+    let lines = lines.join(", ");
+    format!("old_text is {} times in the file (lines {lines}{more}); add neighbouring lines", found.len())
+}
+
+fn line_of(text: &str, position: usize) -> usize {
+    text.bytes().take(position).filter(|&byte| byte == b'\n').count() + 1
+}
+
+fn overlap(pair: &[Place<'_>]) -> Option<String> {
+    match pair {
+        [first, second] if second.start < first.end => {
+            Some(format!("edits[{}] and edits[{}] overlap; make them one", first.index, second.index))
+        }
+        _ => None,
+    }
+}
+
+fn apply(text: &str, places: &[Place<'_>]) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = 0;
+    for place in places {
+        let (before, there) = (text.get(rest..place.start), text.get(place.start..place.end));
+        result.push_str(before.unwrap_or_default());
+        result.push_str(&with_endings_of(there.unwrap_or_default(), text, place.new));
+        rest = place.end;
+    }
+    result.push_str(text.get(rest..).unwrap_or_default());
+    result
+}
+
+fn with_endings_of(there: &str, text: &str, new: &str) -> String {
+    let unix = new.replace("\r\n", "\n");
+    let model = if there.contains('\n') { there } else { text };
+    let windows_lines = model.matches("\r\n").count();
+    if windows_lines * 2 > model.matches('\n').count() { unix.replace('\n', "\r\n") } else { unix }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str, edits: &[(&str, &str)]) -> Result<String, Vec<String>> {
+        let edits: Vec<_> = edits
+            .iter()
+            .map(|&(old, new)| Replacement { old: old.to_owned(), new: new.to_owned() })
+            .collect();
+        replace(text, &edits)
+    }
+
+    #[track_caller]
+    fn check(text: &str, edits: &[(&str, &str)], expect: &str) {
+        assert_eq!(run(text, edits).as_deref(), Ok(expect));
+    }
+
+    #[track_caller]
+    fn check_problem(text: &str, edits: &[(&str, &str)], parts: &[&str]) {
+        let problems = run(text, edits).unwrap_err().join("\n");
+        for part in parts {
+            assert!(problems.contains(part), "{part:?} is not in {problems:?}");
+        }
+    }
+
+    #[test]
+    fn all_are_applied_to_the_text_as_it_was() {
+        check("one two three", &[("three", "3"), ("one", "two")], "two two 3");
+        check("ab", &[("a", ""), ("b", "c")], "c");
+        check("aéb", &[("é", "è")], "aèb");
+    }
+
+    #[test]
+    fn line_endings_stay() {
+        check("a\r\nb\r\nc\r\n", &[("a\nb", "x\ny\nz")], "x\r\ny\r\nz\r\nc\r\n");
+        check("a\r\nb\r\n", &[("b", "b\nc")], "a\r\nb\r\nc\r\n");
+        check("a\nb\n", &[("a\r\nb", "x\r\ny")], "x\ny\n");
+        check("a\r\nb\nc\nd\n", &[("a\nb", "x\ny")], "x\r\ny\nc\nd\n");
+        check("\u{feff}a\n", &[("a", "b")], "\u{feff}b\n");
+    }
+
+    #[test]
+    fn what_does_not_apply_is_explained() {
+        check_problem("a\nb\na\n", &[("a", "x")], &["edits[0]", "2 times", "lines 1, 3"]);
+        check_problem("a\nb\r\na\r\nb\n", &[("a\nb", "x")], &["2 times"]);
+        check_problem("abc", &[("ab", "x"), ("bc", "y")], &["edits[0] and edits[1] overlap"]);
+        check_problem(
+            "abc",
+            &[("x", "y"), ("", "z"), ("a", "a")],
+            &["edits[0]", "edits[1]: old_text is empty", "same"],
+        );
+        check_problem("x\n  if a {\n", &[("if a  {", "y")], &["not in the file; read it again"]);
+        check_problem(
+            "x\n\tif a {\n\t\tb\n",
+            &[("    if a {\n        b\n", "y")],
+            &["line 2 differs", "white space"],
+        );
+    }
+}

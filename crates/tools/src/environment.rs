@@ -1,0 +1,193 @@
+//! `Environment`: the ground the tools stand on.
+
+mod error;
+mod host;
+mod query;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+pub use error::EnvironmentError;
+pub use host::HostEnvironment;
+pub use query::{FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText};
+
+/// Files and processes, wherever they are: this machine, a sandbox, another machine.
+///
+/// Paths given to it are absolute. No method blocks the calling thread. A method that takes a cancellation gives up
+/// soon after it with [`EnvironmentError::Cancelled`], except [`Environment::run`], which reports what it has.
+#[async_trait]
+pub trait Environment: Send + Sync {
+    /// The directory that relative paths start at and commands run in; absolute.
+    fn cwd(&self) -> &Path;
+
+    /// What `~` stands for.
+    fn home(&self) -> Option<&Path>;
+
+    /// What is at a path, symbolic links followed.
+    ///
+    /// # Errors
+    /// When there is nothing, or it may not be seen.
+    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError>;
+
+    /// Up to `len` bytes of a regular file from byte `start` on; fewer only at its end.
+    ///
+    /// # Errors
+    /// When it is not a regular file, or cannot be read.
+    async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError>;
+
+    /// What is in a directory, in no order.
+    ///
+    /// # Errors
+    /// When it is not a directory, or cannot be read.
+    async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError>;
+
+    /// Makes sure that a directory exists, with all above it.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    async fn create_dirs(&self, path: &Path) -> Result<(), EnvironmentError>;
+
+    /// Waits until nobody else changes the file, and keeps everybody else waiting until the result is dropped. The
+    /// file need not exist; its directory must.
+    ///
+    /// # Errors
+    /// When the path cannot be resolved.
+    async fn claim(&self, path: &Path) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
+
+    /// Finds files by name.
+    ///
+    /// # Errors
+    /// When the glob is not valid, or the call was cancelled.
+    async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError>;
+
+    /// Finds lines in files.
+    ///
+    /// # Errors
+    /// When the pattern or the glob is not valid, or the call was cancelled.
+    async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError>;
+
+    /// Runs a shell command with no input; both outputs come as one stream. Pieces go to `progress` as they
+    /// come. When it returns because of cancellation or timeout, every process of the command has been killed.
+    ///
+    /// # Errors
+    /// When the command cannot be started.
+    async fn run(
+        &self,
+        cancel: &CancellationToken,
+        command: ShellCommand,
+        progress: &(dyn Fn(String) + Send + Sync),
+    ) -> Result<RunReport, EnvironmentError>;
+}
+
+/// A file that nobody else changes meanwhile.
+#[async_trait]
+pub trait ClaimedFile: Send {
+    /// The whole content, or `None` when there is no such file.
+    ///
+    /// # Errors
+    /// When it is not a regular file, is longer than `limit` bytes, or cannot be read.
+    async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError>;
+
+    /// Puts new content in the file's place: whoever looks sees the old content or the new, never a mixture.
+    /// Permissions stay. Goes on to its end even if the future is dropped.
+    ///
+    /// # Errors
+    /// When it is not a regular file, or cannot be written; then the old content is still there.
+    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError>;
+}
+
+/// How content got into a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// There was no such file.
+    Created,
+    /// A new file took the old one's place.
+    Replaced,
+    /// The file itself was overwritten, because it has other names (hard links) or an owner that a new file could
+    /// not be given.
+    InPlace,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Its kind, symbolic links followed.
+    pub kind: FileKind,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+/// A kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link. Only in listings.
+    Link,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+/// Something in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name; what is not UTF-8 in it is replaced.
+    pub name: String,
+    /// Its kind.
+    pub kind: FileKind,
+    /// Where a symbolic link points.
+    pub target: Option<PathBuf>,
+}
+
+/// A command for the shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// What the shell is to read.
+    pub command: String,
+    /// How long it may run.
+    pub timeout: Duration,
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunReport {
+    /// How it ended.
+    pub end: RunEnd,
+    /// The end of its output, within core's limits; what is not UTF-8 in it is replaced.
+    pub tail: String,
+    /// Lines of output in all.
+    pub lines: u64,
+    /// Bytes of output in all.
+    pub bytes: u64,
+    /// Where the output is, when the tail is not all of it and it could be kept.
+    pub full: Option<FullOutput>,
+    /// Whether a process in the background still held the output when it was no longer read.
+    pub background: bool,
+}
+
+/// Output that is too long for a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullOutput {
+    /// A file that the environment can read.
+    pub path: PathBuf,
+    /// Bytes in it; fewer than were written when there were too many to keep.
+    pub bytes: u64,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunEnd {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal.
+    Signalled(i32),
+    /// It was out of time and killed.
+    TimedOut,
+    /// It was cancelled and killed.
+    Cancelled,
+}

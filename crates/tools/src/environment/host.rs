@@ -1,0 +1,156 @@
+//! `HostEnvironment`: this machine.
+
+mod atomic;
+mod claim;
+mod collector;
+mod files;
+mod grep;
+mod shell;
+mod walk;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use haft_core::file_queue::FileQueue;
+use haft_launch::EnvPolicy;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, RunReport,
+    ShellCommand, Stat,
+};
+
+/// This machine: its files, and a shell in a process group of its own for each command.
+#[derive(Debug, Clone)]
+pub struct HostEnvironment {
+    cwd: PathBuf,
+    home: Option<PathBuf>,
+    queue: FileQueue,
+    variables: EnvPolicy,
+    scratch: PathBuf,
+}
+
+impl HostEnvironment {
+    /// The machine as seen from `cwd`; a relative one is made absolute. Commands inherit this process's environment,
+    /// changed so that nothing waits for a person at the terminal: no pager, no password prompt of git.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        let cwd = cwd.into();
+        Self {
+            cwd: std::path::absolute(&cwd).unwrap_or(cwd),
+            home: std::env::home_dir(),
+            queue: FileQueue::default(),
+            variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
+            scratch: std::env::temp_dir(),
+        }
+    }
+
+    /// Shares a queue of changes with others that change files.
+    #[must_use]
+    pub fn with_queue(mut self, queue: FileQueue) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// Sets the environment of commands, instead of what [`HostEnvironment::new`] says.
+    #[must_use]
+    pub fn with_variables(mut self, variables: EnvPolicy) -> Self {
+        self.variables = variables;
+        self
+    }
+
+    /// Sets what `~` stands for.
+    #[must_use]
+    pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {
+        self.home = Some(home.into());
+        self
+    }
+
+    /// Sets the directory for output that is too long for a result; the system's temporary directory otherwise.
+    #[must_use]
+    pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
+        self.scratch = scratch.into();
+        self
+    }
+}
+
+#[async_trait]
+impl Environment for HostEnvironment {
+    fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
+        let path = path.to_owned();
+        off_thread(move || files::stat(&path)).await
+    }
+
+    async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
+        let path = path.to_owned();
+        off_thread(move || files::read(&path, start, len)).await
+    }
+
+    async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+        let path = path.to_owned();
+        off_thread(move || files::list(&path)).await
+    }
+
+    async fn create_dirs(&self, path: &Path) -> Result<(), EnvironmentError> {
+        let path = path.to_owned();
+        let create = move || {
+            std::fs::create_dir_all(&path)
+                .map_err(|error| EnvironmentError::io("create the directory", &path, error))
+        };
+        off_thread(create).await
+    }
+
+    async fn claim(&self, path: &Path) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+        Ok(Box::new(claim::HostFile::claim(&self.queue, path).await?))
+    }
+
+    async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
+        let stop = cancel.child_token();
+        let _stop_when_dropped = stop.clone().drop_guard();
+        off_thread(move || walk::find(&stop, &query)).await
+    }
+
+    async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
+        let stop = cancel.child_token();
+        let _stop_when_dropped = stop.clone().drop_guard();
+        off_thread(move || grep::grep(&stop, &query)).await
+    }
+
+    async fn run(
+        &self,
+        cancel: &CancellationToken,
+        command: ShellCommand,
+        progress: &(dyn Fn(String) + Send + Sync),
+    ) -> Result<RunReport, EnvironmentError> {
+        shell::run(cancel, self, command, progress).await
+    }
+}
+
+/// What keeps programs from waiting for a person.
+const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+
+fn pair((name, value): (&str, &str)) -> (OsString, OsString) {
+    (name.into(), value.into())
+}
+
+/// Does blocking work on a thread where it may block.
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,
+) -> Result<T, EnvironmentError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is shutting down.
+            Err(_) => Err(EnvironmentError::Cancelled),
+        },
+    }
+}

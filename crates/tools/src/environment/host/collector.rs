@@ -1,0 +1,235 @@
+//! The output of a command: the end in memory, the whole on the disk when it is long, pieces for whoever watches.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use haft_core::truncate::{self, Limits, MAX_BYTES};
+use tempfile::NamedTempFile;
+
+use crate::environment::FullOutput;
+
+/// How much of a piece of progress is kept when output comes faster than it is shown.
+const MAX_PIECE: usize = 8 * 1024;
+
+/// The most that is written to the disk: a command that never stops writing must not fill it.
+const MAX_FULL: u64 = 64 * 1024 * 1024;
+
+/// Takes output as it comes.
+pub(super) struct Collector {
+    /// The last bytes, at least as many as are shown, unless there are fewer.
+    tail: Vec<u8>,
+    lines: u64,
+    bytes: u64,
+    ends_in_line: bool,
+    scratch: PathBuf,
+    spill: Option<Spill>,
+    pending: Vec<u8>,
+    skipped: bool,
+}
+
+/// What was collected.
+pub(super) struct Collected {
+    pub(super) tail: String,
+    pub(super) lines: u64,
+    pub(super) bytes: u64,
+    pub(super) full: Option<FullOutput>,
+}
+
+impl Collector {
+    /// Long output goes to a new file in `scratch`.
+    pub(super) fn new(scratch: &Path) -> Self {
+        Self {
+            tail: Vec::new(),
+            lines: 0,
+            bytes: 0,
+            ends_in_line: false,
+            scratch: scratch.to_owned(),
+            spill: None,
+            pending: Vec::new(),
+            skipped: false,
+        }
+    }
+
+    pub(super) fn push(&mut self, piece: &[u8]) {
+        self.bytes += piece.len() as u64;
+        self.lines += line_ends(piece);
+        self.ends_in_line = piece.last().is_some_and(|&last| last != b'\n');
+        self.tail.extend_from_slice(piece);
+        self.pending.extend_from_slice(piece);
+        self.spill(piece);
+        // Room for as much again, so that bytes are moved once in a while and not at every piece.
+        if self.tail.len() > 2 * MAX_BYTES {
+            self.tail.drain(..self.tail.len() - MAX_BYTES);
+        }
+        if self.pending.len() > MAX_PIECE {
+            self.pending.drain(..self.pending.len() - MAX_PIECE);
+            self.skipped = true;
+        }
+    }
+
+    /// The output since the last call that ends with a whole character; empty when there is none.
+    pub(super) fn take_piece(&mut self) -> String {
+        let whole = self.pending.len() - unfinished(&self.pending);
+        let piece: Vec<u8> = self.pending.drain(..whole).collect();
+        let text = String::from_utf8_lossy(&piece);
+        match std::mem::take(&mut self.skipped) {
+            true => format!("[…]\n{text}"),
+            false => text.into_owned(),
+        }
+    }
+
+    pub(super) fn has_piece(&self) -> bool {
+        self.pending.len() > unfinished(&self.pending)
+    }
+
+    /// Waits for the disk: blocks.
+    pub(super) fn finish(self) -> Collected {
+        let lines = self.all_lines();
+        let text = String::from_utf8_lossy(&self.tail);
+        let tail = truncate::tail(&text, Limits::default());
+        let full = self.spill.and_then(Spill::finish);
+        Collected { tail: tail.text.to_owned(), lines, bytes: self.bytes, full }
+    }
+
+    /// Lines so far, one that has not ended included.
+    fn all_lines(&self) -> u64 {
+        self.lines + u64::from(self.ends_in_line)
+    }
+
+    /// Nothing goes to the disk until there is more than a result can hold; then all of it does.
+    fn spill(&mut self, piece: &[u8]) {
+        match &mut self.spill {
+            Some(spill) => spill.push(piece),
+            None => {
+                let limits = Limits::default();
+                if self.tail.len() > limits.bytes || self.all_lines() > limits.lines as u64 {
+                    let mut spill = Spill::start(&self.scratch);
+                    spill.push(&self.tail);
+                    self.spill = Some(spill);
+                }
+            }
+        }
+    }
+}
+
+/// A file that is written by a thread of its own, so that a slow disk holds nobody up.
+struct Spill {
+    pieces: mpsc::Sender<Vec<u8>>,
+    writer: JoinHandle<io::Result<NamedTempFile>>,
+    room: u64,
+}
+
+impl Spill {
+    fn start(scratch: &Path) -> Self {
+        let (pieces, queue) = mpsc::channel::<Vec<u8>>();
+        let scratch = scratch.to_owned();
+        let writer = std::thread::spawn(move || {
+            // Readable for its owner alone; gone again unless it is kept at the end.
+            let mut file =
+                tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(scratch)?;
+            for piece in queue {
+                file.as_file_mut().write_all(&piece)?;
+            }
+            Ok(file)
+        });
+        Self { pieces, writer, room: MAX_FULL }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        let fitting = piece.get(..usize::try_from(self.room).unwrap_or(usize::MAX)).unwrap_or(piece);
+        self.room -= fitting.len() as u64;
+        if !fitting.is_empty() {
+            // Refused only when the writer has failed, which `finish` finds out.
+            self.pieces.send(fitting.to_vec()).ok();
+        }
+    }
+
+    fn finish(self) -> Option<FullOutput> {
+        drop(self.pieces);
+        let written = self.writer.join().ok()?;
+        match written.and_then(|file| file.keep().map_err(|error| error.error)) {
+            Ok((_, path)) => Some(FullOutput { path, bytes: MAX_FULL - self.room }),
+            Err(error) => {
+                tracing::warn!(%error, "long output not kept");
+                None
+            }
+        }
+    }
+}
+
+fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// How many bytes at the end are the beginning of a character.
+fn unfinished(bytes: &[u8]) -> usize {
+    match bytes.utf8_chunks().last() {
+        // A chunk's invalid part at the very end may be a character that is still on its way.
+        Some(chunk)
+            if chunk.invalid().len() < 4
+                && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none()) =>
+        {
+            chunk.invalid().len()
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_with_whole_characters() {
+        let mut collector = Collector::new(Path::new("/nowhere"));
+        let euro = "a€".as_bytes();
+        collector.push(&euro[..2]);
+        assert_eq!(collector.take_piece(), "a");
+        assert!(!collector.has_piece());
+        collector.push(&euro[2..]);
+        assert_eq!(collector.take_piece(), "€");
+        collector.push(b"\xff");
+        assert_eq!(collector.take_piece(), "\u{fffd}");
+        collector.push(&vec![b'x'; MAX_PIECE + 1]);
+        let piece = collector.take_piece();
+        assert!(piece.starts_with("[…]\nxx") && piece.len() < MAX_PIECE + 10);
+    }
+
+    #[test]
+    fn lines_are_counted_with_an_unfinished_one() {
+        let mut collector = Collector::new(Path::new("/nowhere"));
+        collector.push(b"a\nb");
+        let collected = collector.finish();
+        assert_eq!((collected.lines, collected.bytes, collected.tail.as_str()), (2, 3, "a\nb"));
+        assert_eq!(collected.full, None);
+    }
+
+    #[test]
+    fn what_fits_a_result_never_reaches_the_disk_and_one_more_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut collector = Collector::new(dir.path());
+        collector.push(&vec![b'x'; MAX_BYTES]);
+        assert_eq!(collector.finish().full, None);
+        let mut collector = Collector::new(dir.path());
+        collector.push(&vec![b'x'; MAX_BYTES]);
+        collector.push(b"y");
+        let collected = collector.finish();
+        let full = std::fs::read(collected.full.unwrap().path).unwrap();
+        assert_eq!(full.len(), MAX_BYTES + 1);
+        assert!(collected.tail.ends_with("xy"));
+    }
+
+    #[test]
+    fn the_disk_is_not_filled() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut spill = Spill::start(dir.path());
+        spill.room = 3;
+        spill.push(b"ab");
+        spill.push(b"cd");
+        spill.push(b"ef");
+        assert_eq!(spill.room, 0);
+        assert_eq!(std::fs::read(spill.finish().unwrap().path).unwrap(), b"abc");
+    }
+}

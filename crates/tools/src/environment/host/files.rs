@@ -1,0 +1,73 @@
+//! Looking at files and directories. Everything here blocks.
+
+use std::fs::{self, File, FileType, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::environment::{Entry, EnvironmentError, FileKind, Stat};
+
+pub(super) fn stat(path: &Path) -> Result<Stat, EnvironmentError> {
+    let data = fs::metadata(path).map_err(|error| EnvironmentError::io("read", path, error))?;
+    Ok(Stat { kind: kind(data.file_type()), len: data.len() })
+}
+
+pub(super) fn read(path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
+    // Asked first: opening a pipe would wait for its writer.
+    let data = fs::metadata(path).map_err(|error| EnvironmentError::io("read", path, error))?;
+    regular(path, &data)?;
+    read_part(path, start, len).map_err(|error| EnvironmentError::io("read", path, error))
+}
+
+fn read_part(path: &Path, start: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    if start > 0 {
+        file.seek(SeekFrom::Start(start))?;
+    }
+    let mut bytes = Vec::new();
+    file.take(len as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Refuses everything that is not a regular file.
+pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
+    let reason = match kind(data.file_type()) {
+        FileKind::File => return Ok(()),
+        FileKind::Directory => "is a directory, not a file",
+        FileKind::Link => "is a symbolic link to something that does not exist",
+        FileKind::Other => "is a pipe, a socket or a device, not a regular file",
+    };
+    Err(EnvironmentError::refused(path, reason))
+}
+
+pub(super) fn list(path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+    let stat = stat(path)?;
+    if stat.kind != FileKind::Directory {
+        return Err(EnvironmentError::refused(path, "is not a directory"));
+    }
+    let failed = |error| EnvironmentError::io("list", path, error);
+    fs::read_dir(path)
+        .map_err(failed)?
+        .map(|entry| entry.and_then(|entry| describe(&entry)).map_err(failed))
+        .collect()
+}
+
+fn describe(entry: &fs::DirEntry) -> io::Result<Entry> {
+    let kind = kind(entry.file_type()?);
+    let target = match kind {
+        FileKind::Link => fs::read_link(entry.path()).ok(),
+        FileKind::File | FileKind::Directory | FileKind::Other => None,
+    };
+    Ok(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind, target })
+}
+
+fn kind(kind: FileType) -> FileKind {
+    if kind.is_file() {
+        FileKind::File
+    } else if kind.is_dir() {
+        FileKind::Directory
+    } else if kind.is_symlink() {
+        FileKind::Link
+    } else {
+        FileKind::Other
+    }
+}

@@ -1,0 +1,184 @@
+//! Running a shell command in a process group of its own.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use haft_launch::{GroupChild, Spawn, Stderr, Stream, find_program};
+use tokio::io::AsyncReadExt;
+use tokio::process::ChildStdout;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::collector::Collector;
+use super::{HostEnvironment, off_thread};
+use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
+use crate::timeouts;
+
+/// As much as a pipe holds.
+const BUFFER: usize = 64 * 1024;
+
+pub(super) async fn run(
+    cancel: &CancellationToken,
+    host: &HostEnvironment,
+    command: ShellCommand,
+    progress: &(dyn Fn(String) + Send + Sync),
+) -> Result<RunReport, EnvironmentError> {
+    let mut running = Running::start(host, &command.command, progress).map_err(EnvironmentError::Start)?;
+    let end = tokio::select! {
+        biased;
+        () = cancel.cancelled() => RunEnd::Cancelled,
+        () = sleep(command.timeout) => RunEnd::TimedOut,
+        status = running.until_exit() => ended(status.map_err(EnvironmentError::Start)?),
+    };
+    if matches!(end, RunEnd::Cancelled | RunEnd::TimedOut) {
+        running.stop().await;
+    }
+    let background = timeout(timeouts::OUTPUT_GRACE, running.until_eof()).await.is_err();
+    let Running { child, mut collector, .. } = running;
+    // Whatever is left after a regular end was put into the background on purpose. A killed group is gone.
+    child.release();
+    report_rest(&mut collector, progress);
+    let collected = off_thread(move || Ok(collector.finish())).await?;
+    Ok(RunReport {
+        end,
+        tail: collected.tail,
+        lines: collected.lines,
+        bytes: collected.bytes,
+        full: collected.full,
+        background,
+    })
+}
+
+fn report_rest(collector: &mut Collector, progress: &(dyn Fn(String) + Send + Sync)) {
+    if collector.has_piece() {
+        progress(collector.take_piece());
+    }
+}
+
+/// A running command with its output so far.
+struct Running<'a> {
+    child: GroupChild,
+    stdout: ChildStdout,
+    buffer: Vec<u8>,
+    collector: Collector,
+    progress: &'a (dyn Fn(String) + Send + Sync),
+    next_progress: Instant,
+    status: Option<ExitStatus>,
+    eof: bool,
+}
+
+impl<'a> Running<'a> {
+    fn start(
+        host: &HostEnvironment,
+        command: &str,
+        progress: &'a (dyn Fn(String) + Send + Sync),
+    ) -> io::Result<Self> {
+        let (shell, flags) = shell()?;
+        let mut spec = Spawn::new(shell, &host.cwd).args(flags.iter().copied().chain([command]));
+        spec.env = host.variables.clone();
+        spec.stdout = Stream::Piped;
+        spec.stderr = Stderr::SameAsStdout;
+        let mut child = GroupChild::spawn(spec)?;
+        let stdout = child.take_stdout().ok_or_else(|| io::Error::other("the command has no output pipe"))?;
+        Ok(Self {
+            child,
+            stdout,
+            buffer: vec![0; BUFFER],
+            collector: Collector::new(&host.scratch),
+            progress,
+            next_progress: Instant::now(),
+            status: None,
+            eof: false,
+        })
+    }
+
+    /// Reads output until the shell itself has ended. May be dropped and called again.
+    async fn until_exit(&mut self) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = self.status {
+                return Ok(status);
+            }
+            self.step().await?;
+        }
+    }
+
+    /// Reads output until nobody holds it any more. May be dropped and called again.
+    async fn until_eof(&mut self) {
+        while !self.eof {
+            if self.step().await.is_err() {
+                self.eof = true;
+            }
+        }
+    }
+
+    /// Waits for one thing to happen. Nothing is lost when this is dropped.
+    async fn step(&mut self) -> io::Result<()> {
+        tokio::select! {
+            status = self.child.wait(), if self.status.is_none() => self.status = Some(status?),
+            read = self.stdout.read(&mut self.buffer), if !self.eof => match read {
+                Ok(0) | Err(_) => self.eof = true,
+                Ok(len) => self.collector.push(self.buffer.get(..len).unwrap_or_default()),
+            },
+            () = sleep_until(self.next_progress), if self.collector.has_piece() => {
+                self.next_progress = Instant::now() + timeouts::PROGRESS;
+                (self.progress)(self.collector.take_piece());
+            }
+            else => std::future::pending().await,
+        }
+        Ok(())
+    }
+
+    /// Asks politely, then kills; every process of the group is gone or going afterwards.
+    async fn stop(&mut self) {
+        self.signal(GroupChild::terminate);
+        self.wait_at_most(timeouts::STOP_GRACE).await;
+        self.signal(GroupChild::kill);
+        self.wait_at_most(timeouts::KILL_WAIT).await;
+    }
+
+    fn signal(&mut self, signal: fn(&mut GroupChild) -> io::Result<()>) {
+        if let Err(error) = signal(&mut self.child) {
+            tracing::warn!(pid = self.child.id(), %error, "command could not be signalled");
+        }
+    }
+
+    async fn wait_at_most(&mut self, limit: Duration) {
+        if let Ok(Err(error)) = timeout(limit, self.until_exit()).await {
+            tracing::warn!(pid = self.child.id(), %error, "command could not be waited for");
+        }
+    }
+}
+
+/// bash where there is one, because that is what models write; the user's own shell would make results differ
+/// from one machine to the next.
+#[cfg(unix)]
+fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
+    let bash = PathBuf::from("/bin/bash");
+    let shell = if bash.exists() { bash } else { find_program("bash").unwrap_or_else(|_| "/bin/sh".into()) };
+    Ok((shell, &["-c", "--"]))
+}
+
+/// bash where there is one (Git brings it along), else what Windows has.
+#[cfg(not(unix))]
+fn shell() -> io::Result<(PathBuf, &'static [&'static str])> {
+    match find_program("bash") {
+        Ok(bash) => Ok((bash, &["-c", "--"])),
+        Err(_) => Ok((find_program("cmd")?, &["/C"])),
+    }
+}
+
+#[cfg(unix)]
+fn ended(status: ExitStatus) -> RunEnd {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => RunEnd::Exited(code),
+        (None, signal) => RunEnd::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+#[cfg(not(unix))]
+fn ended(status: ExitStatus) -> RunEnd {
+    RunEnd::Exited(status.code().unwrap_or(-1))
+}

@@ -1,0 +1,72 @@
+//! `find`: files by name.
+
+use std::fmt::Write;
+
+use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::builtin::{BuiltIn, ToolFailure, shorten_head};
+use crate::environment::{Environment, FileKind, FindHit, FindHits, FindQuery};
+use crate::grep::{end_line, unreadable};
+use crate::path;
+
+/// Hits that are shown when the model says nothing, and at most.
+const HITS: usize = 1_000;
+const MAX_HITS: usize = 2_000;
+
+pub(crate) struct Find;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct FindArgs {
+    /// Glob: without a slash it fits names at any depth (*.rs), with one it fits paths below the directory
+    /// (src/**/*.rs)
+    glob: String,
+    /// Directory to search. Default: the working directory
+    path: Option<String>,
+    /// Most hits to show. Default: 1000, most: 2000
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
+
+impl BuiltIn for Find {
+    const NAME: &'static str = "find";
+    const DESCRIPTION: &'static str = "Find files and directories by glob. Paths come relative to the searched \
+        directory, in order; directories end with a slash. Files named by .gitignore and .git itself are left out.";
+    const GUIDELINES: &'static [&'static str] =
+        &["Use find to look for files by name instead of find or fd in bash."];
+    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    type Args = FindArgs;
+
+    async fn run(
+        context: &ToolContext,
+        environment: &dyn Environment,
+        args: FindArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
+        let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
+        if environment.stat(&root).await?.kind != FileKind::Directory {
+            return Err(format!("{} is not a directory", path::show(environment, &root)).into());
+        }
+        let limit = args.limit.unwrap_or(HITS).clamp(1, MAX_HITS);
+        let found = environment.find(&context.cancel, FindQuery { root, glob: args.glob, limit }).await?;
+        Ok(ToolOutput::text(output(&found)))
+    }
+}
+
+fn output(found: &FindHits) -> String {
+    let list: String = found.hits.iter().map(show).collect();
+    let mut text = match found.hits.len() {
+        0 => "no files\n".to_owned(),
+        _ => shorten_head(&list, "narrow the glob or the path"),
+    };
+    if found.capped {
+        end_line(&mut text);
+        let _ = writeln!(text, "[stopped at {} hits; narrow the glob or the path]", found.hits.len());
+    }
+    unreadable(&mut text, found.unreadable);
+    text
+}
+
+fn show(hit: &FindHit) -> String {
+    format!("{}{}\n", hit.path.display(), if hit.is_dir { "/" } else { "" })
+}

@@ -1,0 +1,117 @@
+//! `grep`: lines in files.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::builtin::{BuiltIn, ToolFailure, shorten_head};
+use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
+use crate::path;
+
+/// Matches that are shown when the model says nothing, and at most.
+const MATCHES: usize = 100;
+const MAX_MATCHES: usize = 2_000;
+
+/// The most lines of context on either side.
+const MAX_CONTEXT: usize = 20;
+
+pub(crate) struct Grep;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GrepArgs {
+    /// Regular expression (Rust syntax: no look-around, no back-references), matched line by line
+    pattern: String,
+    /// Directory or file to search. Default: the working directory
+    path: Option<String>,
+    /// Search only files that fit, e.g. *.rs or src/**/*.{ts,tsx}
+    glob: Option<String>,
+    /// Treat pattern as plain text. Default: false
+    literal: Option<bool>,
+    /// Take upper and lower case as the same. Default: false
+    ignore_case: Option<bool>,
+    /// Lines to show before and after each match. Default: 0, most: 20
+    context: Option<usize>,
+    /// Most matches to show. Default: 100, most: 2000
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+}
+
+impl BuiltIn for Grep {
+    const NAME: &'static str = "grep";
+    const DESCRIPTION: &'static str = "Find lines in files by regular expression or plain text. Matches come as \
+        path:line:text, context as path-line-text. Files named by .gitignore, .git itself and binary files are \
+        left out.";
+    const GUIDELINES: &'static [&'static str] =
+        &["Use grep to search file contents instead of grep or rg in bash; narrow it with path and glob."];
+    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    type Args = GrepArgs;
+
+    async fn run(
+        context: &ToolContext,
+        environment: &dyn Environment,
+        args: GrepArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
+        let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
+        environment.stat(&root).await?;
+        let query = GrepQuery {
+            root,
+            pattern: args.pattern,
+            literal: args.literal.unwrap_or(false),
+            ignore_case: args.ignore_case.unwrap_or(false),
+            glob: args.glob,
+            context: args.context.unwrap_or(0).min(MAX_CONTEXT),
+            limit: args.limit.unwrap_or(MATCHES).clamp(1, MAX_MATCHES),
+        };
+        let with_context = query.context > 0;
+        let found = environment.grep(&context.cancel, query).await?;
+        Ok(ToolOutput::text(output(environment, &found, with_context)))
+    }
+}
+
+fn output(environment: &dyn Environment, found: &GrepHits, with_context: bool) -> String {
+    let mut text = String::new();
+    let mut last: Option<&GrepLine> = None;
+    for line in &found.lines {
+        let joined = last.is_some_and(|last| last.path == line.path && last.number + 1 == line.number);
+        if with_context && last.is_some() && !joined {
+            text.push_str("--\n");
+        }
+        text.push_str(&show(environment, line));
+        last = Some(line);
+    }
+    let mut text = match found.matches {
+        0 => "no matches\n".to_owned(),
+        _ => shorten_head(&text, "narrow the search with path or glob"),
+    };
+    if found.capped {
+        end_line(&mut text);
+        let _ = writeln!(text, "[stopped at {} matches; narrow the search, or raise limit]", found.matches);
+    }
+    unreadable(&mut text, found.unreadable);
+    text
+}
+
+fn show(environment: &dyn Environment, line: &GrepLine) -> String {
+    let path = path::show(environment, Path::new(&line.path));
+    match &line.text {
+        GrepText::Match(text) => format!("{path}:{}:{text}\n", line.number),
+        GrepText::Context(text) => format!("{path}-{}-{text}\n", line.number),
+    }
+}
+
+/// Says that something could not be read, if so.
+pub(crate) fn unreadable(text: &mut String, count: usize) {
+    if count > 0 {
+        end_line(text);
+        let _ = writeln!(text, "[{count} files or directories could not be read]");
+    }
+}
+
+pub(crate) fn end_line(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}

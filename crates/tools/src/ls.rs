@@ -1,0 +1,53 @@
+//! `ls`: what is in a directory.
+
+use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::builtin::{BuiltIn, ToolFailure, shorten_head};
+use crate::environment::{Entry, Environment, FileKind};
+use crate::path;
+
+pub(crate) struct Ls;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct LsArgs {
+    /// Directory to list. Default: the working directory
+    path: Option<String>,
+}
+
+impl BuiltIn for Ls {
+    const NAME: &'static str = "ls";
+    const DESCRIPTION: &'static str = "List one directory, hidden and ignored entries included, in order. \
+        Directories end with a slash, symbolic links show their target.";
+    const GUIDELINES: &'static [&'static str] =
+        &["Use ls to see what is in a directory instead of ls in bash."];
+    const CONCURRENCY: Concurrency = Concurrency::Parallel;
+    type Args = LsArgs;
+
+    async fn run(
+        _: &ToolContext,
+        environment: &dyn Environment,
+        args: LsArgs,
+    ) -> Result<ToolOutput, ToolFailure> {
+        let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
+        let mut entries = environment.list(&path).await?;
+        if entries.is_empty() {
+            return Ok(ToolOutput::text(format!("[{} is empty]", path::show(environment, &path))));
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let list: String = entries.iter().map(show).collect();
+        Ok(ToolOutput::text(shorten_head(&list, "look for names with find")))
+    }
+}
+
+fn show(entry: &Entry) -> String {
+    let name = &entry.name;
+    match (entry.kind, &entry.target) {
+        (FileKind::Directory, _) => format!("{name}/\n"),
+        (FileKind::Link, Some(target)) => format!("{name} -> {}\n", target.display()),
+        (FileKind::Link, None) => format!("{name} (symbolic link)\n"),
+        (FileKind::Other, _) => format!("{name} (not a regular file)\n"),
+        (FileKind::File, _) => format!("{name}\n"),
+    }
+}

@@ -1,0 +1,134 @@
+//! `Pager`: a window of lines out of a stream of chunks. Pure.
+
+use haft_core::truncate::{self, Limits, MAX_BYTES};
+
+/// Collects the lines of one window and stops as soon as it knows whether there is more behind it.
+pub(super) struct Pager {
+    /// Lines before the window that are still to come.
+    to_skip: u64,
+    skipped: u64,
+    /// Whether the last line before the window has begun and not ended.
+    in_skipped_line: bool,
+    lines: usize,
+    window: Vec<u8>,
+    more: bool,
+}
+
+/// A window of lines.
+pub(super) struct Page {
+    pub(super) text: String,
+    /// Lines in `text`, a cut one included.
+    pub(super) lines: u64,
+    /// Lines before the window: all there are when the window is empty.
+    pub(super) skipped: u64,
+    /// Whether there are lines behind it.
+    pub(super) more: bool,
+    /// Whether the last line is cut because it alone is longer than a result.
+    pub(super) cut_line: bool,
+    /// Whether bytes were replaced.
+    pub(super) lossy: bool,
+}
+
+impl Pager {
+    /// A window of at most `lines` lines from line `offset` on, which is counted from 1.
+    pub(super) fn new(offset: u64, lines: usize) -> Self {
+        Self {
+            to_skip: offset - 1,
+            skipped: 0,
+            in_skipped_line: false,
+            lines,
+            window: Vec::new(),
+            more: false,
+        }
+    }
+
+    /// Takes the next chunk; true when no further one is needed.
+    pub(super) fn feed(&mut self, chunk: &[u8]) -> bool {
+        for line in chunk.split_inclusive(|&byte| byte == b'\n') {
+            let ended = line.last() == Some(&b'\n');
+            if self.to_skip > 0 {
+                self.in_skipped_line = !ended;
+                self.to_skip -= u64::from(ended);
+                self.skipped += u64::from(ended);
+            } else if self.lines == 0 || self.window.len() > MAX_BYTES {
+                self.more = true;
+                return true;
+            } else {
+                // One byte more than fits is enough to know that it does not fit.
+                let room = (MAX_BYTES + 1).saturating_sub(self.window.len());
+                self.window.extend_from_slice(line.get(..room).unwrap_or(line));
+                self.lines -= usize::from(ended);
+            }
+        }
+        false
+    }
+
+    pub(super) fn finish(self) -> Page {
+        // The last character of a window that was cut is not at fault.
+        let whole = self.window.len() <= MAX_BYTES;
+        let lossy =
+            std::str::from_utf8(&self.window).is_err_and(|error| whole || error.error_len().is_some());
+        let decoded = String::from_utf8_lossy(&self.window);
+        let text = decoded.strip_prefix('\u{feff}').unwrap_or(&decoded);
+        let kept = truncate::head(text, Limits::default());
+        Page {
+            text: kept.text.to_owned(),
+            lines: kept.kept_lines as u64,
+            skipped: self.skipped + u64::from(self.in_skipped_line),
+            more: self.more || kept.omitted_lines > 0,
+            cut_line: kept.cut_line,
+            lossy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, offset: u64, lines: usize, expect: (&str, u64, bool)) {
+        // However the text is cut into chunks, the page is the same.
+        for size in [1, 2, 3, 1000] {
+            let mut pager = Pager::new(offset, lines);
+            for chunk in text.as_bytes().chunks(size) {
+                if pager.feed(chunk) {
+                    break;
+                }
+            }
+            let page = pager.finish();
+            assert_eq!((page.text.as_str(), page.lines, page.more), expect, "chunks of {size}");
+        }
+    }
+
+    #[test]
+    fn windows() {
+        check("", 1, 5, ("", 0, false));
+        check("a\nb\nc\n", 1, 5, ("a\nb\nc\n", 3, false));
+        check("a\nb\nc\n", 1, 3, ("a\nb\nc\n", 3, false));
+        check("a\nb\nc\n", 1, 2, ("a\nb\n", 2, true));
+        check("a\nb\nc", 2, 2, ("b\nc", 2, false));
+        check("a\nb\nc", 3, 9, ("c", 1, false));
+        check("a\nb\nc", 4, 9, ("", 0, false));
+        check("\u{feff}ä\n", 1, 9, ("ä\n", 1, false));
+    }
+
+    #[test]
+    fn the_lines_before_an_empty_window_are_counted() {
+        for (text, count) in [("a\nb", 2), ("a\nb\n", 2), ("", 0)] {
+            let mut pager = Pager::new(9, 5);
+            pager.feed(text.as_bytes());
+            assert_eq!(pager.finish().skipped, count, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_exactly_the_limit_is_whole_and_one_more_byte_is_not() {
+        for (len, cut) in [(MAX_BYTES, false), (MAX_BYTES + 1, true)] {
+            let mut pager = Pager::new(1, 10);
+            pager.feed(&vec![b'x'; len]);
+            let page = pager.finish();
+            assert_eq!((page.cut_line, page.text.len()), (cut, MAX_BYTES));
+        }
+    }
+}

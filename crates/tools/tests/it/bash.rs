@@ -1,0 +1,166 @@
+//! `bash` with real processes.
+
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::mpsc;
+
+use haft_core::tool::ToolContext;
+use haft_core::truncate::{MAX_BYTES, MAX_LINES};
+use haft_protocol::content::joined_text;
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::ground::{Ground, LIMIT};
+
+#[tokio::test]
+async fn output_of_both_streams_in_order_and_the_directory() {
+    let ground = Ground::new();
+    let text = ground.ok("bash", json!({"command": "echo 1; echo 2 >&2; echo 3; pwd; cat"})).await;
+    assert_eq!(text, format!("1\n2\n3\n{}\n", ground.path("").display().to_string().trim_end_matches('/')));
+    assert_eq!(ground.ok("bash", json!({"command": "true"})).await, "[no output]");
+    assert_eq!(
+        ground.ok("bash", json!({"command": "-v 2>/dev/null || echo no option"})).await,
+        "no option\n"
+    );
+}
+
+#[tokio::test]
+async fn the_end_is_told() {
+    let ground = Ground::new();
+    assert_eq!(ground.error("bash", json!({"command": "echo x; exit 3"})).await, "x\n[exit code 3]");
+    assert_eq!(
+        ground.error("bash", json!({"command": "printf x; kill -9 $$"})).await,
+        "x\n[killed by signal 9]"
+    );
+    assert_eq!(ground.error("bash", json!({"command": " "})).await, "the command is empty");
+}
+
+#[tokio::test]
+async fn long_output_keeps_its_end_and_goes_to_a_file() {
+    let ground = Ground::new();
+    let exact = ground.ok("bash", json!({"command": format!("seq {MAX_LINES}")})).await;
+    assert!(exact.starts_with("1\n") && exact.ends_with("2000\n"));
+    assert_eq!(std::fs::read_dir(ground.base().join("scratch")).unwrap().count(), 0);
+    let text = ground.ok("bash", json!({"command": format!("seq {}", MAX_LINES + 1)})).await;
+    assert!(text.starts_with("2\n3\n"), "{}", &text[..10]);
+    let (_, note) = text.split_once("2001\n").unwrap();
+    let path = note.strip_prefix("[showing the last 2000 of 2001 lines; all of it is in ").unwrap();
+    let path = path.strip_suffix(']').unwrap();
+    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 2001);
+    assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(ground.ok("read", json!({"path": path, "limit": 1})).await.lines().next(), Some("1"));
+    let text = ground.ok("bash", json!({"command": "head -c 60000 /dev/zero | tr '\\0' x"})).await;
+    assert!(text.starts_with(&"x".repeat(MAX_BYTES)));
+    assert!(
+        text.contains("\n[showing the last 50 KB of 60000 bytes; all of it is in "),
+        "{}",
+        &text[MAX_BYTES..]
+    );
+}
+
+/// A command whose grandchild ignores the polite signal and holds the pipe `alive` open as long as it lives.
+const WITH_GRANDCHILD: &str = "(trap '' TERM; exec 3>alive; sleep 600) & wait; sleep 600";
+
+/// Watches the grandchild by the pipe it holds.
+struct Grandchild {
+    born: oneshot::Receiver<()>,
+    dead: oneshot::Receiver<()>,
+}
+
+impl Grandchild {
+    async fn watch(ground: &Ground) -> Self {
+        ground.ok("bash", json!({"command": "mkfifo alive"})).await;
+        let path = ground.path("alive");
+        let (is_born, born) = oneshot::channel();
+        let (is_dead, dead) = oneshot::channel();
+        // A thread of its own: opening waits for a writer, reading for the end of all writers.
+        std::thread::spawn(move || {
+            let mut pipe = std::fs::File::open(path).unwrap();
+            is_born.send(()).unwrap();
+            pipe.read_to_end(&mut Vec::new()).unwrap();
+            is_dead.send(()).unwrap();
+        });
+        Self { born, dead }
+    }
+
+    async fn assert_dead(self) {
+        tokio::time::timeout(LIMIT, self.dead).await.expect("the grandchild lives on").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn out_of_time_kills_the_whole_tree() {
+    let ground = Ground::new();
+    let grandchild = Grandchild::watch(&ground).await;
+    let text = ground.error("bash", json!({"command": WITH_GRANDCHILD, "timeout": 1})).await;
+    let note = "[killed after 1 s; pass a longer timeout, or run it in the background]";
+    assert_eq!(text, format!("[no output]\n{note}"));
+    grandchild.assert_dead().await;
+}
+
+#[tokio::test]
+async fn cancellation_kills_the_whole_tree_and_keeps_the_output() {
+    let ground = Ground::new();
+    let mut grandchild = Grandchild::watch(&ground).await;
+    let cancel = CancellationToken::new();
+    let context = ToolContext::new(cancel.clone(), drop);
+    let call =
+        ground.call_with(context, "bash", json!({"command": format!("echo begun; {WITH_GRANDCHILD}")}));
+    let (output, ()) = tokio::join!(call, async {
+        (&mut grandchild.born).await.unwrap();
+        cancel.cancel();
+    });
+    assert!(output.is_error);
+    assert_eq!(joined_text(&output.content), "begun\n[cancelled and killed]");
+    grandchild.assert_dead().await;
+}
+
+#[tokio::test]
+async fn a_dropped_call_kills_the_whole_tree() {
+    let ground = Ground::new();
+    let mut grandchild = Grandchild::watch(&ground).await;
+    tokio::select! {
+        output = ground.output("bash", json!({"command": WITH_GRANDCHILD})) => panic!("{output:?}"),
+        born = &mut grandchild.born => born.unwrap(),
+    }
+    grandchild.assert_dead().await;
+}
+
+#[tokio::test]
+async fn a_process_in_the_background_does_not_hang_the_call() {
+    let ground = Ground::new();
+    let text = ground.ok("bash", json!({"command": "sleep 600 & echo $!"})).await;
+    let (pid, note) = text.split_once('\n').unwrap();
+    assert!(note.contains("a process in the background still holds the output"), "{note}");
+    // It was left alive on purpose, and with its output in a file nothing is said.
+    ground.ok("bash", json!({"command": format!("kill {pid}")})).await;
+    let text = ground.ok("bash", json!({"command": "sleep 600 >log 2>&1 & echo $!"})).await;
+    ground.ok("bash", json!({"command": format!("kill {}", text.trim())})).await;
+}
+
+#[tokio::test]
+async fn progress_comes_while_the_command_runs_and_is_the_output() {
+    let ground = Ground::new();
+    let (pieces, seen) = mpsc::channel();
+    let go = ground.path("go");
+    let context = ToolContext::new(CancellationToken::new(), move |piece: String| {
+        // The command waits for this file: it ends only if the first piece came before its end.
+        std::fs::write(&go, "").unwrap();
+        pieces.send(piece).unwrap();
+    });
+    let command = "echo begin; while [ ! -e go ]; do sleep 0.01; done; echo end";
+    let output =
+        ground.call_with(context, "bash", json!({"command": command, "timeout": LIMIT.as_secs()})).await;
+    assert!(!output.is_error, "{output:?}");
+    assert_eq!(seen.iter().collect::<String>(), "begin\nend\n");
+    assert_eq!(joined_text(&output.content), "begin\nend\n");
+}
+
+#[tokio::test]
+async fn a_directory_that_is_gone_is_named() {
+    let ground = Ground::new();
+    std::fs::remove_dir(ground.path("")).unwrap();
+    let text = ground.error("bash", json!({"command": "true"})).await;
+    assert!(text.contains("its directory BASE/work cannot be entered"), "{text}");
+}

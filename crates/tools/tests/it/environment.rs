@@ -1,0 +1,130 @@
+//! The tools stand on any ground that implements the trait.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use haft_core::tool::ToolContext;
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::ids::ToolCallId;
+use haft_tools::{
+    ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHits, FindQuery, GrepHits, GrepQuery,
+    RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
+};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+type Files = Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>;
+
+/// Files in memory, and a shell that repeats what it is told.
+#[derive(Default)]
+struct Memory {
+    files: Files,
+}
+
+impl Memory {
+    fn get(&self, path: &Path) -> Result<Vec<u8>, EnvironmentError> {
+        let files = self.files.lock().unwrap();
+        files.get(path).cloned().ok_or_else(|| EnvironmentError::refused(path, "is not in memory"))
+    }
+}
+
+#[async_trait]
+impl Environment for Memory {
+    fn cwd(&self) -> &Path {
+        Path::new("/memory")
+    }
+
+    fn home(&self) -> Option<&Path> {
+        None
+    }
+
+    async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
+        if path == self.cwd() {
+            return Ok(Stat { kind: FileKind::Directory, len: 0 });
+        }
+        Ok(Stat { kind: FileKind::File, len: self.get(path)?.len() as u64 })
+    }
+
+    async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
+        let bytes = self.get(path)?;
+        Ok(bytes.into_iter().skip(usize::try_from(start).unwrap()).take(len).collect())
+    }
+
+    async fn list(&self, _: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+        let names: Vec<_> =
+            self.files.lock().unwrap().keys().map(|path| path.display().to_string()).collect();
+        Ok(names.into_iter().map(|name| Entry { name, kind: FileKind::File, target: None }).collect())
+    }
+
+    async fn create_dirs(&self, _: &Path) -> Result<(), EnvironmentError> {
+        Ok(())
+    }
+
+    async fn claim(&self, path: &Path) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+        Ok(Box::new(Claimed { files: Arc::clone(&self.files), path: path.to_owned() }))
+    }
+
+    async fn find(&self, _: &CancellationToken, _: FindQuery) -> Result<FindHits, EnvironmentError> {
+        Ok(FindHits::default())
+    }
+
+    async fn grep(&self, _: &CancellationToken, _: GrepQuery) -> Result<GrepHits, EnvironmentError> {
+        Err(EnvironmentError::Cancelled)
+    }
+
+    async fn run(
+        &self,
+        _: &CancellationToken,
+        command: ShellCommand,
+        progress: &(dyn Fn(String) + Send + Sync),
+    ) -> Result<RunReport, EnvironmentError> {
+        progress(command.command.clone());
+        let bytes = command.command.len() as u64;
+        let tail = format!("{} for {:?}", command.command, command.timeout);
+        Ok(RunReport { end: RunEnd::Exited(0), tail, lines: 1, bytes, full: None, background: false })
+    }
+}
+
+struct Claimed {
+    files: Files,
+    path: PathBuf,
+}
+
+#[async_trait]
+impl ClaimedFile for Claimed {
+    async fn read(&mut self, _: u64) -> Result<Option<Vec<u8>>, EnvironmentError> {
+        Ok(self.files.lock().unwrap().get(&self.path).cloned())
+    }
+
+    async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError> {
+        match self.files.lock().unwrap().insert(self.path.clone(), content) {
+            Some(_) => Ok(Written::Replaced),
+            None => Ok(Written::Created),
+        }
+    }
+}
+
+#[tokio::test]
+async fn files_in_memory() {
+    let tools = builtin_tools(Arc::new(Memory::default()));
+    let check = async |name: &str, args: Value, expect: &str| {
+        let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+        let args = RawJson::from_value(&args).unwrap();
+        let call = ToolCall { id: ToolCallId::new("1"), name: name.to_owned(), args };
+        let output = tool.execute(ToolContext::new(CancellationToken::new(), drop), call).await;
+        assert_eq!(joined_text(&output.content), expect, "{name}");
+    };
+    check("write", json!({"path": "a", "content": "one\n"}), "created a (1 line, 4 bytes)").await;
+    let edits = json!([{"old_text": "one", "new_text": "two"}]);
+    let diff = "edited a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n";
+    check("edit", json!({"path": "a", "edits": edits}), diff).await;
+    check("read", json!({"path": "a"}), "two\n").await;
+    check("read", json!({"path": "~/a"}), "/memory/~/a: is not in memory").await;
+    check("ls", json!({}), "/memory/a\n").await;
+    check("find", json!({"glob": "*"}), "no files\n").await;
+    check("bash", json!({"command": "hello"}), "hello for 120s").await;
+    check("bash", json!({"command": "hello", "timeout": 999_999}), "hello for 86400s").await;
+}

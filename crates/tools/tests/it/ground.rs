@@ -1,0 +1,102 @@
+//! A directory to work in, and calls of tools in it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::tool::{Tool, ToolContext, ToolOutput};
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::ids::ToolCallId;
+use haft_tools::{HostEnvironment, builtin_tools};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// Generous: only a hang reaches it.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+/// A working directory with the tools in it; `scratch` and `home` are beside it.
+pub(crate) struct Ground {
+    root: tempfile::TempDir,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Ground {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for dir in ["work", "scratch", "home"] {
+            fs::create_dir(root.path().join(dir)).unwrap();
+        }
+        let base = root.path().canonicalize().unwrap();
+        let environment = HostEnvironment::new(base.join("work"))
+            .with_home(base.join("home"))
+            .with_scratch(base.join("scratch"));
+        Self { tools: builtin_tools(Arc::new(environment)), root }
+    }
+
+    pub(crate) fn base(&self) -> PathBuf {
+        self.root.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.base().join("work").join(name)
+    }
+
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn content(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn mode(&self, name: &str) -> u32 {
+        fs::metadata(self.path(name)).unwrap().permissions().mode() & 0o7777
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Arc<dyn Tool> {
+        Arc::clone(self.tools.iter().find(|tool| tool.spec().name == name).unwrap())
+    }
+
+    pub(crate) async fn output(&self, name: &str, args: Value) -> ToolOutput {
+        self.call_with(ToolContext::new(CancellationToken::new(), drop), name, args).await
+    }
+
+    pub(crate) async fn call_with(&self, context: ToolContext, name: &str, args: Value) -> ToolOutput {
+        let call = ToolCall {
+            id: ToolCallId::new("1"),
+            name: name.to_owned(),
+            args: RawJson::from_value(&args).unwrap(),
+        };
+        tokio::time::timeout(LIMIT, self.tool(name).execute(context, call)).await.expect("the tool hangs")
+    }
+
+    /// The text of a call that must succeed.
+    pub(crate) async fn ok(&self, name: &str, args: Value) -> String {
+        let output = self.output(name, args).await;
+        let text = joined_text(&output.content);
+        assert!(!output.is_error, "{text}");
+        text
+    }
+
+    /// The text of a call that must fail; paths of the directory are cut short.
+    pub(crate) async fn error(&self, name: &str, args: Value) -> String {
+        let output = self.output(name, args).await;
+        let text = joined_text(&output.content);
+        assert!(output.is_error, "{text}");
+        text.replace(&self.base().display().to_string(), "BASE")
+    }
+
+    /// Nothing may be left behind next to what was written.
+    pub(crate) fn assert_no_leftovers(&self) {
+        for entry in ignore::WalkBuilder::new(self.base()).standard_filters(false).build() {
+            let path = entry.unwrap().into_path();
+            assert!(!path.display().to_string().ends_with(".tmp"), "{} is left", path.display());
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `grep`, `find` and `ls` with real trees.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::json;
+
+use crate::ground::Ground;
+
+/// A tree with ignored, hidden and binary files.
+fn tree() -> Ground {
+    let ground = Ground::new();
+    ground.file(".gitignore", "/target\n*.log\n");
+    ground.file(".git/config", "needle\n");
+    ground.file(".hidden", "a needle\n");
+    ground.file("target/out.txt", "needle\n");
+    ground.file("a.log", "needle\n");
+    ground.file("src/lib.rs", "one\ntwo\nfn needle() {\nfour\nfive\nsix\nNeedle\n");
+    ground.file("src/deep/mod.rs", "needle needle\n");
+    ground.file("bin.rs", b"needle\0\n");
+    ground
+}
+
+#[tokio::test]
+async fn grep_respects_ignore_files() {
+    let ground = tree();
+    let text = ground.ok("grep", json!({"pattern": "needle"})).await;
+    insta::assert_snapshot!(text, @r#"
+    .hidden:1:a needle
+    src/deep/mod.rs:1:needle needle
+    src/lib.rs:3:fn needle() {
+    "#);
+    let text = ground
+        .ok("grep", json!({"pattern": "NEEDLE", "path": "@src", "ignore_case": true, "glob": "lib.*"}))
+        .await;
+    assert_eq!(text, "src/lib.rs:3:fn needle() {\nsrc/lib.rs:7:Needle\n");
+    let text = ground.ok("grep", json!({"pattern": "needle()", "literal": true, "glob": "src/*.rs"})).await;
+    assert_eq!(text, "src/lib.rs:3:fn needle() {\n");
+    // A file that is asked for by name is searched even if it is ignored.
+    assert_eq!(ground.ok("grep", json!({"pattern": "^needle$", "path": "a.log"})).await, "a.log:1:needle\n");
+    assert_eq!(ground.ok("grep", json!({"pattern": "nowhere"})).await, "no matches\n");
+}
+
+#[tokio::test]
+async fn grep_shows_context_and_stops_at_the_limit() {
+    let ground = tree();
+    let text = ground.ok("grep", json!({"pattern": "needle|Needle", "glob": "lib.rs", "context": 1})).await;
+    insta::assert_snapshot!(text, @r#"
+    src/lib.rs-2-two
+    src/lib.rs:3:fn needle() {
+    src/lib.rs-4-four
+    --
+    src/lib.rs-6-six
+    src/lib.rs:7:Needle
+    "#);
+    let text = ground.ok("grep", json!({"pattern": "e", "glob": "lib.rs", "limit": 2})).await;
+    assert_eq!(
+        text,
+        "src/lib.rs:1:one\nsrc/lib.rs:3:fn needle() {\n[stopped at 2 matches; narrow the search, or raise limit]\n"
+    );
+    ground.file("long.txt", format!("needle{}\r\n", "ä".repeat(1000)));
+    let text = ground.ok("grep", json!({"pattern": "needle", "path": "long.txt"})).await;
+    assert!(text.ends_with("ä… [line cut]\n") && text.len() < 600, "{text}");
+}
+
+#[tokio::test]
+async fn grep_output_is_cut_to_the_limits() {
+    let ground = Ground::new();
+    ground.file("a.txt", format!("{}\n", "x".repeat(400)).repeat(1_000));
+    let text = ground.ok("grep", json!({"pattern": "x", "limit": 1_000})).await;
+    assert!(text.len() < 52_000, "{}", text.len());
+    assert!(text.ends_with("of 1000 lines; narrow the search with path or glob]"), "{}", &text[50_000..]);
+}
+
+#[tokio::test]
+async fn errors_of_grep_and_find() {
+    let ground = tree();
+    let text = ground.error("grep", json!({"pattern": "a("})).await;
+    assert!(text.starts_with("the pattern is not valid: ") && text.contains("unclosed group"), "{text}");
+    let text = ground.error("grep", json!({"pattern": "a", "glob": "[a"})).await;
+    assert!(text.starts_with("the glob is not valid: "), "{text}");
+    let text = ground.error("grep", json!({"pattern": "a", "path": "no"})).await;
+    assert_eq!(text, "cannot read BASE/work/no: No such file or directory (os error 2)");
+    assert_eq!(
+        ground.error("find", json!({"glob": "*", "path": "bin.rs"})).await,
+        "bin.rs is not a directory"
+    );
+}
+
+#[tokio::test]
+async fn find_by_name_and_by_path() {
+    let ground = tree();
+    assert_eq!(ground.ok("find", json!({"glob": "*.rs"})).await, "bin.rs\nsrc/deep/mod.rs\nsrc/lib.rs\n");
+    assert_eq!(ground.ok("find", json!({"glob": "src/*.rs"})).await, "src/lib.rs\n");
+    assert_eq!(ground.ok("find", json!({"glob": "**/mod.rs", "path": "src"})).await, "deep/mod.rs\n");
+    assert_eq!(
+        ground.ok("find", json!({"glob": "{deep,.hidden,config,out.txt}"})).await,
+        ".hidden\nsrc/deep/\n"
+    );
+    assert_eq!(ground.ok("find", json!({"glob": "*.py"})).await, "no files\n");
+    let text = ground.ok("find", json!({"glob": "*", "limit": 2})).await;
+    assert_eq!(text, ".gitignore\n.hidden\n[stopped at 2 hits; narrow the glob or the path]\n");
+}
+
+#[tokio::test]
+async fn ls_shows_everything_of_one_directory() {
+    let ground = tree();
+    symlink("src/lib.rs", ground.path("link")).unwrap();
+    fs::create_dir(ground.path("empty")).unwrap();
+    insta::assert_snapshot!(ground.ok("ls", json!({})).await, @r#"
+    .git/
+    .gitignore
+    .hidden
+    a.log
+    bin.rs
+    empty/
+    link -> src/lib.rs
+    src/
+    target/
+    "#);
+    assert_eq!(ground.ok("ls", json!({"path": "src"})).await, "deep/\nlib.rs\n");
+    assert_eq!(ground.ok("ls", json!({"path": "empty"})).await, "[empty is empty]");
+    assert_eq!(ground.error("ls", json!({"path": "bin.rs"})).await, "BASE/work/bin.rs: is not a directory");
+}

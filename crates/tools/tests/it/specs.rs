@@ -1,0 +1,95 @@
+//! What the model is told.
+
+use haft_core::tool::{Concurrency, ToolOwner};
+use haft_tools::NAMES;
+use serde_json::Value;
+
+use crate::ground::Ground;
+
+#[test]
+fn every_tool_is_described() {
+    let ground = Ground::new();
+    for name in NAMES {
+        let spec = ground.tool(name).spec();
+        assert_eq!(spec.owner, ToolOwner::BuiltIn);
+        assert!(spec.description.len() > 50);
+        assert!(spec.guidelines.iter().all(|line| line.contains(name)), "{name}: {:?}", spec.guidelines);
+        let alone = ["bash", "edit", "write"].contains(&name);
+        assert_eq!(spec.concurrency == Concurrency::Exclusive, alone, "{name}");
+    }
+}
+
+#[test]
+fn schemas_are_plain_and_describe_every_argument() {
+    let ground = Ground::new();
+    for name in NAMES {
+        let spec = ground.tool(name).spec();
+        let text = spec.schema.as_str();
+        for keyword in ["$schema", "$ref", "$defs", "\"format\"", "\"title\""] {
+            assert!(!text.contains(keyword), "{keyword} in {text}");
+        }
+        let schema: Value = spec.schema.read().unwrap();
+        assert_eq!(schema["type"], "object");
+        for (argument, about) in schema["properties"].as_object().unwrap() {
+            assert!(about["description"].is_string(), "{name}.{argument} has no description");
+        }
+    }
+}
+
+#[test]
+fn the_schema_of_edit() {
+    let schema: Value = Ground::new().tool("edit").spec().schema.read().unwrap();
+    insta::assert_json_snapshot!(schema, @r#"
+    {
+      "type": "object",
+      "properties": {
+        "path": {
+          "description": "File to change: relative to the working directory, absolute, or starting with ~",
+          "type": "string"
+        },
+        "edits": {
+          "description": "Replacements. Each old_text is looked up in the file as it is now, not after the others; they must not overlap",
+          "type": "array",
+          "items": {
+            "type": "object",
+            "properties": {
+              "old_text": {
+                "description": "Required. Text to replace: exactly as in the file, white space included, and in it only once",
+                "type": [
+                  "string",
+                  "null"
+                ]
+              },
+              "new_text": {
+                "description": "Required. Text to put there; empty to delete",
+                "type": [
+                  "string",
+                  "null"
+                ]
+              }
+            }
+          },
+          "minItems": 1
+        }
+      },
+      "required": [
+        "path",
+        "edits"
+      ]
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_and_cancelled_calls_are_errors() {
+    let ground = Ground::new();
+    let text = ground.error("read", serde_json::json!({"offset": 1})).await;
+    assert!(text.contains("do not fit read") && text.contains("path"), "{text}");
+    let cancel = tokio_util::sync::CancellationToken::new();
+    cancel.cancel();
+    for name in NAMES {
+        let context = haft_core::tool::ToolContext::new(cancel.clone(), drop);
+        let output = ground.call_with(context, name, serde_json::json!({})).await;
+        assert!(output.is_error && output.content[0].as_text() == Some("cancelled"), "{name}: {output:?}");
+    }
+}

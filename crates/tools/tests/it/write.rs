@@ -1,0 +1,91 @@
+//! `write` with real files.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+
+use serde_json::json;
+
+use crate::ground::Ground;
+
+#[tokio::test]
+async fn creates_with_directories_and_replaces() {
+    let ground = Ground::new();
+    let text = ground.ok("write", json!({"path": "@a/b/c.txt", "content": "one\ntwo\n"})).await;
+    assert_eq!(text, "created a/b/c.txt (2 lines, 8 bytes)");
+    assert_eq!(ground.content("a/b/c.txt"), "one\ntwo\n");
+    let text = ground.ok("write", json!({"path": "a/b/c.txt", "content": "x"})).await;
+    assert_eq!(text, "replaced the content of a/b/c.txt (1 line, 1 byte)");
+    assert_eq!(ground.content("a/b/c.txt"), "x");
+    ground.assert_no_leftovers();
+}
+
+#[tokio::test]
+async fn permissions_are_kept_and_new_files_get_the_usual_ones() {
+    let ground = Ground::new();
+    let script = ground.file("run.sh", "old");
+    // Set-user-id and group write are what a mask or a change of owner would take away.
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o4775)).unwrap();
+    ground.ok("write", json!({"path": "run.sh", "content": "new"})).await;
+    assert_eq!((ground.mode("run.sh"), ground.content("run.sh").as_str()), (0o4775, "new"));
+    // The same mode as the system gives to any new file here.
+    ground.file("usual", "");
+    ground.ok("write", json!({"path": "new", "content": "new"})).await;
+    assert_eq!(ground.mode("new"), ground.mode("usual"));
+}
+
+#[tokio::test]
+async fn a_symbolic_link_stays_and_its_target_is_replaced() {
+    let ground = Ground::new();
+    let target = ground.file("dir/target", "old");
+    symlink("dir/target", ground.path("link")).unwrap();
+    let inode = fs::metadata(&target).unwrap().ino();
+    ground.ok("write", json!({"path": "link", "content": "new"})).await;
+    assert!(ground.path("link").is_symlink());
+    assert_eq!(ground.content("dir/target"), "new");
+    assert_ne!(
+        fs::metadata(&target).unwrap().ino(),
+        inode,
+        "a new file takes the place, so no reader sees half of it"
+    );
+}
+
+#[tokio::test]
+async fn a_hard_link_stays_one() {
+    let ground = Ground::new();
+    let file = ground.file("a", "a longer old text");
+    fs::hard_link(&file, ground.path("b")).unwrap();
+    let text = ground.ok("write", json!({"path": "a", "content": "new"})).await;
+    assert!(text.contains("in place"), "{text}");
+    assert_eq!(ground.content("b"), "new");
+    ground.assert_no_leftovers();
+}
+
+#[tokio::test]
+async fn what_is_not_a_file_is_refused() {
+    let ground = Ground::new();
+    let check = async |path: &str, expect: &str| {
+        assert_eq!(ground.error("write", json!({"path": path, "content": "x"})).await, expect);
+    };
+    ground.ok("bash", json!({"command": "mkfifo fifo"})).await;
+    check("fifo", "BASE/work/fifo: is a pipe, a socket or a device, not a regular file").await;
+    let _socket = UnixListener::bind(ground.path("socket")).unwrap();
+    check("socket", "BASE/work/socket: is a pipe, a socket or a device, not a regular file").await;
+    check("/dev/null", "/dev/null: is a pipe, a socket or a device, not a regular file").await;
+    fs::create_dir(ground.path("dir")).unwrap();
+    check("dir", "BASE/work/dir: is a directory, not a file").await;
+    symlink("nowhere", ground.path("dangling")).unwrap();
+    check("dangling", "BASE/work/dangling: is a symbolic link to something that does not exist").await;
+    ground.file("file", "");
+    check("file/below", "cannot create the directory BASE/work/file: File exists (os error 17)").await;
+    ground.assert_no_leftovers();
+}
+
+/// Where even the superuser may not create files.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_directory_that_cannot_be_written_is_named() {
+    let text = Ground::new().error("write", json!({"path": "/sys/haft", "content": "x"})).await;
+    assert!(text.starts_with("cannot create a file in the directory /sys: "), "{text}");
+    assert!(text.contains("os error") && !text.contains(".tmp"), "{text}");
+}

@@ -1,0 +1,26 @@
+//! The audit log: one JSON object a line, appended.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use haft_sdk::Event;
+use serde::Serialize;
+
+/// One line of the log.
+#[derive(Serialize)]
+struct Entry<'a> {
+    /// Seconds since 1970.
+    at: u64,
+    #[serde(flatten)]
+    event: &'a Event,
+}
+
+/// Appends one event, in one write, so that two sessions can share the file.
+pub(crate) fn append(file: &Path, event: &Event) -> io::Result<()> {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut line = serde_json::to_string(&Entry { at, event })?;
+    line.push('\n');
+    OpenOptions::new().create(true).append(true).open(file)?.write_all(line.as_bytes())
+}

@@ -1,0 +1,38 @@
+//! The tool, through the harness.
+
+use haft_example_weather::extension;
+use haft_sdk::ToolResult;
+use haft_sdk::testing::Harness;
+use serde_json::json;
+
+#[tokio::test]
+async fn the_weather_is_the_same_every_time() {
+    let harness = Harness::start(extension()).await;
+    for (city, expect) in [
+        ("Berlin", "Berlin: 16°C, fog"),
+        ("  berlin ", "berlin: 16°C, fog"),
+        ("Paris", "Paris: 13°C, snow"),
+        ("東京", "東京: 3°C, cloudy"),
+    ] {
+        assert_eq!(harness.tool("weather", json!({ "city": city })).await, ToolResult::text(expect));
+    }
+}
+
+#[tokio::test]
+async fn bad_arguments_are_errors_the_model_can_read() {
+    let harness = Harness::start(extension()).await;
+    for (args, expect) in [
+        (json!({}), "arguments do not fit: missing field `city`"),
+        (json!({"city": 7}), "argument \"city\" does not fit: invalid type: integer `7`, expected a string"),
+        (json!({"city": " "}), "city must not be empty"),
+    ] {
+        assert_eq!(harness.tool("weather", args).await, ToolResult::error(expect));
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_how_to_call_it() {
+    let harness = Harness::start(extension()).await;
+    let tools = harness.tools();
+    insta::assert_snapshot!(serde_json::to_string(&tools).unwrap(), @r#"[{"name":"weather","description":"Get the current weather for a city.","schema":{"type":"object","properties":{"city":{"type":"string","description":"Name of the city, for example `Berlin`."}},"required":["city"]},"guidelines":["Call `weather` for the weather of a city instead of guessing it."]}]"#);
+}

@@ -1,0 +1,118 @@
+//! Everything a change has to pass, in one command: cheap steps first, tests last, stop at the first failure.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{codegen, repo, tidy};
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// What every change passes.
+    Usual,
+    /// More cases for the property tests, and licences and advisories where `cargo deny` is installed.
+    Full,
+}
+
+/// Random cases for each property test in a full run; the default is 256.
+const FULL_CASES: &str = "4096";
+
+struct Step {
+    name: &'static str,
+    work: Work,
+}
+
+enum Work {
+    Chore(fn() -> Result<()>),
+    /// Arguments for cargo, separated by spaces.
+    Cargo(&'static str),
+}
+
+pub(crate) fn run(depth: Depth) -> Result<()> {
+    let mut done: Vec<(&str, Duration)> = Vec::new();
+    for Step { name, work } in steps(depth) {
+        println!("==> {name}");
+        let start = Instant::now();
+        let outcome = match work {
+            Work::Chore(chore) => chore(),
+            Work::Cargo(args) => cargo(args, depth),
+        };
+        outcome.with_context(|| format!("step `{name}` failed after {}", seconds(start.elapsed())))?;
+        done.push((name, start.elapsed()));
+        println!("    {name}: {}", seconds(start.elapsed()));
+    }
+    println!("\nall {} steps passed", done.len());
+    for (name, time) in &done {
+        println!("  {name:<10} {:>8}", seconds(*time));
+    }
+    println!("  {:<10} {:>8}", "total", seconds(done.iter().map(|(_, time)| *time).sum()));
+    Ok(())
+}
+
+fn steps(depth: Depth) -> Vec<Step> {
+    let cargo = |name, args| Step { name, work: Work::Cargo(args) };
+    let mut steps = vec![
+        cargo("format", "fmt --all --check"),
+        Step { name: "tidy", work: Work::Chore(tidy::run) },
+        Step { name: "codegen", work: Work::Chore(|| codegen::run(codegen::Mode::Check)) },
+        cargo("clippy", "clippy --workspace --all-targets --all-features -- -D warnings"),
+        cargo("docs", "doc --workspace --all-features --no-deps"),
+        cargo("doc tests", "test --workspace --all-features --doc"),
+        // Tests start these programs, and cargo builds binaries of other packages only when asked. With the
+        // features of the tests, so that nothing is built twice.
+        cargo("binaries", "build --workspace --bins --all-features"),
+    ];
+    if depth == Depth::Full && installed("deny") {
+        steps.push(cargo("deny", "deny check"));
+    }
+    steps.push(match installed("nextest") {
+        true => cargo("tests", "nextest run --workspace --all-features --no-fail-fast"),
+        false => cargo("tests", "test --workspace --all-features --tests --no-fail-fast"),
+    });
+    steps
+}
+
+fn cargo(args: &str, depth: Depth) -> Result<()> {
+    let mut command = repo::cargo();
+    command.args(args.split(' ')).stdin(Stdio::null());
+    // A snapshot is compared, never written; a warning of rustdoc is an error like any other.
+    command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings");
+    if depth == Depth::Full {
+        command.env("PROPTEST_CASES", FULL_CASES);
+    }
+    finish(&mut command, args)
+}
+
+fn finish(command: &mut Command, args: &str) -> Result<()> {
+    let status = command.status().with_context(|| format!("start cargo {args}"))?;
+    if !status.success() {
+        bail!("cargo {args}: {status}");
+    }
+    Ok(())
+}
+
+/// Whether cargo has the subcommand.
+fn installed(subcommand: &str) -> bool {
+    let version = repo::cargo().args([subcommand, "--version"]).stdin(Stdio::null()).output();
+    version.is_ok_and(|output| output.status.success())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_come_last() {
+        for depth in [Depth::Usual, Depth::Full] {
+            let names: Vec<&str> = steps(depth).iter().map(|step| step.name).collect();
+            assert_eq!(names.first(), Some(&"format"));
+            assert_eq!(names.last(), Some(&"tests"));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Files that follow from the protocol's types: JSON Schema, `meta.json`, the tables in `docs/protocol.md`.
+
+mod docs;
+mod fields;
+mod schema;
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use crate::repo;
+
+/// Whether files are written or only compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Write,
+    Check,
+}
+
+/// A file and what it shall hold.
+pub(crate) struct Output {
+    pub(crate) path: &'static str,
+    pub(crate) text: String,
+}
+
+/// Brings every generated file up to date, or says which one is not.
+pub(crate) fn run(mode: Mode) -> Result<()> {
+    let mut outputs = schema::outputs()?;
+    outputs.push(docs::output()?);
+    let stale: Vec<&Output> = outputs.iter().filter(|output| !is_current(output)).collect();
+    if mode == Mode::Check && !stale.is_empty() {
+        let paths: Vec<&str> = stale.iter().map(|output| output.path).collect();
+        bail!("{} out of date: run `cargo xtask codegen` and review the change", paths.join(", "));
+    }
+    for output in stale {
+        let path = repo::root().join(output.path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&path, &output.text).with_context(|| format!("write {}", output.path))?;
+        println!("wrote {}", output.path);
+    }
+    Ok(())
+}
+
+/// The hash of the protocol's sources that `docs/protocol.md` carries: whoever changes frames opens the document.
+pub(crate) fn protocol_hash() -> Result<String> {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let files = repo::files("crates/protocol/src")?;
+    let bytes =
+        files.iter().flat_map(|file| [&file.path, "\0", &file.text, "\0"].map(str::as_bytes)).flatten();
+    // FNV-1a, 64 bits.
+    let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME));
+    Ok(format!("{hash:016x}"))
+}
+
+fn is_current(output: &Output) -> bool {
+    fs::read_to_string(repo::root().join(output.path)).is_ok_and(|text| text == output.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_files_are_current() {
+        run(Mode::Check).unwrap();
+    }
+}

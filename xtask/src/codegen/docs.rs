@@ -1,0 +1,138 @@
+//! The generated parts of `docs/protocol.md`: tables and the reference of every frame, with examples taken from
+//! the fixtures.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use haft_protocol::ext::{ExtensionFrame, HostFrame};
+use serde_json::Value;
+
+use super::fields::{self, Field};
+use super::{Output, protocol_hash, schema};
+use crate::repo;
+
+const PATH: &str = "docs/protocol.md";
+
+/// The document as it stands, with its generated parts replaced.
+pub(super) fn output() -> Result<Output> {
+    let extension = Direction {
+        root: schema::schema(schemars::schema_for!(ExtensionFrame)),
+        examples: repo::read("crates/protocol/fixtures/extension.jsonl")?,
+    };
+    let host = Direction {
+        root: schema::schema(schemars::schema_for!(HostFrame)),
+        examples: repo::read("crates/protocol/fixtures/host.jsonl")?,
+    };
+    let mut text = repo::read(PATH)?;
+    replace(
+        &mut text,
+        "<!-- generated: frames -->",
+        "<!-- /generated -->",
+        &frames_table(&extension, &host)?,
+    )?;
+    replace(&mut text, "<!-- generated: hooks -->", "<!-- /generated -->", &host.hooks()?)?;
+    replace(&mut text, "<!-- generated: extension -->", "<!-- /generated -->", &extension.reference()?)?;
+    replace(&mut text, "<!-- generated: host -->", "<!-- /generated -->", &host.reference()?)?;
+    let hash = format!(" {} ", protocol_hash()?);
+    let start = text
+        .find("<!-- protocol-source:")
+        .context("docs/protocol.md has no `<!-- protocol-source: … -->`")?;
+    let (before, from_marker) = text.split_at(start);
+    let mut from_marker = from_marker.to_owned();
+    replace(&mut from_marker, "<!-- protocol-source:", "-->", &hash)?;
+    Ok(Output { path: PATH, text: format!("{before}{from_marker}") })
+}
+
+/// One direction: its schema and a line or more of every frame.
+struct Direction {
+    root: Value,
+    examples: String,
+}
+
+impl Direction {
+    fn frames(&self) -> Vec<(String, &Value)> {
+        fields::branches(&self.root, &self.root, "type")
+    }
+
+    fn examples(&self, kind: &str) -> String {
+        let prefix = format!(r#"{{"type":"{kind}""#);
+        self.examples.lines().filter(|line| line.starts_with(&prefix)).collect::<Vec<_>>().join("\n")
+    }
+
+    /// A section for every frame: meaning, fields, examples.
+    fn reference(&self) -> Result<String> {
+        let mut out = String::from("\n");
+        for (kind, branch) in self.frames() {
+            let payload = fields::resolve(&self.root, branch);
+            writeln!(out, "\n#### `{kind}`\n\n{}\n", fields::description(payload))?;
+            write_fields(&mut out, &fields::fields(&self.root, branch))?;
+            writeln!(out, "```json\n{}\n```", self.examples(&kind))?;
+        }
+        Ok(out)
+    }
+
+    /// The hooks: every `event` of `event_intercept`.
+    fn hooks(&self) -> Result<String> {
+        let mut out =
+            String::from("\n\n| hook | when | the question carries | example |\n|---|---|---|---|\n");
+        for (hook, branch) in fields::branches(&self.root, &self.root["$defs"]["EventIntercept"], "event") {
+            let names: Vec<String> =
+                fields::fields(&self.root, branch).iter().map(|field| format!("`{}`", field.name)).collect();
+            let event = format!(r#""event":"{hook}""#);
+            let example = self
+                .examples
+                .lines()
+                .find(|line| line.contains("event_intercept") && line.contains(&event))
+                .with_context(|| format!("no fixture for hook {hook}"))?;
+            let when = fields::description(branch);
+            writeln!(out, "| `{hook}` | {when} | {} | `{example}` |", names.join(", "))?;
+        }
+        Ok(out)
+    }
+}
+
+fn frames_table(extension: &Direction, host: &Direction) -> Result<String> {
+    let mut out = String::from("\n\n| frame | from | meaning |\n|---|---|---|\n");
+    for (from, direction) in [("extension", extension), ("host", host)] {
+        for (kind, branch) in direction.frames() {
+            writeln!(out, "| `{kind}` | {from} | {} |", fields::description(branch))?;
+        }
+    }
+    Ok(out)
+}
+
+fn write_fields(out: &mut String, rows: &[Field]) -> Result<()> {
+    if rows.is_empty() {
+        writeln!(out, "No fields.\n")?;
+        return Ok(());
+    }
+    writeln!(out, "| field | type | | meaning |\n|---|---|---|---|")?;
+    for Field { name, kind, required, meaning } in rows {
+        let needed = if *required { "required" } else { "" };
+        writeln!(out, "| `{name}` | {kind} | {needed} | {meaning} |")?;
+    }
+    Ok(writeln!(out)?)
+}
+
+/// Puts `body` between the first `start` and the `end` after it.
+fn replace(text: &mut String, start: &str, end: &str, body: &str) -> Result<()> {
+    let after_start = text.find(start).with_context(|| format!("{PATH} has no `{start}`"))? + start.len();
+    let (head, tail) = text.split_at(after_start);
+    let end = tail.find(end).with_context(|| format!("{PATH}: no `{end}` after `{start}`"))?;
+    let (_, tail) = tail.split_at(end);
+    *text = format!("{head}{body}{tail}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::replace;
+
+    #[test]
+    fn only_what_is_between_the_markers_changes() {
+        let mut text = "a <!-- x -->old<!-- / --> b <!-- y --><!-- / -->".to_owned();
+        replace(&mut text, "<!-- x -->", "<!-- / -->", "new").unwrap();
+        assert_eq!(text, "a <!-- x -->new<!-- / --> b <!-- y --><!-- / -->");
+        assert!(replace(&mut text, "<!-- z -->", "<!-- / -->", "").is_err());
+    }
+}

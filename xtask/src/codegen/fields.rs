@@ -1,0 +1,166 @@
+//! The fields of a frame, read from its schema.
+
+use serde_json::Value;
+
+/// One row of a field table.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    /// With the name of the object it is in: `limits.max_line`.
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) required: bool,
+    pub(super) meaning: String,
+}
+
+/// The branches of a union, each with the value of its tag.
+pub(super) fn branches<'a>(root: &'a Value, union: &'a Value, tag: &str) -> Vec<(String, &'a Value)> {
+    let branches = resolve(root, union).get("oneOf").and_then(Value::as_array).into_iter().flatten();
+    branches
+        .map(|branch| (branch["properties"][tag]["const"].as_str().unwrap_or_default().to_owned(), branch))
+        .collect()
+}
+
+/// The description of a schema.
+pub(super) fn description(schema: &Value) -> &str {
+    schema["description"].as_str().unwrap_or_default()
+}
+
+/// Every field of a branch but its tag, members of nested objects included.
+pub(super) fn fields(root: &Value, branch: &Value) -> Vec<Field> {
+    let mut rows = Vec::new();
+    collect(root, resolve(root, branch), "", &mut rows);
+    rows
+}
+
+/// What a `$ref` points to.
+pub(super) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|target| target.strip_prefix("#/$defs/"));
+    name.map_or(schema, |name| &root["$defs"][name])
+}
+
+fn collect(root: &Value, object: &Value, prefix: &str, rows: &mut Vec<Field>) {
+    let required: Vec<&str> =
+        object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, schema) in object["properties"].as_object().into_iter().flatten() {
+        let schema_without_null = present(schema);
+        let name_in_frame = format!("{prefix}{name}");
+        rows.push(Field {
+            name: name_in_frame.clone(),
+            kind: kind(root, schema_without_null),
+            required: required.contains(&name.as_str()),
+            meaning: description(schema).to_owned(),
+        });
+        collect(root, resolve(root, schema_without_null), &format!("{name_in_frame}."), rows);
+    }
+    rows.extend(variants(root, object));
+}
+
+/// The tag and the fields of a union that is spread over a frame: `event` and what goes with it.
+fn variants(root: &Value, object: &Value) -> Vec<Field> {
+    let Some(tag) = object["oneOf"][0]["properties"].as_object().and_then(|fields| fields.keys().next())
+    else {
+        return Vec::new();
+    };
+    let branches = branches(root, object, tag);
+    let names: Vec<String> = branches.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
+    let meaning = "Which: it says what the other fields are.".to_owned();
+    let mut rows = vec![Field { name: tag.clone(), kind: names.join(" "), required: true, meaning }];
+    for (name, branch) in &branches {
+        for field in fields(root, branch) {
+            rows.push(Field { meaning: format!("`{name}`: {}", field.meaning), ..field });
+        }
+    }
+    rows
+}
+
+/// The schema of an optional field without its `null`.
+fn present(schema: &Value) -> &Value {
+    let alternatives = schema["anyOf"].as_array().into_iter().flatten();
+    alternatives.into_iter().find(|alternative| alternative["type"] != "null").unwrap_or(schema)
+}
+
+fn kind(root: &Value, schema: &Value) -> String {
+    let target = resolve(root, schema);
+    let named = match &target["type"] {
+        Value::String(name) => Some(name.as_str()),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).find(|name| *name != "null"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    };
+    match named {
+        Some("array") => format!("array of {}s", kind(root, &target["items"])),
+        Some(name) => name.to_owned(),
+        None => union_kind(target),
+    }
+}
+
+fn union_kind(schema: &Value) -> String {
+    let branches: Vec<&Value> = schema["oneOf"].as_array().into_iter().flatten().collect();
+    let names: Vec<String> = branches
+        .iter()
+        .filter_map(|branch| branch["const"].as_str())
+        .map(|name| format!("`\"{name}\"`"))
+        .collect();
+    match (branches.is_empty(), names.is_empty()) {
+        (true, _) => "any".to_owned(),
+        (false, true) => "object".to_owned(),
+        (false, false) => names.join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nested_and_optional_fields_are_rows() {
+        let schema = json!({
+            "properties": {
+                "id": { "type": "string", "description": "Which." },
+                "size": { "anyOf": [{ "$ref": "#/$defs/Size" }, { "type": "null" }] },
+                "lines": { "type": ["array", "null"], "items": { "type": "string" } },
+                "args": true,
+            },
+            "required": ["id"],
+            "$defs": { "Size": { "type": "object", "properties": { "width": { "type": "integer" } }, "required": ["width"] } },
+        });
+        let rows: Vec<String> = fields(&schema, &schema)
+            .iter()
+            .map(|field| format!("{}:{}:{}:{}", field.name, field.kind, field.required, field.meaning))
+            .collect();
+        let expect = [
+            "id:string:true:Which.",
+            "size:object:false:",
+            "size.width:integer:true:",
+            "lines:array of strings:false:",
+            "args:any:false:",
+        ];
+        assert_eq!(rows, expect);
+    }
+
+    #[test]
+    fn a_spread_union_shows_its_tag_and_says_whose_a_field_is() {
+        let branch = |name: &str, field: &str| {
+            json!({
+                "properties": { "event": { "const": name } },
+                "$ref": format!("#/$defs/{field}"),
+            })
+        };
+        let holder = |field: &str| json!({ "type": "object", "properties": { field: { "type": "integer", "description": "It." } } });
+        let schema = json!({
+            "oneOf": [branch("start", "step"), branch("end", "stop")],
+            "$defs": { "step": holder("step"), "stop": holder("stop") },
+        });
+        let rows: Vec<String> = fields(&schema, &schema)
+            .iter()
+            .map(|field| format!("{}:{}:{}", field.name, field.kind, field.meaning))
+            .collect();
+        let expect = [
+            "event:`\"start\"` `\"end\"`:Which: it says what the other fields are.",
+            "step:integer:`start`: It.",
+            "stop:integer:`end`: It.",
+        ];
+        assert_eq!(rows, expect);
+    }
+}

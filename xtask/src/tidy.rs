@@ -1,0 +1,41 @@
+//! What the compiler and clippy cannot check.
+
+mod edges;
+mod files;
+mod sources;
+
+use anyhow::{Result, bail};
+
+use crate::{codegen, repo};
+
+/// Runs every check and reports all findings at once.
+pub(crate) fn run() -> Result<()> {
+    let files = repo::files(".")?;
+    let mut findings = files::check(&files);
+    findings.extend(sources::check(&files));
+    findings.extend(edges::check(&edges::metadata()?));
+    findings.extend(protocol_docs()?);
+    if findings.is_empty() {
+        return Ok(());
+    }
+    bail!("{} findings:\n  {}", findings.len(), findings.join("\n  "));
+}
+
+/// The document of the protocol names the sources it describes.
+fn protocol_docs() -> Result<Option<String>> {
+    let hash = codegen::protocol_hash()?;
+    let named = repo::read("docs/protocol.md")?.contains(&format!("<!-- protocol-source: {hash} -->"));
+    let finding = "docs/protocol.md: crates/protocol/src has changed; check that the document still says what the \
+                   code does, then run `cargo xtask codegen`";
+    Ok((!named).then(|| finding.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_repository_is_tidy() {
+        if let Err(findings) = super::run() {
+            panic!("{findings}");
+        }
+    }
+}

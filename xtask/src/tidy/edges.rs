@@ -1,0 +1,164 @@
+//! Who may depend on whom, as data. The picture is in `ARCHITECTURE.md`.
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::repo;
+
+/// What a package of this workspace may depend on, and in its tests besides (`haft-test-support` is granted to all).
+struct Rule {
+    package: &'static str,
+    may: &'static [&'static str],
+    tests_may: &'static [&'static str],
+}
+
+const fn rule(package: &'static str, may: &'static [&'static str]) -> Rule {
+    Rule { package, may, tests_may: &[] }
+}
+
+/// Stands for every package of the workspace.
+const ANY: &str = "*";
+
+const RULES: &[Rule] = &[
+    rule("haft-protocol", &[]),
+    rule("haft-core", &["haft-protocol"]),
+    rule("haft-launch", &[]),
+    rule("haft-config", &[]),
+    rule("haft-tools", &["haft-core", "haft-launch", "haft-protocol"]),
+    rule("haft-providers", &["haft-core", "haft-protocol"]),
+    Rule {
+        package: "haft-host",
+        may: &["haft-core", "haft-launch", "haft-protocol"],
+        // Tests speak with real SDK extensions over an in-memory pipe.
+        tests_may: &["haft-sdk"],
+    },
+    rule("haft-sdk", &["haft-protocol"]),
+    rule("haft-rpc", &["haft-protocol"]),
+    rule("haft-tui", &["haft-core", "haft-host", "haft-protocol"]),
+    rule("haft", &[ANY]),
+    rule("haft-test-support", &["haft-core", "haft-protocol"]),
+    rule("haft-bench", &[ANY]),
+    rule("haft-example-embed", &[ANY]),
+    rule("haft-example-frames", &["haft-protocol"]),
+    rule("haft-example-guard", &["haft-sdk"]),
+    rule("haft-example-hello", &["haft-sdk"]),
+    rule("haft-example-todo", &["haft-sdk"]),
+    rule("haft-example-weather", &["haft-sdk"]),
+    rule("xtask", &["haft-protocol"]),
+];
+
+/// Only for tests.
+const TEST_ONLY: &[&str] = &["haft-bench", "haft-test-support"];
+
+/// Everything the protocol may use from outside: an SDK extension builds all of it, and none does IO.
+const PROTOCOL_CRATES: &[&str] = &["schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"];
+
+/// What core must not reach: processes and terminals.
+const NOT_IN_CORE: &[&str] =
+    &["crossterm", "libc", "nix", "portable-pty", "process-wrap", "ratatui", "rustix"];
+
+/// The part of tokio that core must not switch on.
+const NOT_IN_CORE_TOKIO: &[&str] = &["full", "io-std", "process", "signal"];
+
+/// `cargo metadata` of the workspace.
+pub(super) fn metadata() -> Result<Value> {
+    let output = repo::cargo()
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .output()
+        .context("run cargo metadata")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    serde_json::from_slice(&output.stdout).context("read cargo metadata")
+}
+
+pub(super) fn check(metadata: &Value) -> Vec<String> {
+    let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();
+    let own: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let mut findings = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some(rule) = RULES.iter().find(|rule| rule.package == name) else {
+            findings.push(format!("{name}: no rule in xtask/src/tidy/edges.rs"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            findings.extend(edge(rule, &own, dependency).map(|reason| format!("{name}: {reason}")));
+        }
+    }
+    findings
+}
+
+/// What is wrong with one dependency.
+fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
+    let name = dependency["name"].as_str().unwrap_or_default();
+    let in_tests = dependency["kind"] == "dev";
+    if own.contains(&name) {
+        let granted = rule.may.contains(&name) || rule.may.contains(&ANY);
+        let granted = match in_tests {
+            true => granted || rule.tests_may.contains(&name) || TEST_ONLY.contains(&name),
+            false => granted && !TEST_ONLY.contains(&name),
+        };
+        return (!granted).then(|| format!("must not depend on {name}"));
+    }
+    if in_tests {
+        return None;
+    }
+    match rule.package {
+        "haft-protocol" if !PROTOCOL_CRATES.contains(&name) => Some(format!("must not use {name}")),
+        "haft-core" if NOT_IN_CORE.contains(&name) => Some(format!("must not use {name}")),
+        "haft-core" if name == "tokio" => {
+            let mut features =
+                dependency["features"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let feature = features.find(|feature| NOT_IN_CORE_TOKIO.contains(feature))?;
+            Some(format!("must not use tokio's {feature}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_edge(from: &str, dependency: Value, expect: &[&str]) {
+        let mut packages: Vec<Value> =
+            RULES.iter().map(|rule| json!({ "name": rule.package, "dependencies": [] })).collect();
+        packages.retain(|package| package["name"] != from);
+        packages.push(json!({ "name": from, "dependencies": [dependency] }));
+        assert_eq!(check(&json!({ "packages": packages })), expect);
+    }
+
+    #[test]
+    fn edges() {
+        check_edge("haft-core", json!({ "name": "haft-protocol" }), &[]);
+        check_edge("haft-sdk", json!({ "name": "haft-core" }), &["haft-sdk: must not depend on haft-core"]);
+        check_edge("haft-host", json!({ "name": "haft-sdk", "kind": "dev" }), &[]);
+        check_edge("haft-host", json!({ "name": "haft-sdk" }), &["haft-host: must not depend on haft-sdk"]);
+        check_edge("haft-tools", json!({ "name": "haft-test-support", "kind": "dev" }), &[]);
+        check_edge(
+            "haft",
+            json!({ "name": "haft-test-support" }),
+            &["haft: must not depend on haft-test-support"],
+        );
+        check_edge("haft", json!({ "name": "haft-host" }), &[]);
+    }
+
+    #[test]
+    fn reach() {
+        check_edge("haft-protocol", json!({ "name": "tokio" }), &["haft-protocol: must not use tokio"]);
+        check_edge("haft-protocol", json!({ "name": "proptest", "kind": "dev" }), &[]);
+        check_edge("haft-core", json!({ "name": "rustix" }), &["haft-core: must not use rustix"]);
+        check_edge("haft-core", json!({ "name": "tokio", "features": ["sync"] }), &[]);
+        let process = json!({ "name": "tokio", "features": ["sync", "process"] });
+        check_edge("haft-core", process, &["haft-core: must not use tokio's process"]);
+    }
+
+    #[test]
+    fn a_new_package_needs_a_rule() {
+        check_edge("haft-new", json!({ "name": "serde" }), &["haft-new: no rule in xtask/src/tidy/edges.rs"]);
+    }
+}

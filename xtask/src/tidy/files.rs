@@ -1,0 +1,90 @@
+//! Which files there are, how long they are, how they begin.
+
+use std::collections::BTreeSet;
+
+use crate::repo::File;
+
+/// Files that a visitor looks for.
+const PAPERS: &[&str] =
+    &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+
+/// The longest source file. Longer ones are split by noun.
+const MAX_LINES: usize = 400;
+
+pub(super) fn check(files: &[File]) -> Vec<String> {
+    let mut findings = papers(files);
+    findings.extend(forgotten_tests(files));
+    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+        findings.extend(source(file));
+    }
+    findings
+}
+
+fn papers(files: &[File]) -> Vec<String> {
+    let missing = PAPERS.iter().filter(|paper| !files.iter().any(|file| file.path == **paper));
+    missing.map(|paper| format!("{paper}: missing")).collect()
+}
+
+fn source(File { path, text }: &File) -> Vec<String> {
+    let mut findings = Vec::new();
+    if !text.starts_with("//!") {
+        findings.push(format!("{path}: begin with `//!` and say what the file is for"));
+    }
+    if path.ends_with("/mod.rs") {
+        findings.push(format!("{path}: name it after its module, beside the folder"));
+    }
+    let lines = text.lines().count();
+    if lines > MAX_LINES {
+        findings.push(format!("{path}: {lines} lines, more than {MAX_LINES}; split it by noun"));
+    }
+    findings
+}
+
+/// Every file beside a `tests/it/main.rs` is a module of it; otherwise its tests never run.
+fn forgotten_tests(files: &[File]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for main in files.iter().filter(|file| file.path.ends_with("tests/it/main.rs")) {
+        let folder = main.path.trim_end_matches("main.rs");
+        let declared: BTreeSet<&str> = main
+            .text
+            .lines()
+            .filter_map(|line| line.trim_start_matches("pub(crate) ").strip_prefix("mod ")?.strip_suffix(';'))
+            .collect();
+        let beside = files.iter().filter_map(|file| file.path.strip_prefix(folder)?.strip_suffix(".rs"));
+        let forgotten =
+            beside.filter(|name| *name != "main" && !name.contains('/') && !declared.contains(name));
+        findings.extend(forgotten.map(|name| format!("{folder}{name}.rs: no `mod {name};` in main.rs")));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_one(path: &str, text: &str, expect: &[&str]) {
+        let file = File { path: path.to_owned(), text: text.to_owned() };
+        assert_eq!(source(&file), expect);
+    }
+
+    #[test]
+    fn sources() {
+        check_one("a/src/b.rs", "//! B.\n", &[]);
+        check_one("a/src/b.rs", "use b;\n", &["a/src/b.rs: begin with `//!` and say what the file is for"]);
+        check_one("a/mod.rs", "//! A.", &["a/mod.rs: name it after its module, beside the folder"]);
+        check_one("a.rs", &"//!\n".repeat(401), &["a.rs: 401 lines, more than 400; split it by noun"]);
+    }
+
+    #[test]
+    fn a_test_file_nobody_runs_is_found() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let files = [
+            file("c/tests/it/main.rs", "//! It.\n\nmod used;\n"),
+            file("c/tests/it/used.rs", ""),
+            file("c/tests/it/used/part.rs", ""),
+            file("c/tests/it/lost.rs", ""),
+        ];
+        assert_eq!(forgotten_tests(&files), ["c/tests/it/lost.rs: no `mod lost;` in main.rs"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! What stands in source files and must not: processes started in the wrong place, durations without a home,
+//! paths of somebody's machine.
+
+use crate::repo::File;
+
+/// Where processes may be started, and why.
+const SPAWNS: &[(&str, &str)] = &[
+    ("crates/launch/src/", "the launcher"),
+    ("crates/host/src/process.rs", "extension processes"),
+    ("crates/host/src/install/git.rs", "`git clone` of `haft ext install`"),
+    ("crates/tools/src/environment", "commands of the bash tool"),
+    ("crates/test-support/", "peers of tests"),
+    ("crates/bench/", "benchmarks"),
+    ("xtask/", "chores"),
+];
+
+/// Where a duration may be written down beside `timeouts.rs`, and why.
+const DURATIONS: &[(&str, &str)] =
+    &[("crates/test-support/", "deadlines of tests"), ("crates/bench/", "benchmarks")];
+
+pub(super) fn check(files: &[File]) -> Vec<String> {
+    let mut findings = Vec::new();
+    for file in files {
+        findings.extend(machine_paths(file));
+        if file.path.ends_with(".rs") && !is_test(&file.path) {
+            findings.extend(spawns(file));
+            findings.extend(durations(file));
+        }
+    }
+    findings
+}
+
+fn is_test(path: &str) -> bool {
+    path.contains("/tests/") || path.ends_with("/tests.rs")
+}
+
+/// The lines that end up in the product, with their numbers: no comments, nothing below `#[cfg(test)]`.
+fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+    lines
+        .enumerate()
+        .map(|(at, line)| (at + 1, line))
+        .filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+fn spawns(File { path, text }: &File) -> Vec<String> {
+    if SPAWNS.iter().any(|(prefix, _)| path.starts_with(prefix)) {
+        return Vec::new();
+    }
+    let starts = |line: &str| line.contains("Command::new(") && !line.contains("clap::Command::new(");
+    product_lines(text)
+        .filter(|(_, line)| starts(line))
+        .map(|(at, _)| format!("{path}:{at}: starts a process; see SPAWNS in xtask/src/tidy/sources.rs"))
+        .collect()
+}
+
+fn durations(File { path, text }: &File) -> Vec<String> {
+    let exempt = path.ends_with("/timeouts.rs")
+        || !path.starts_with("crates/")
+        || DURATIONS.iter().any(|(prefix, _)| path.starts_with(prefix));
+    if exempt {
+        return Vec::new();
+    }
+    product_lines(text)
+        .filter(|(_, line)| names_a_duration(line))
+        .map(|(at, _)| format!("{path}:{at}: names a duration; put it in the crate's timeouts.rs"))
+        .collect()
+}
+
+/// `Duration::from_secs(5)`, not `Duration::from_secs(seconds)`: turning a value into a duration names none.
+fn names_a_duration(line: &str) -> bool {
+    line.match_indices("Duration::from_").any(|(at, call)| {
+        let argument =
+            line.get(at + call.len()..).and_then(|rest| rest.split_once('(')).map(|(_, rest)| rest);
+        argument.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    })
+}
+
+/// Paths that exist only where something was built.
+fn machine_paths(File { path, text }: &File) -> Vec<String> {
+    // Written in pieces, so that this file is not a finding itself.
+    let roots = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+    let names_one = |line: &str| {
+        roots.iter().any(|root| {
+            line.match_indices(root).any(|(at, _)| {
+                let before = line.get(..at).and_then(|before| before.chars().next_back());
+                // `src/wo…` and `https://host/wo…` are paths below something else.
+                before.is_none_or(|char| !char.is_alphanumeric() && !"._-~}$/".contains(char))
+            })
+        })
+    };
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| names_one(line))
+        .map(|(at, _)| format!("{path}:{}: path of a machine", at + 1))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> File {
+        File { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn processes_start_only_where_they_may() {
+        let check =
+            |path, text, expect: usize| assert_eq!(spawns(&file(path, text)).len(), expect, "{path}: {text}");
+        check("crates/core/src/turn.rs", "let child = Command::new(\"sh\");", 1);
+        check("crates/host/src/process.rs", "Command::new(program)", 0);
+        check("crates/host/src/supervisor.rs", "Command::new(program)", 1);
+        check("crates/cli/src/args.rs", "clap::Command::new(\"haft\")", 0);
+        check("crates/core/src/turn.rs", "// Command::new(\n#[cfg(test)]\nCommand::new(", 0);
+    }
+
+    #[test]
+    fn durations_live_in_timeouts() {
+        let check = |path, text, expect: usize| {
+            assert_eq!(durations(&file(path, text)).len(), expect, "{path}: {text}")
+        };
+        check("crates/host/src/actor.rs", "sleep(Duration::from_secs(5))", 1);
+        check("crates/host/src/actor.rs", "Duration::from_millis(delay_ms)", 0);
+        check("crates/host/src/timeouts.rs", "Duration::from_secs(5)", 0);
+        check("examples/embed/src/lib.rs", "Duration::from_secs(5)", 0);
+    }
+
+    #[test]
+    fn paths_of_a_machine_are_found() {
+        let root = concat!("/ho", "me/me/x");
+        let check = |text: String, expect: usize| {
+            assert_eq!(machine_paths(&file("a.md", &text)).len(), expect, "{text}")
+        };
+        check(format!("see {root}"), 1);
+        check(format!("`{root}`"), 1);
+        check(format!("https://example.org{root}"), 0);
+        check("plain".to_owned(), 0);
+    }
+}
