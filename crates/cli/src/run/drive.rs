@@ -100,12 +100,11 @@ async fn follow(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Result<(), TurnError>> {
     let cancel = run.cancellation();
-    let mut changes = joined.host.changes();
     loop {
         tokio::select! {
             biased;
             Some(event) = joined.events.recv() => output.event(&event).await?,
-            Ok(()) = changes.changed() => joined.offer_tools()?,
+            Ok(()) = joined.changes.changed() => joined.offer_tools()?,
             () = interrupts.next() => {
                 if cancel.is_cancelled() {
                     return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
