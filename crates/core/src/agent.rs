@@ -65,7 +65,8 @@ impl Agent {
         Run::new(self.inner.clone(), prompt.into())
     }
 
-    /// Replaces the tools. A run that is under way takes them from its next step on.
+    /// Replaces the tools. A run that is under way offers them from its next step on, and looks calls up among them
+    /// at once, so that a call of an extension's tool reaches the extension that is running now.
     ///
     /// # Errors
     /// [`ToolSchemaError`] when a tool's schema does not compile; nothing is replaced then.
