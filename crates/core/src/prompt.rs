@@ -12,6 +12,21 @@ const IDENTITY: &str = "You are haft, a coding agent. You work in the user's fil
 Read before you change, make the smallest change that does the job, check your work, and answer briefly.";
 
 /// The parts of the system prompt that do not depend on the tools.
+///
+/// ```
+/// use haft_core::hooks::PromptSection;
+/// use haft_core::prompt::SystemPrompt;
+///
+/// let prompt = SystemPrompt {
+///     identity: Some("You are a reviewer.".into()),
+///     appended: vec!["Answer in one sentence.".into()],
+///     facts: vec!["Working directory: /srv/app".into()],
+/// };
+/// let section = PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() };
+/// let text = prompt.render(&[], &[section]);
+/// assert!(text.starts_with("You are a reviewer.\n\nAnswer in one sentence."));
+/// assert!(text.ends_with("From house-rules\nTests come first."));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemPrompt {
     /// Who the agent is; haft's own text when absent.

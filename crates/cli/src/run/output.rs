@@ -48,6 +48,9 @@ impl Output {
             Self::Answer { answer, progress } => {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
+                } else if let AgentEvent::TurnStart { .. } = event {
+                    // What an earlier step said is no answer when the last one was suppressed or failed.
+                    *answer = None;
                 }
                 match told(event) {
                     Told::Shown(text) => print(&text)?,
@@ -143,4 +146,39 @@ fn short(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let cut: String = line.chars().take(ROOM).collect();
     if cut.len() < line.len() { format!("{cut}…") } else { cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::message::{AssistantBlock, Time};
+
+    use super::*;
+
+    fn said(text: &str) -> AgentEvent {
+        let content = vec![AssistantBlock::Text { text: text.into() }];
+        AgentEvent::AssistantMessage { content, time: Time("T".into()) }
+    }
+
+    /// The answer that is left to print after these events.
+    async fn answer(events: &[AgentEvent]) -> Option<String> {
+        let mut output = Output::Answer { answer: None, progress: false };
+        for event in events {
+            output.event(event).await.unwrap();
+        }
+        match output {
+            Output::Answer { answer, .. } => answer,
+            Output::Json(_) => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_answer_is_what_the_last_step_said() {
+        let step = |step| AgentEvent::TurnStart { step };
+        assert_eq!(
+            answer(&[step(1), said("let me see"), step(2), said("16 degrees")]).await.unwrap(),
+            "16 degrees"
+        );
+        // The second step was suppressed.
+        assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
+    }
 }

@@ -51,6 +51,7 @@ async fn max_steps_ends_the_prompt_with_its_own_error() {
     let agent = script.agent().tool(tool("echo", |_| ToolOutput::text("x"))).max_steps(2).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let error = outcome.unwrap_err();
+    assert!(std::error::Error::source(&error).is_none(), "a chain of errors says it once");
     assert_eq!((error.step, error.kind), (2, TurnErrorKind::MaxSteps { limit: 2 }));
     assert_eq!(
         events[events.len() - 2],
