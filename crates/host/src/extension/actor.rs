@@ -4,7 +4,7 @@
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant as StdInstant;
 
 use haft_protocol::event::AgentEvent;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::ids::Ids;
 use super::session::{Facts, Output, Session, Ui};
 use super::writer::{Writer, WriterEnd};
-use super::{Command, Extension, Inner, Snapshot, Ticket};
+use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
 use crate::fault::FaultCode;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
@@ -27,6 +27,9 @@ use crate::timeouts::Timeouts;
 
 /// What a read of standard error takes at once.
 const STDERR_CHUNK: usize = 16 * 1024;
+
+/// Lines of one read after which others get their turn first.
+const CROWD: usize = 16;
 
 /// How the two sides are joined.
 pub(crate) enum Connection {
@@ -62,7 +65,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) =
         watch::channel(Snapshot { state: session.state(), offers: Arc::clone(session.offers()) });
-    let waiting_events = Arc::<AtomicUsize>::default();
+    let event_count = Arc::<EventCount>::default();
     let (process, reader, writer, stderr) = opened(connection, &start.log);
     let actor = Actor {
         session,
@@ -74,9 +77,9 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         exit: None,
         inbox: Some(inbox),
         timeouts,
-        waiting_events: Arc::clone(&waiting_events),
-        events_dropped: 0,
+        event_count: Arc::clone(&event_count),
         half_frame: None,
+        crowded: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
         log: start.log,
@@ -85,7 +88,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     };
     tokio::spawn(actor.run());
     let inner =
-        Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, waiting_events, snapshots };
+        Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, event_count, snapshots };
     Extension { inner: Arc::new(inner) }
 }
 
@@ -124,10 +127,11 @@ struct Actor {
     exit: Option<String>,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    waiting_events: Arc<AtomicUsize>,
-    events_dropped: u64,
+    event_count: Arc<EventCount>,
     /// Bytes of a frame that was never finished.
     half_frame: Option<usize>,
+    /// The last read brought many lines.
+    crowded: bool,
     timeouts: Timeouts,
     reporter: Reporter,
     frontend: Arc<dyn Frontend>,
@@ -144,6 +148,10 @@ impl Actor {
             if self.session.is_closed() {
                 break;
             }
+            // One that sends without end gets one turn like everybody else.
+            if std::mem::take(&mut self.crowded) {
+                tokio::task::yield_now().await;
+            }
             let deadline = self.session.poll_deadline();
             tokio::select! {
                 read = read_some(&mut self.reader, &mut self.framer) => self.on_read(read),
@@ -159,12 +167,15 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
+            let mut lines = 0;
             while let Some(item) = self.framer.next(self.session.line_limit()) {
+                lines += 1;
                 match item {
                     Item::Line(line) => self.session.handle_line(&line, now()),
                     Item::TooLong => self.session.handle_too_long(),
                 }
             }
+            self.crowded = lines > CROWD;
             return;
         }
         self.reader = None;
@@ -179,7 +190,7 @@ impl Actor {
             Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
-                self.waiting_events.fetch_sub(1, Ordering::Relaxed);
+                self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.session.tell(&frame);
             }
             Some(Command::Shutdown) => self.session.shutdown(now()),
@@ -265,10 +276,9 @@ impl Actor {
         if !droppable {
             return self.session.refuse(number);
         }
-        if self.events_dropped == 0 {
+        if self.event_count.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
             self.log.host("events_dropped: it does not read fast enough");
         }
-        self.events_dropped += 1;
     }
 
     fn terminate(&mut self) {
@@ -303,8 +313,9 @@ impl Actor {
 
     /// Kills what is left and waits for its end, but not for ever.
     async fn finish(mut self) {
-        if self.events_dropped > 0 {
-            self.log.host(&format!("{} events were dropped", self.events_dropped));
+        let dropped = self.event_count.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            self.log.host(&format!("{dropped} events were dropped"));
         }
         if let Some(process) = &mut self.process {
             if let Err(error) = process.kill() {
