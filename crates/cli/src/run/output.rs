@@ -8,9 +8,9 @@ use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::text_of;
-use haft_rpc::EventWriter;
+use haft_rpc::{EventWriter, event_line};
 
-use crate::console::{note, print};
+use crate::console::{note, print, write};
 
 /// Where events go.
 pub(crate) enum Output {
@@ -41,10 +41,24 @@ impl Output {
         Self::Json(EventWriter::new(tokio::io::stdout()))
     }
 
+    /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
+    pub(crate) fn failed(json: bool, error: &anyhow::Error) {
+        let event = AgentEvent::Error { message: format!("{error:#}") };
+        if json && let Ok(line) = event_line(&event) {
+            // Where nobody reads events any more, the exit code is left.
+            let _ = write(format!("{line}\n").as_bytes());
+        }
+    }
+
     /// Takes one event.
     pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
         match self {
-            Self::Json(writer) => writer.write(event).await?,
+            Self::Json(writer) => {
+                writer.write(event).await?;
+                if let AgentEvent::Error { message } = event {
+                    note(&format!("haft: {message}"));
+                }
+            }
             Self::Answer { answer, progress } => {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
