@@ -129,7 +129,7 @@ pub struct ModelRequest {
 pub enum ModelEvent {
     /// More text.
     Text(String),
-    /// More reasoning.
+    /// More reasoning. Not shown while an interceptor of messages exists: it is asked about text only.
     Thinking(String),
     /// A tool call begins.
     ToolCallStart {
