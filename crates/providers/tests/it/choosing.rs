@@ -271,3 +271,11 @@ async fn the_real_machine_sees_a_server() {
     assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
     assert_eq!(chosen.because, Because::Asked);
 }
+
+#[tokio::test]
+async fn a_password_in_an_address_is_not_told() {
+    for address in ["http://me:hunter2@host:1/v1", "http://hunter2@host:1/v1", "me:hunter2@host:port"] {
+        let told = line(&[("url", address)], &[], &[]).await;
+        assert!(told.contains("lists a model") && !told.contains("hunter2"), "{told}");
+    }
+}
