@@ -26,7 +26,7 @@ use crate::tool::ToolSpec;
 /// #[async_trait::async_trait]
 /// impl Model for Parrot {
 ///     fn info(&self) -> ModelInfo {
-///         ModelInfo { provider: "zoo".into(), model: "parrot".into(), context_window: None }
+///         ModelInfo { provider: "zoo".into(), model: "parrot".into() }
 ///     }
 ///
 ///     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -55,6 +55,11 @@ pub trait Model: Send + Sync {
     /// Who this is, for people, for `hello_ack`, for the log.
     fn info(&self) -> ModelInfo;
 
+    /// Tokens the model can read and write in one request, where known. May look into a large table.
+    fn context_window(&self) -> Option<u64> {
+        None
+    }
+
     /// Sends one request. The stream's last item is [`ModelEvent::Done`] or an error; a stream that just ends
     /// is reported by the agent as [`ModelErrorKind::Truncated`].
     ///
@@ -70,6 +75,10 @@ pub trait Model: Send + Sync {
 impl<M: Model + ?Sized> Model for Arc<M> {
     fn info(&self) -> ModelInfo {
         (**self).info()
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        (**self).context_window()
     }
 
     async fn stream(
@@ -91,8 +100,6 @@ pub struct ModelInfo {
     pub provider: String,
     /// The model's id at that provider.
     pub model: String,
-    /// Tokens the model can read and write in one request, where known.
-    pub context_window: Option<u64>,
 }
 
 /// How much the model should think before it answers. Each provider takes what it can.

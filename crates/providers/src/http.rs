@@ -113,11 +113,11 @@ impl Setup {
 #[async_trait]
 impl Model for HttpModel {
     fn info(&self) -> ModelInfo {
-        ModelInfo {
-            provider: self.setup.provider.clone(),
-            model: self.setup.model.clone(),
-            context_window: self.setup.spec().and_then(|spec| spec.context_window).map(u64::from),
-        }
+        ModelInfo { provider: self.setup.provider.clone(), model: self.setup.model.clone() }
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.setup.spec().and_then(|spec| spec.context_window).map(u64::from)
     }
 
     async fn stream(
