@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, ToolCall};
 use haft_protocol::event::AgentEvent;
-use tokio_util::sync::CancellationToken;
+pub use tokio_util::sync::CancellationToken;
 
 use crate::tool::ToolOutput;
 

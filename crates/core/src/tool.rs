@@ -36,6 +36,27 @@ pub struct ToolSpec {
     pub concurrency: Concurrency,
 }
 
+impl ToolSpec {
+    /// An embedder's tool that takes no arguments, beside others.
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            schema: RawJson::empty_object_schema(),
+            guidelines: Vec::new(),
+            owner: ToolOwner::Embedder,
+            concurrency: Concurrency::default(),
+        }
+    }
+
+    /// With arguments of this JSON Schema, an object schema.
+    #[must_use]
+    pub fn with_schema(mut self, schema: RawJson) -> Self {
+        self.schema = schema;
+        self
+    }
+}
+
 /// Who brought a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ToolOwner {

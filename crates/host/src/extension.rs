@@ -29,8 +29,15 @@ pub use session::ExtensionState;
 pub(crate) use session::Facts;
 use session::Question;
 
-/// Events that may wait for one extension's task; further ones are dropped and counted there.
+/// Events that may wait for one extension's task; further ones are dropped and counted.
 const WAITING_EVENTS: usize = 1024;
+
+/// How many events wait for one extension's task, and how many were dropped on the way to it.
+#[derive(Debug, Default)]
+struct EventCount {
+    waiting: AtomicUsize,
+    dropped: AtomicUsize,
+}
 
 /// Who waits for an answer.
 type Ticket = oneshot::Sender<Result<Response, CallError>>;
@@ -70,7 +77,7 @@ struct Inner {
     timeouts: Timeouts,
     ids: Ids,
     commands: mpsc::UnboundedSender<Command>,
-    waiting_events: Arc<AtomicUsize>,
+    event_count: Arc<EventCount>,
     snapshots: watch::Receiver<Snapshot>,
 }
 
@@ -164,14 +171,20 @@ impl Extension {
         let snapshot = self.inner.snapshots.borrow();
         let wanted = snapshot.is_alive() && snapshot.offers.events.contains(name);
         drop(snapshot);
-        if wanted && self.inner.waiting_events.load(Ordering::Relaxed) < WAITING_EVENTS {
+        if !wanted {
+            return;
+        }
+        let count = &self.inner.event_count;
+        if count.waiting.load(Ordering::Relaxed) < WAITING_EVENTS {
             self.tell(HostFrame::Event(event()));
+        } else {
+            count.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Sends a frame that nobody answers.
     pub(crate) fn tell(&self, frame: HostFrame) {
-        self.inner.waiting_events.fetch_add(1, Ordering::Relaxed);
+        self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
         // An extension that is gone hears nothing; its end was reported.
         _ = self.inner.commands.send(Command::Tell(frame));
     }

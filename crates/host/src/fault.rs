@@ -145,6 +145,7 @@ mod tests {
             DecodeError::TooDeep { limit: 1 },
             DecodeError::TooManyNodes { limit: 1 },
             DecodeError::DuplicateKey { key: String::new() },
+            DecodeError::NumberOutOfRange,
             DecodeError::Malformed { kind: String::new(), id: None, detail: String::new() },
         ];
         for error in errors {

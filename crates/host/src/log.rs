@@ -34,10 +34,11 @@ pub fn log_path(dir: &Path, name: &ExtensionName) -> PathBuf {
     dir.join(format!("ext-{}.log", slug(name.as_str())))
 }
 
-/// A name that is safe in a path. One that had to be changed gets a hash, so that two never share a log.
-fn slug(name: &str) -> String {
+/// A name that is safe as one part of a path. One that had to be changed gets a hash, so that two never share it.
+pub(crate) fn slug(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
-    let slug: String = name.chars().map(safe).take(SLUG).collect();
+    let hidden = if name.starts_with('.') { "_" } else { "" };
+    let slug: String = hidden.chars().chain(name.chars().map(safe)).take(SLUG).collect();
     if slug == name && !slug.is_empty() {
         return slug;
     }
@@ -184,9 +185,10 @@ mod tests {
     fn a_name_never_leaves_the_directory() {
         check_slug("weather", "ext-weather.log");
         check_slug("a/b", "ext-a_b-");
-        check_slug("../../evil", "ext-.._.._evil-");
+        check_slug("../../evil", "ext-_.._.._evil-");
         check_slug("", "ext--");
-        check_slug("..", "ext-...log");
+        check_slug("..", "ext-_..-");
+        check_slug("hello.py", "ext-hello.py.log");
         let long = slug(&"x".repeat(10_000));
         assert!(long.len() < 100);
         assert_ne!(slug("a/b"), slug("a\\b"));

@@ -23,6 +23,12 @@ impl RawJson {
         Self(RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
     }
 
+    /// The schema of arguments that are not there: an object, no properties.
+    pub fn empty_object_schema() -> Self {
+        let text = r#"{"type":"object","properties":{}}"#.to_owned();
+        Self(RawValue::from_string(text).expect("a constant object is JSON"))
+    }
+
     /// Reads one JSON value from text and keeps it in compact form (no spaces between tokens).
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! From a line to the handler it is for.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
@@ -19,13 +20,17 @@ use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::handler::{Failure, Handler};
 use crate::host::Host;
-use crate::lane::{self, OneWay};
 use crate::outbox::Outbox;
 use crate::panel::PanelEvent;
-use crate::refuse;
-use crate::responder::{Question, Responder};
 use crate::serve::Options;
 use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
+
+mod lane;
+mod refuse;
+mod responder;
+
+use lane::OneWay;
+use responder::{Question, Responder};
 
 /// Whether the conversation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,15 +133,13 @@ impl Dispatcher {
         let found = self.extension.commands.iter().find(|(registered, _)| registered.name == command.name);
         let handler =
             found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("command", &command.name));
-        let workers = self.workers.clone();
-        self.ask::<InvokeCommand, _>(handler, command.args, command.id, &workers);
+        self.ask::<InvokeCommand, _>(handler, command.args, command.id);
     }
 
     fn tool(&mut self, call: ToolCall) {
         let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
         let handler = found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("tool", &call.name));
-        let workers = self.workers.clone();
-        self.ask::<CallTool, _>(handler, call.args, call.id, &workers);
+        self.ask::<CallTool, _>(handler, call.args, call.id);
     }
 
     fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) {
@@ -153,34 +156,43 @@ impl Dispatcher {
         }
     }
 
+    /// Asks an intercept's handler, on the runtime of the connection, where no other kind of handler can be in the way.
     fn decide<Q>(&mut self, handler: Option<&Handler<Q, Q::Answer>>, input: Q, id: RequestId)
     where
         Q: Question + Send + 'static,
     {
-        match handler {
-            // On the runtime of the connection, where no other kind of handler can be in the way.
-            Some(handler) => self.ask::<Q, _>(Ok(handler.clone()), input, id, &Handle::current()),
-            None => self.outbox.push(EventInterceptResponse::pass(id)),
+        let Some(handler) = handler else { return self.outbox.push(EventInterceptResponse::pass(id)) };
+        let responder = Responder::<Q>::new(self.outbox.clone(), id);
+        let mut deciding = handler.call(input, self.host.clone());
+        // Most decide without waiting for anything: a task of their own would cost them a third of the round trip.
+        match deciding.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => responder.respond(outcome),
+            Poll::Pending => self.start(async move { responder.respond(deciding.await) }, &Handle::current()),
         }
     }
 
-    /// Starts a handler and sees to it that its question is answered.
+    /// Starts the handler of a command or tool and sees to it that its question is answered.
     fn ask<Q: Question + 'static, I: Send + 'static>(
         &mut self,
         handler: Result<Handler<I, Q::Answer>, Failure>,
         input: I,
         id: RequestId,
-        on: &Handle,
     ) {
         let responder = Responder::<Q>::new(self.outbox.clone(), id);
-        let handler = match handler {
-            Ok(handler) => handler,
-            Err(failure) => return responder.respond(Err(failure)),
-        };
+        let host = self.host.clone();
+        match handler {
+            Ok(handler) => {
+                let workers = self.workers.clone();
+                self.start(async move { responder.respond(handler.call(input, host).await) }, &workers);
+            }
+            Err(failure) => responder.respond(Err(failure)),
+        }
+    }
+
+    fn start(&mut self, work: impl Future<Output = ()> + Send + 'static, on: &Handle) {
         // What is done already leaves the set here, so that it holds no more than what runs.
         while self.running.try_join_next().is_some() {}
-        let host = self.host.clone();
-        self.running.spawn_on(async move { responder.respond(handler.call(input, host).await) }, on);
+        self.running.spawn_on(work, on);
     }
 }
 

@@ -16,16 +16,13 @@
 //! }
 //! ```
 //!
-//! **stdout is the wire.** Frames go out on it and nothing else may: one `println!`, in your code or in a crate you
-//! use, is a line the host cannot read. Write to the log instead, with [`log!`], which goes to stderr and from there to
-//! the file that `haft ext logs <name>` shows. Put `#![deny(clippy::print_stdout)]` at the top of your crate.
+//! **stdout is the wire.** One `println!`, in your code or in a crate you use, is a line the host cannot read. Use
+//! [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put `#![deny(clippy::print_stdout)]` at the top of
+//! your crate.
 //!
-//! * [`Extension`]: what you offer; its handlers get a [`Host`] to talk back;
-//! * [`Response`], [`ToolResult`] and the decisions: what handlers answer;
-//! * [`testing::Harness`]: your extension under test, in memory.
-//!
-//! A handler that panics or returns an error is answered for, once, and the extension goes on. Intercepts run beside
-//! the connection and must not block their thread; tools, commands, events and panels have threads of their own.
+//! [`Extension`] is what you offer; its handlers get a [`Host`] to talk back. [`testing::Harness`] tests it in memory.
+//! A handler that panics or fails is answered for, once, and the extension goes on. Intercepts run beside the connection
+//! and must not block their thread; everything else has threads of its own.
 
 #![warn(clippy::exhaustive_structs)]
 
@@ -34,16 +31,11 @@ mod error;
 mod extension;
 mod handler;
 mod host;
-mod lane;
-mod lines;
 mod logging;
 mod outbox;
 mod panel;
-mod refuse;
-mod responder;
 mod run;
 mod serve;
-mod stdio;
 mod timeouts;
 mod tool;
 

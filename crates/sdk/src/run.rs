@@ -9,7 +9,8 @@ use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::logging::log;
 use crate::serve::{self, Options};
-use crate::stdio;
+
+mod stdio;
 
 /// Fewest threads for tools, commands and events: one handler that blocks its thread must not stop the others.
 const MIN_WORKERS: usize = 4;

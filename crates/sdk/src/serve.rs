@@ -11,8 +11,11 @@ use crate::dispatch::{Dispatcher, Flow};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::host::Host;
-use crate::lines::Lines;
 use crate::outbox::{self, Outbox};
+
+pub(crate) mod lines;
+
+use lines::Lines;
 
 /// How a connection is served.
 #[derive(Debug, Clone)]

@@ -1,3 +1,11 @@
-//! Test support.
+//! The other ends of haft's connections: scripted peers, a loopback model server, an extension that misbehaves.
+//!
+//! For whom: the tests of every crate. Never in here: anything a program could depend on.
 
 pub mod model_server;
+
+mod binary;
+mod fake_peer;
+
+pub use binary::bin;
+pub use fake_peer::FakePeer;

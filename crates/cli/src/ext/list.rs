@@ -110,13 +110,13 @@ mod tests {
             Row {
                 version: Some("1\x1b[31m.0\n".into()),
                 language: Some("go".into()),
-                ..row("todo-panel", Origin::Global, State::Enabled, "/home/u/ext/todo")
+                ..row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo")
             },
             row("off", Origin::Global, State::Disabled, "/srv/off"),
             row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
-            row("b", Origin::Global, State::Broken("why".into()), "/home/u/ext/b"),
+            row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
         ];
-        insta::assert_snapshot!(table(&rows, Some(Path::new("/home/u"))), @"
+        insta::assert_snapshot!(table(&rows, Some(Path::new("/u"))), @"
         NAME        VERSION  SCOPE    STATE      LANGUAGE  DIRECTORY
         todo-panel  1.0      global   enabled    go        ~/ext/todo
         off         1.0.0    global   disabled   -         /srv/off

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant as StdInstant;
 
 use haft_protocol::event::AgentEvent;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::ids::Ids;
 use super::session::{Facts, Output, Session, Ui};
 use super::writer::{Writer, WriterEnd};
-use super::{Command, Extension, Inner, Snapshot, Ticket};
+use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
 use crate::fault::FaultCode;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
@@ -62,7 +62,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) =
         watch::channel(Snapshot { state: session.state(), offers: Arc::clone(session.offers()) });
-    let waiting_events = Arc::<AtomicUsize>::default();
+    let event_count = Arc::<EventCount>::default();
     let (process, reader, writer, stderr) = opened(connection, &start.log);
     let actor = Actor {
         session,
@@ -74,8 +74,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         exit: None,
         inbox: Some(inbox),
         timeouts,
-        waiting_events: Arc::clone(&waiting_events),
-        events_dropped: 0,
+        event_count: Arc::clone(&event_count),
         half_frame: None,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
@@ -85,7 +84,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     };
     tokio::spawn(actor.run());
     let inner =
-        Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, waiting_events, snapshots };
+        Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, event_count, snapshots };
     Extension { inner: Arc::new(inner) }
 }
 
@@ -124,8 +123,7 @@ struct Actor {
     exit: Option<String>,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
-    waiting_events: Arc<AtomicUsize>,
-    events_dropped: u64,
+    event_count: Arc<EventCount>,
     /// Bytes of a frame that was never finished.
     half_frame: Option<usize>,
     timeouts: Timeouts,
@@ -179,7 +177,7 @@ impl Actor {
             Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
-                self.waiting_events.fetch_sub(1, Ordering::Relaxed);
+                self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.session.tell(&frame);
             }
             Some(Command::Shutdown) => self.session.shutdown(now()),
@@ -265,10 +263,9 @@ impl Actor {
         if !droppable {
             return self.session.refuse(number);
         }
-        if self.events_dropped == 0 {
+        if self.event_count.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
             self.log.host("events_dropped: it does not read fast enough");
         }
-        self.events_dropped += 1;
     }
 
     fn terminate(&mut self) {
@@ -303,8 +300,9 @@ impl Actor {
 
     /// Kills what is left and waits for its end, but not for ever.
     async fn finish(mut self) {
-        if self.events_dropped > 0 {
-            self.log.host(&format!("{} events were dropped", self.events_dropped));
+        let dropped = self.event_count.dropped.load(Ordering::Relaxed);
+        if dropped > 0 {
+            self.log.host(&format!("{dropped} events were dropped"));
         }
         if let Some(process) = &mut self.process {
             if let Err(error) = process.kill() {

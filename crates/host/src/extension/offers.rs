@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use haft_core::schema::Validator;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{InterceptKind, RegisterCommand, RegisterTool, Subscribe};
 use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
@@ -140,10 +141,11 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
     }
     let head: Head = schema.read().map_err(|error| format!("its schema cannot be read: {error}"))?;
     match head.kind {
-        None => Ok(()),
-        Some(serde_json::Value::String(kind)) if kind == "object" => Ok(()),
-        Some(other) => Err(format!("its schema is for {other}, and arguments are an \"object\"")),
+        None => {}
+        Some(serde_json::Value::String(kind)) if kind == "object" => {}
+        Some(other) => return Err(format!("its schema is for {other}, and arguments are an \"object\"")),
     }
+    Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
 }
 
 /// The beginning of a name that may be anything, for messages.
@@ -183,6 +185,8 @@ mod tests {
         check(tool(&"x".repeat(65), ""), "a name is");
         check(tool("weather", r#""string""#), "not a JSON object");
         check(tool("weather", r#"{"type":"array"}"#), "arguments are an");
+        check(tool("weather", r#"{"properties":{"city":{"type":7}}}"#), "cannot be used");
+        check(tool("weather", r#"{"$ref":"file:///etc/passwd"}"#), "cannot be used");
         check(RegisterTool { description: "x".repeat(4096), ..tool("weather", "") }, "ok");
         check(RegisterTool { description: "x".repeat(4097), ..tool("weather", "") }, "description is longer");
         let fits = format!(r#"{{"title":"{}"}}"#, "x".repeat(64 * 1024 - 12));

@@ -160,12 +160,10 @@ impl<T> Session<T> {
         if self.pending.expects_result() { MAX_RESULT_LINE } else { MAX_LINE }
     }
 
-    /// What the extension has registered.
     pub(crate) fn offers(&self) -> &Arc<Offers> {
         &self.offers
     }
 
-    /// Where the extension stands.
     pub(crate) fn state(&self) -> ExtensionState {
         match &self.phase {
             Phase::AwaitHello { .. } | Phase::Registering { .. } => ExtensionState::Starting,
@@ -257,7 +255,7 @@ impl<T> Session<T> {
     pub(crate) fn end(&mut self, text: &str) {
         match self.phase {
             Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
-            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("{text}, before hello")),
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
             Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
             Phase::Closed(_) => {}
         }
@@ -309,11 +307,9 @@ impl<T> Session<T> {
                 self.log("still there: killing".to_owned());
                 self.close(ExtensionState::Stopped, "was stopped");
             }
-            Phase::AwaitHello { .. }
-            | Phase::Registering { .. }
-            | Phase::Ready
-            | Phase::Draining { .. }
-            | Phase::Closed(_) => {}
+            // Not due yet, or without a deadline.
+            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Draining { .. } => {}
+            Phase::Ready | Phase::Closed(_) => {}
         }
     }
 

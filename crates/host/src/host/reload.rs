@@ -13,7 +13,7 @@ use super::{Host, Set, running};
 use crate::entry::{Body, Entry};
 use crate::extension::{self, Connection, Extension, ExtensionState, Facts, Start};
 use crate::fault::FaultCode;
-use crate::log::Log;
+use crate::log::{Log, slug};
 use crate::process::Process;
 use crate::spec::{ExtensionSpec, Launch};
 
@@ -171,7 +171,7 @@ impl Host {
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
     fn data_dir(&self, name: &ExtensionName) -> Option<String> {
-        let dir = self.inner.config.data.as_ref()?.join(name.as_str());
+        let dir = self.inner.config.data.as_ref()?.join(slug(name.as_str()));
         if let Err(error) = std::fs::create_dir_all(&dir) {
             tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
         }

@@ -1,5 +1,16 @@
-//! Behaviour seen from outside.
+//! The host over extensions in memory, in virtual time, and over real processes where only they show something;
+//! what is found, read and installed before anything runs.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
+
+mod commands;
 mod discovery;
+mod hooks;
 mod install;
+mod lifecycle;
 mod manifest;
+mod misbehaviour;
+mod processes;
+mod scripts;
+mod support;
+mod tools;

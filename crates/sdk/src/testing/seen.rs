@@ -11,7 +11,7 @@ use tokio::io::AsyncRead;
 use tokio::sync::watch;
 
 use super::HANDLED;
-use crate::lines::Lines;
+use crate::serve::lines::Lines;
 
 /// What went over the wire so far.
 #[derive(Debug)]

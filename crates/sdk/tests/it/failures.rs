@@ -86,3 +86,26 @@ async fn what_was_never_registered_is_refused_by_name() {
     harness.panel_key("p", "up").await;
     harness.shutdown().await;
 }
+
+#[tokio::test]
+async fn every_question_is_answered_exactly_once() {
+    let harness = Harness::start(panicking()).await;
+    let asked = ["command_invoked", "tool_call", "event_intercept"].into_iter().cycle().enumerate().take(300);
+    for (id, kind) in asked {
+        let question = json!({
+            "type": kind, "id": id.to_string(), "name": (["c", "t", "missing"][id % 7 % 3]), "args": "",
+            "event": (["tool_call", "turn_start", "assistant_message"][id % 5 % 3]),
+            "step": 1, "text": "", "tool_id": "1", "tool_name": "bash", "tool_args": {},
+        });
+        harness.send_line(&question.to_string()).await;
+    }
+    let transcript = harness.shutdown().await;
+    let answers = transcript.lines().filter_map(|line| line.strip_prefix("← "));
+    let mut answered: Vec<usize> = answers
+        .filter_map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].as_str()?.parse().ok()
+        })
+        .collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (0..300).collect::<Vec<_>>());
+}

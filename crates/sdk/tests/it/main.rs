@@ -6,6 +6,7 @@ mod arguments;
 mod ends;
 mod failures;
 mod frames;
+mod guide;
 mod order;
 mod polyglot;
 mod process;

@@ -10,10 +10,10 @@ use haft_protocol::ids::RequestId;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::responder::{Question, Responder};
 use crate::handler::Failure;
 use crate::logging::log;
 use crate::outbox::Outbox;
-use crate::responder::{Question, Responder};
 
 /// The fields that say who must be answered, read as leniently as JSON allows.
 #[derive(Debug, Default, Deserialize)]

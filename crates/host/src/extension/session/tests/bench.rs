@@ -1,0 +1,140 @@
+//! A session, a clock that a test moves, and a transcript of all that happens.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use haft_protocol::RawJson;
+use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Request};
+use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
+
+use crate::extension::ids::Ids;
+use crate::extension::session::{Facts, Output, Question, Session};
+use crate::timeouts::Timeouts;
+
+pub(super) struct Bench {
+    pub(super) session: Session<&'static str>,
+    ids: Ids,
+    start: Instant,
+    pub(super) now: Instant,
+    flushed: u64,
+    pub(super) written: u64,
+    pub(super) transcript: String,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let now = Instant::now();
+        let ack = HelloAck {
+            protocol_version: 1,
+            zot_version: "0.1.0".into(),
+            haft_version: None,
+            provider: "scripted".into(),
+            model: "demo".into(),
+            cwd: "/work".into(),
+            extension_dir: None,
+            data_dir: None,
+            capabilities: Vec::new(),
+            limits: None,
+        };
+        let facts = Facts { name: ExtensionName::new("ext"), ack, timeouts: Timeouts::default() };
+        Self {
+            session: Session::new(facts, now),
+            ids: Ids::new("r"),
+            start: now,
+            now,
+            flushed: 0,
+            written: 0,
+            transcript: String::new(),
+        }
+    }
+
+    /// After `hello`, a `tool_call` intercept and `ready`.
+    pub(super) fn ready() -> Self {
+        let mut bench = Self::new();
+        bench.line(r#"{"type":"hello","name":"ext"}"#);
+        bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+        bench.line(r#"{"type":"ready"}"#);
+        bench.transcript.clear();
+        bench
+    }
+
+    pub(super) fn line(&mut self, line: &str) {
+        self.note("←", line);
+        self.session.handle_line(line.as_bytes(), self.now);
+        self.settle();
+    }
+
+    /// Time passes; deadlines are met in order. What was written has left.
+    pub(super) fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        self.flushed = self.written;
+        self.wait_until(end);
+    }
+
+    /// Time passes and the extension reads nothing.
+    pub(super) fn pass_unread(&mut self, time: Duration) {
+        self.wait_until(self.now + time);
+    }
+
+    fn wait_until(&mut self, end: Instant) {
+        while let Some(at) = self.session.poll_deadline().filter(|at| *at <= end) {
+            self.now = at.max(self.now);
+            self.session.handle_deadline(self.now, self.flushed);
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
+        let id = self.ids.next();
+        let frame = request.into_frame(id.clone());
+        let after = Duration::from_secs(after);
+        let question =
+            Question { id: id.clone(), frame, what: ticket.to_owned(), asked: self.now, after, ticket };
+        self.session.ask(question);
+        self.settle();
+        id
+    }
+
+    pub(super) fn guard(&mut self, ticket: &'static str) -> RequestId {
+        let tool_args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
+        let question =
+            InterceptToolCall { tool_id: ToolCallId::new("t1"), tool_name: "bash".into(), tool_args };
+        self.ask(ticket, question, 5)
+    }
+
+    pub(super) fn tool(&mut self, ticket: &'static str) -> RequestId {
+        self.ask(ticket, CallTool { name: "weather".into(), args: RawJson::empty_object() }, 60)
+    }
+
+    pub(super) fn settle(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Write { number, line, .. } => {
+                    self.written = number;
+                    self.note("→", line.trim_end());
+                }
+                Output::Answer(ticket, Ok(response)) => self.note("=", &format!("{ticket}: {response:?}")),
+                Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
+                Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
+                Output::Log(text) => self.note("·", &format!("log: {text}")),
+                Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
+                Output::CloseInput => self.note("·", "close input"),
+                Output::Terminate => self.note("·", "terminate"),
+                Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
+            }
+        }
+    }
+
+    fn note(&mut self, arrow: &str, text: &str) {
+        let at = (self.now - self.start).as_secs_f64();
+        writeln!(self.transcript, "+{at:.3} {arrow} {text}").unwrap();
+    }
+
+    /// The codes of all faults since the last look.
+    pub(super) fn faults(&mut self) -> Vec<String> {
+        let transcript = std::mem::take(&mut self.transcript);
+        let faults = transcript.lines().filter_map(|line| line.split_once(" ! ")?.1.split_once(':'));
+        faults.map(|(code, _)| code.to_owned()).collect()
+    }
+}

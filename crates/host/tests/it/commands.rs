@@ -1,0 +1,154 @@
+//! Commands of extensions, and what they say for themselves.
+
+use std::sync::{Arc, Mutex};
+
+use haft_host::{CommandError, Frontend, Host};
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::ext::{CommandAction, Panel, PanelKey, PanelRender, PanelResize};
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Events, add, builder, fault, host_with};
+
+fn register(name: &str) -> Value {
+    json!({"type": "register_command", "name": name, "description": "for tests"})
+}
+
+async fn run(
+    host: &Host,
+    peer: &mut FakePeer,
+    name: &str,
+    args: &str,
+    answer: Value,
+) -> (Result<CommandAction, CommandError>, Value) {
+    let cancel = CancellationToken::new();
+    let reply = async {
+        let question = peer.expect("command_invoked").await;
+        peer.answer(&question, "command_response", answer).await;
+        question
+    };
+    let (outcome, question) = tokio::join!(host.run_command(&cancel, name, args), reply);
+    (outcome.map(|outcome| outcome.action), question)
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_action_says_what_is_to_be_done() {
+    let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
+    let actions = [
+        (json!({"action": "prompt", "prompt": "greet me"}), CommandAction::Prompt("greet me".into())),
+        (json!({"action": "insert", "insert": "text"}), CommandAction::Insert("text".into())),
+        (json!({"action": "display", "display": "note"}), CommandAction::Display("note".into())),
+        (json!({"action": "noop"}), CommandAction::Noop),
+        (json!({}), CommandAction::Noop),
+        (json!({"action": "prompt", "error": "no network"}), CommandAction::Failed("no network".into())),
+    ];
+    for (answer, expect) in actions {
+        let (action, question) = run(&host, &mut peer, "hello", "  two  words ", answer).await;
+        assert_eq!(action, Ok(expect));
+        assert_eq!(question["args"], "two  words");
+    }
+    let display = AgentEvent::ExtDisplay { extension: ExtensionName::new("hello"), text: "note".into() };
+    assert_eq!(events.all(), [display]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_action_and_an_unknown_command_are_errors() {
+    let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
+    let (outcome, _) = run(&host, &mut peer, "hello", "", json!({"action": "explode"})).await;
+    insta::assert_snapshot!(outcome.unwrap_err(), @r##"extension hello/hello failed: it sent an answer that makes no sense: unknown action "explode": use prompt, insert, display, open_panel or noop"##);
+    assert_eq!(events.faults(), [fault("hello", "frame_invalid")]);
+    let unknown = host.run_command(&CancellationToken::new(), "nothing", "").await;
+    assert_eq!(unknown, Err(CommandError::Unknown { name: "nothing".into() }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_does_not_matter_and_the_registered_spelling_is_sent() {
+    let (host, mut peer, _) = host_with("hello", [register("Hello")]).await;
+    let (_, question) = run(&host, &mut peer, "hello", "", json!({})).await;
+    assert_eq!(question["name"], "Hello");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_one_of_a_name_has_the_command() {
+    let (host, _first, events) =
+        host_with("first", [register("go"), register("help"), register("bad name")]).await;
+    let _second = add(&host, "second", [register("go"), register("stop")]).await;
+    let known: Vec<_> =
+        host.commands().into_iter().map(|command| (command.name, command.extension.to_string())).collect();
+    assert_eq!(known, [("go".into(), "first".into()), ("stop".into(), "second".into())]);
+    let rejected = |name| fault(name, "register_rejected");
+    assert_eq!(events.faults(), [rejected("first"), rejected("first"), rejected("second")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_extension_says_while_it_registers_is_not_lost() {
+    let note = json!({"type": "notify", "level": "warn", "message": "no cache"});
+    let (_host, _peer, events) = host_with("early", [note, json!({"type": "clear_notes"})]).await;
+    let extension = ExtensionName::new("early");
+    let note = AgentEvent::ExtNotify {
+        extension: extension.clone(),
+        level: Level::Warn,
+        message: "no cache".into(),
+    };
+    assert_eq!(events.all(), [note, AgentEvent::ExtClearNotes { extension }]);
+}
+
+/// Writes down what a front end is asked for.
+#[derive(Default)]
+struct Screen(Mutex<Vec<String>>);
+
+impl Screen {
+    fn note(&self, text: String) {
+        self.0.lock().unwrap().push(text);
+    }
+}
+
+impl Frontend for Screen {
+    fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
+        self.note(format!("{extension} opens {}", panel.id));
+    }
+
+    fn render_panel(&self, extension: &ExtensionName, panel: &PanelRender) {
+        self.note(format!("{extension} draws {} {:?}", panel.panel_id, panel.lines));
+    }
+
+    fn close_panel(&self, extension: &ExtensionName, panel: &PanelId) {
+        self.note(format!("{extension} closes {panel}"));
+    }
+
+    fn insert(&self, extension: &ExtensionName, text: &str) {
+        self.note(format!("{extension} inserts {text}"));
+    }
+
+    fn extension_gone(&self, extension: &ExtensionName) {
+        self.note(format!("{extension} is gone"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn panels_open_draw_close_and_get_keys() {
+    let (events, screen) = (Events::default(), Arc::new(Screen::default()));
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let start = builder(&events).frontend(Arc::clone(&screen) as _).streams("todo", reader, writer).start();
+    let (host, ()) = tokio::join!(start, peer.greet("todo", [register("todo")]));
+    let panel = json!({"action": "open_panel", "open_panel": {"id": "main", "lines": ["x"]}});
+    run(&host, &mut peer, "todo", "", panel).await.0.unwrap();
+    let todo = ExtensionName::new("todo");
+    host.panel_resized(&todo, PanelResize { panel_id: PanelId::new("main"), width: 80, height: 10 });
+    host.panel_key(&todo, PanelKey { panel_id: PanelId::new("main"), key: "down".into(), text: None });
+    assert_eq!(
+        peer.expect("panel_key").await["key"],
+        "down",
+        "a resize is not for those who did not announce it"
+    );
+    host.panel_closed(&todo, PanelId::new("main"));
+    assert_eq!(peer.expect("panel_close").await["panel_id"], "main");
+    peer.send(json!({"type": "panel_render", "panel_id": "main", "lines": ["y"]})).await;
+    peer.send(json!({"type": "panel_close", "panel_id": "main"})).await;
+    drop(peer);
+    host.shutdown().await;
+    let seen = ["todo opens main", "todo draws main [\"y\"]", "todo closes main", "todo is gone"];
+    assert_eq!(*screen.0.lock().unwrap(), seen);
+}

@@ -1,0 +1,302 @@
+//! Interception and events, in memory and in virtual time.
+
+use std::time::Duration;
+
+use haft_core::hooks::{AgentStart, MessageDecision, ToolDecision, TurnDecision};
+use haft_host::{ExtensionState, Host};
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::{AssistantBlock, Stop, Time};
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Events, add, blocked, call, fault, gate, host_with, state};
+
+fn intercept(kinds: &[&str]) -> Value {
+    json!({"type": "subscribe", "intercept": kinds})
+}
+
+async fn guard() -> (Host, FakePeer, Events) {
+    host_with("guard", [intercept(&["tool_call"])]).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_allows_rewrites_and_blocks() {
+    let (host, mut peer, events) = guard().await;
+    let ls = call("bash", json!({"command": "ls"}));
+    let answers =
+        [json!({}), json!({"modified_args": {"command": "echo hi"}}), json!({"block": true, "reason": "no"})];
+    let mut decisions = Vec::new();
+    for answer in answers {
+        let reply = async {
+            let question = peer.expect("event_intercept").await;
+            assert_eq!(question["tool_args"], json!({"command": "ls"}));
+            peer.answer(&question, "event_intercept_response", answer).await;
+        };
+        let (mut decided, ()) = tokio::join!(gate(&host, &ls), reply);
+        decisions.append(&mut decided);
+    }
+    let by = || "guard".to_owned();
+    let args = RawJson::parse(r#"{"command":"echo hi"}"#).unwrap();
+    let expect = [
+        ToolDecision::Allow,
+        ToolDecision::Rewrite { by: by(), args },
+        ToolDecision::Block { by: by(), reason: "no".into() },
+    ];
+    assert_eq!(decisions, expect);
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_block_without_a_reason_gets_one() {
+    let (host, mut peer, _) = guard().await;
+    let reply = async {
+        let question = peer.expect("event_intercept").await;
+        peer.answer(&question, "event_intercept_response", json!({"block": true})).await;
+    };
+    let ls = call("bash", json!({}));
+    let (blocked, ()) = tokio::join!(blocked(&host, &ls), reply);
+    assert_eq!(blocked.unwrap().1, "tool call refused by extension guard");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_guard_blocks_after_five_seconds_and_is_reported_once() {
+    let (host, _peer, events) = guard().await;
+    let start = tokio::time::Instant::now();
+    let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!(by, "guard");
+    insta::assert_snapshot!(reason, @"blocked, because extension guard decides about this and did not answer within 5 s; /reload-ext starts it again, `haft ext disable guard` goes on without it");
+    assert_eq!(events.faults(), [fault("guard", "hook_timeout")]);
+    insta::assert_snapshot!(events.only_message(), @"tool_call intercept was not answered within 5 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nonsense_from_a_guard_blocks() {
+    for nonsense in [json!({"modified_args": null}), json!({"modified_args": [1]}), json!({"block": "false"})]
+    {
+        let (host, mut peer, events) = guard().await;
+        let reply = async {
+            let question = peer.expect("event_intercept").await;
+            peer.answer(&question, "event_intercept_response", nonsense.clone()).await;
+        };
+        let ls = call("bash", json!({}));
+        let (blocked, ()) = tokio::join!(blocked(&host, &ls), reply);
+        assert!(blocked.is_some(), "{nonsense}");
+        assert_eq!(events.faults(), [fault("guard", "hook_error")], "{nonsense}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_is_gone_keeps_blocking() {
+    let (host, peer, events) = guard().await;
+    drop(peer);
+    let ls = call("bash", json!({}));
+    for _ in 0..3 {
+        let (by, reason) = blocked(&host, &ls).await.unwrap();
+        assert_eq!(by, "guard");
+        assert!(reason.contains("closed the connection"), "{reason}");
+    }
+    assert_eq!(events.faults(), [fault("guard", "exited")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_guard_that_dies_in_a_question_blocks_at_once() {
+    let (host, mut peer, events) = guard().await;
+    let start = tokio::time::Instant::now();
+    let ls = call("bash", json!({}));
+    let death = async {
+        peer.expect("event_intercept").await;
+        drop(peer);
+    };
+    let (blocked, ()) = tokio::join!(blocked(&host, &ls), death);
+    assert!(blocked.is_some());
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert_eq!(events.faults(), [fault("guard", "exited")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_question_returns_at_once_and_its_answer_is_no_fault() {
+    let (host, mut peer, events) = guard().await;
+    let start = tokio::time::Instant::now();
+    let cancel = CancellationToken::new();
+    let hook = host.hook_source().hooks().before_tool_execute.remove(0);
+    let ls = call("bash", json!({}));
+    let asked = hook.before_tool_execute(&cancel, &ls);
+    let abort = async {
+        let question = peer.expect("event_intercept").await;
+        cancel.cancel();
+        question
+    };
+    let (decision, question) = tokio::join!(asked, abort);
+    assert!(matches!(decision, ToolDecision::Block { .. }));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    peer.answer(&question, "event_intercept_response", json!({})).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(events.faults(), []);
+    assert_eq!(state(&host, "guard"), ExtensionState::Ready);
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_and_messages_pass_when_their_interceptor_fails() {
+    let (host, peer, events) = host_with("meter", [intercept(&["turn_start", "assistant_message"])]).await;
+    let hooks = host.hook_source().hooks();
+    let cancel = CancellationToken::new();
+    assert_eq!(hooks.before_turn[0].before_turn(&cancel, 1).await, TurnDecision::Allow);
+    let shown = hooks.before_assistant_message[0].before_assistant_message(&cancel, "hi").await;
+    assert_eq!(shown, MessageDecision::Show);
+    assert_eq!(events.faults(), [fault("meter", "hook_timeout"), fault("meter", "hook_timeout")]);
+    drop(peer);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let hooks = host.hook_source().hooks();
+    assert!(hooks.before_turn.is_empty() && hooks.before_assistant_message.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_and_messages_as_the_interceptor_says() {
+    let (host, mut peer, _) = host_with("meter", [intercept(&["turn_start", "assistant_message"])]).await;
+    let hooks = host.hook_source().hooks();
+    let cancel = CancellationToken::new();
+    let replies = async {
+        for answer in [
+            json!({"block": true, "reason": "closed"}),
+            json!({"replace_text": "[redacted]"}),
+            json!({"block": true}),
+        ] {
+            let question = peer.expect("event_intercept").await;
+            peer.answer(&question, "event_intercept_response", answer).await;
+        }
+    };
+    let asked = async {
+        let turn = hooks.before_turn[0].before_turn(&cancel, 1).await;
+        let message = &hooks.before_assistant_message[0];
+        let replaced = message.before_assistant_message(&cancel, "SECRET").await;
+        (turn, replaced, message.before_assistant_message(&cancel, "SECRET").await)
+    };
+    let ((turn, replaced, suppressed), ()) = tokio::join!(asked, replies);
+    let by = || "meter".to_owned();
+    assert_eq!(turn, TurnDecision::Block { by: by(), reason: "closed".into() });
+    assert_eq!(replaced, MessageDecision::Replace { by: by(), text: "[redacted]".into() });
+    let reason = "message withheld by extension meter".to_owned();
+    assert_eq!(suppressed, MessageDecision::Suppress { by: by(), reason });
+}
+
+#[tokio::test(start_paused = true)]
+async fn sections_for_the_system_prompt_carry_their_owner() {
+    let (host, mut peer, events) = host_with("guide", [intercept(&["before_agent_start"])]).await;
+    let hook = host.hook_source().hooks().before_agent_start.remove(0);
+    let start = AgentStart { prompt: vec![Content::text("weather?")], system_prompt: "You are haft.".into() };
+    let answers = [
+        json!({"append_system_prompt": "Ask `weather`."}),
+        json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),
+        json!({"system_prompt": "I am somebody else."}),
+        json!({}),
+    ];
+    let replies = async {
+        for answer in answers {
+            let question = peer.expect("event_intercept").await;
+            assert_eq!(question["prompt"], "weather?");
+            peer.answer(&question, "event_intercept_response", answer).await;
+        }
+    };
+    let asked = async {
+        let mut sections = Vec::new();
+        for _ in 0..4 {
+            sections.push(hook.before_agent_start(&CancellationToken::new(), &start).await);
+        }
+        sections
+    };
+    let (sections, ()) = tokio::join!(asked, replies);
+    let counts: Vec<usize> = sections.iter().map(Vec::len).collect();
+    assert_eq!(counts, [1, 1, 0, 0]);
+    for section in sections.into_iter().flatten() {
+        assert_eq!((section.owner.as_str(), section.text.as_str()), ("guide", "Ask `weather`."));
+    }
+    assert_eq!(events.faults(), [fault("guide", "hook_error")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn interceptors_are_asked_in_the_order_of_the_extensions() {
+    let (host, _one, _) = host_with("one", [intercept(&["tool_call"])]).await;
+    let _two = add(&host, "two", [intercept(&["tool_call"])]).await;
+    let hooks = host.hook_source().hooks().before_tool_execute;
+    let ls = call("bash", json!({}));
+    let mut order = Vec::new();
+    for hook in hooks {
+        if let ToolDecision::Block { by, .. } = hook.before_tool_execute(&CancellationToken::new(), &ls).await
+        {
+            order.push(by);
+        }
+    }
+    assert_eq!(order, ["one", "two"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_end() {
+    let watch = json!({"type": "subscribe", "events":
+        ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]});
+    let (host, mut peer, _) = host_with("audit", [watch]).await;
+    let mut other = add(&host, "other", [json!({"type": "subscribe", "events": ["turn_end"]})]).await;
+    host.session_start();
+    let hooks = host.hook_source().hooks();
+    let time = || Time("2026-01-01T00:00:00Z".into());
+    let message =
+        vec![AssistantBlock::Text { text: "one".into() }, AssistantBlock::Text { text: "two".into() }];
+    let bash = call("bash", json!({"command": "ls"}));
+    let happened = [
+        AgentEvent::TurnStart { step: 1 },
+        AgentEvent::TextDelta { delta: "on".into() },
+        AgentEvent::AssistantMessage { content: message, time: time() },
+        AgentEvent::ToolCall { id: bash.id, name: bash.name, args: bash.args },
+        AgentEvent::TurnEnd { stop: Stop::End, error: None },
+    ];
+    for event in &happened {
+        hooks.observers.iter().for_each(|observer| observer.observe(event));
+    }
+    let watched = async {
+        let mut seen = Vec::new();
+        while let Some(frame) = peer.next().await {
+            seen.push(frame.to_string());
+        }
+        drop(peer);
+        seen
+    };
+    let rest = async {
+        let mut seen = Vec::new();
+        while let Some(frame) = other.next().await {
+            seen.push(frame["type"].clone());
+        }
+        drop(other);
+        seen
+    };
+    let ((), seen, rest) = tokio::join!(host.shutdown(), watched, rest);
+    insta::assert_snapshot!(seen.join("\n"), @r##"
+    {"type":"event","event":"session_start"}
+    {"type":"event","event":"turn_start","step":1}
+    {"type":"event","event":"assistant_message","text":"onetwo"}
+    {"type":"event","event":"tool_call","tool_id":"t1","tool_name":"bash","tool_args":{"command":"ls"}}
+    {"type":"event","event":"turn_end","stop":"end"}
+    {"type":"shutdown"}
+    "##);
+    assert_eq!(rest, ["event", "shutdown"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watcher_that_does_not_read_loses_events_and_delays_nobody() {
+    let (host, peer, events) =
+        host_with("slow", [json!({"type": "subscribe", "events": ["turn_start"]})]).await;
+    let start = tokio::time::Instant::now();
+    let hooks = host.hook_source().hooks();
+    for step in 0..100_000 {
+        hooks.observers[0].observe(&AgentEvent::TurnStart { step });
+        if step % 100 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    assert_eq!(events.faults(), [fault("slow", "write_stalled")]);
+    drop(peer);
+}

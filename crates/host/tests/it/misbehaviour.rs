@@ -1,0 +1,229 @@
+//! One real process with one fault beside a healthy one: the fault is reported once under its name, a guard among
+//! them blocks, and the healthy one notices nothing.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use haft_core::tool::ToolOutput;
+use haft_host::{Host, Timeouts};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{Events, blocked, brisk, call, config, execute, fault, misbehaving, text};
+
+/// A host with a healthy extension and one that has a fault.
+struct Row {
+    host: Host,
+    events: Events,
+    fault: &'static str,
+    dir: TempDir,
+}
+
+impl Row {
+    async fn start(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let mut config = config();
+        config.timeouts = timeouts;
+        config.logs = Some(dir.path().join("logs"));
+        let marker = dir.path().join("marker").display().to_string();
+        config.env.set.push(("HAFT_MARKER".into(), marker));
+        config.env.set.extend(env.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
+        let specs = vec![misbehaving("good", dir.path()), misbehaving(fault, dir.path())];
+        let events = Events::default();
+        let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+        Self { host, events, fault, dir }
+    }
+
+    /// The tool of the faulty extension, which is the second of its name, so that its name is free here.
+    async fn call(&self, args: Value) -> ToolOutput {
+        execute(&self.host, "evil_tool", args).await
+    }
+
+    /// Whether the faulty extension blocks this call. The healthy one is asked before it and allows.
+    async fn blocks(&self, args: Value) -> Option<String> {
+        let (by, reason) = blocked(&self.host, &call("bash", args)).await?;
+        assert_eq!(by, self.fault, "{reason}");
+        Some(reason)
+    }
+
+    /// Ends the host. The fault happened, it was reported once (apart from the tool's name, which the healthy one
+    /// has), and the healthy extension worked until the end and left in good order.
+    async fn end(self, codes: &[&str]) -> String {
+        assert_eq!(text(&self.call(json!({})).await), "ok", "the healthy extension answers");
+        self.host.shutdown().await;
+        let marker = fs::read_to_string(self.dir.path().join("marker")).unwrap();
+        assert!(marker.contains(self.fault), "the fault did not happen: {marker}");
+        assert!(marker.contains("shutdown"), "the healthy one was not asked to leave: {marker}");
+        let mut faults = self.events.faults();
+        faults.retain(|(_, code)| code != "register_rejected");
+        let expect: Vec<_> = codes.iter().map(|code| fault(self.fault, code)).collect();
+        assert_eq!(faults, expect);
+        fs::read_to_string(self.dir.path().join(format!("logs/ext-{}.log", self.fault))).unwrap()
+    }
+}
+
+fn short_hello() -> Timeouts {
+    Timeouts { hello: Duration::from_secs(2), ..brisk() }
+}
+
+fn short_intercept() -> Timeouts {
+    Timeouts { intercept: Duration::from_secs(1), ..brisk() }
+}
+
+/// The fault happens in an intercept; the guard that has it blocks, within its deadline.
+async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], args: Value) -> (Row, String) {
+    let row = Row::start(fault, timeouts, env).await;
+    let start = Instant::now();
+    let reason = row.blocks(args).await.expect("a guard that fails blocks");
+    assert!(start.elapsed() < Duration::from_secs(10), "{fault} took {:?}", start.elapsed());
+    (row, reason)
+}
+
+#[tokio::test]
+async fn never_says_hello() {
+    let row = Row::start("silent", short_hello(), &[]).await;
+    row.end(&["hello_timeout"]).await;
+}
+
+#[tokio::test]
+async fn says_hello_too_late() {
+    let row = Row::start("late-hello", short_hello(), &[("HAFT_DELAY_MS", "60000")]).await;
+    row.end(&["hello_timeout"]).await;
+}
+
+#[tokio::test]
+async fn prints_junk_and_then_behaves() {
+    let row = Row::start("garbage", brisk(), &[]).await;
+    assert_eq!(row.blocks(json!({})).await, None);
+    assert_eq!(row.blocks(json!({"command": "ls"})).await, None);
+    row.end(&["frame_not_json"]).await;
+}
+
+#[tokio::test]
+async fn prints_between_frames() {
+    let row = Row::start("print-to-stdout", brisk(), &[]).await;
+    assert_eq!(row.blocks(json!({})).await, None);
+    assert_eq!(row.blocks(json!({})).await, None);
+    row.end(&["frame_not_json"]).await;
+}
+
+#[tokio::test]
+async fn exits_before_hello() {
+    let row = Row::start("exit-before-hello", brisk(), &[]).await;
+    let log = row.end(&["exited"]).await;
+    assert!(log.contains("usage: misbehave"), "{log}");
+    assert!(
+        log.contains(
+            "[haft] exited: before hello: exited with status 2; it printed: usage: misbehave <fault>"
+        ),
+        "{log}"
+    );
+}
+
+#[tokio::test]
+async fn exits_after_hello() {
+    let row = Row::start("exit-after-hello", brisk(), &[]).await;
+    assert_eq!(row.blocks(json!({})).await, None, "it never subscribed and is not required");
+    row.end(&["exited"]).await;
+}
+
+#[tokio::test]
+async fn dies_in_a_call() {
+    let (row, reason) = guard("exit-in-call", brisk(), &[], json!({})).await;
+    assert!(reason.contains("exited with status 3"), "{reason}");
+    assert!(reason.contains("panic: boom"), "{reason}");
+    assert!(row.blocks(json!({})).await.is_some(), "until it is started again");
+    row.end(&["exited"]).await;
+}
+
+#[tokio::test]
+async fn leaves_half_a_frame() {
+    let (row, reason) = guard("half-line", brisk(), &[], json!({})).await;
+    assert!(reason.contains("bytes of an unfinished frame"), "{reason}");
+    row.end(&["exited"]).await;
+}
+
+#[tokio::test]
+async fn writes_a_huge_line() {
+    let (row, reason) = guard("huge-line", brisk(), &[], json!({})).await;
+    assert!(reason.contains("sent a line longer than"), "{reason}");
+    row.end(&["frame_too_long"]).await;
+}
+
+#[tokio::test]
+async fn never_reads_while_200_kb_are_sent() {
+    let args = json!({"content": "x".repeat(200 * 1024)});
+    let (row, reason) = guard("never-read-stdin", short_intercept(), &[], args).await;
+    assert!(reason.contains("does not read its input"), "{reason}");
+    row.end(&["write_stalled"]).await;
+}
+
+#[tokio::test]
+async fn is_killed_by_a_5_mb_argument() {
+    let args = json!({"content": "x".repeat(5 * 1024 * 1024)});
+    let (row, reason) = guard("die-on-big-line", brisk(), &[], args).await;
+    assert!(reason.contains("exited with status 4"), "{reason}");
+    let rm = json!({"command": "rm -rf victim"});
+    let (by, _) = blocked(&row.host, &call("bash", rm)).await.unwrap();
+    assert_eq!(by, "good", "the healthy guard refuses it first");
+    assert!(row.blocks(json!({"command": "ls"})).await.is_some(), "the dead guard is no way around it");
+    row.end(&["exited"]).await;
+}
+
+#[tokio::test]
+async fn leaves_a_child_that_holds_its_output() {
+    let start = Instant::now();
+    let (row, reason) = guard("fork-and-hold-stdout", brisk(), &[], json!({})).await;
+    assert!(reason.contains("exited with status 5"), "{reason}");
+    row.end(&["exited"]).await;
+    assert!(start.elapsed() < Duration::from_secs(15), "waited for the child");
+}
+
+#[tokio::test]
+async fn answers_twice() {
+    let row = Row::start("answer-twice", brisk(), &[]).await;
+    assert_eq!(row.blocks(json!({})).await, None);
+    assert_eq!(row.blocks(json!({})).await, None);
+    row.end(&["duplicate_response"]).await;
+}
+
+#[tokio::test]
+async fn answers_too_late() {
+    let (row, reason) =
+        guard("answer-late", short_intercept(), &[("HAFT_DELAY_MS", "1500")], json!({})).await;
+    assert!(reason.contains("did not answer within 1 s"), "{reason}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let log = row.end(&["hook_timeout"]).await;
+    assert!(log.contains("late_response"), "{log}");
+}
+
+#[tokio::test]
+async fn hangs_in_an_intercept() {
+    let (row, reason) = guard("hang-intercept", short_intercept(), &[], json!({})).await;
+    assert!(reason.contains("did not answer within 1 s"), "{reason}");
+    row.end(&["hook_timeout"]).await;
+}
+
+#[tokio::test]
+async fn answers_with_the_wrong_frame() {
+    let (row, _) = guard("wrong-kind", short_intercept(), &[], json!({})).await;
+    row.end(&["frame_invalid", "hook_timeout"]).await;
+}
+
+#[tokio::test]
+async fn answers_with_wrong_types() {
+    let (row, reason) = guard("bad-types", brisk(), &[], json!({})).await;
+    assert!(reason.contains("makes no sense"), "{reason}");
+    row.end(&["hook_error"]).await;
+}
+
+#[tokio::test]
+async fn floods() {
+    let row = Row::start("flood", brisk(), &[]).await;
+    let start = Instant::now();
+    for _ in 0..20 {
+        assert_eq!(text(&row.call(json!({})).await), "ok");
+    }
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    row.end(&[]).await;
+}

@@ -1,0 +1,168 @@
+//! What only real processes show: groups, environments, many at once, reload.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haft_core::tool::ToolOwner;
+use haft_host::{ExtensionSpec, Host, Launch};
+use haft_protocol::ids::ExtensionName;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{
+    Events, blocked, brisk, call, config, execute, fault, misbehaving, program, spec, text, tool,
+};
+
+fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
+    let args = vec![fault.to_owned(), name.to_owned()];
+    spec(name, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
+}
+
+#[tokio::test]
+async fn twenty_that_ignore_the_signal_are_stopped_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let specs: Vec<_> =
+        (0..20).map(|n| named("ignore-sigterm", &format!("stubborn{n}"), dir.path())).collect();
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    let start = Instant::now();
+    host.shutdown().await;
+    let took = start.elapsed();
+    assert!(took >= Duration::from_secs(3), "they ignore both requests: {took:?}");
+    assert!(took < Duration::from_secs(6), "one after the other: {took:?}");
+    assert!(events.faults().iter().all(|(_, code)| code == "register_rejected"), "{:?}", events.faults());
+}
+
+#[tokio::test]
+async fn a_reload_starts_what_there_is_now_and_gates_block_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
+    let broken =
+        spec("broken", dir.path(), Launch::Process { program: dir.path().join("none"), args: Vec::new() });
+    let rounds = std::sync::Mutex::new(vec![vec![two, broken], vec![one]]);
+    let source = move || rounds.lock().unwrap().pop().unwrap_or_default().into();
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host = Host::builder(config).events(events.sink()).source(source).start().await;
+    assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("one".into()));
+
+    let ls = call("bash", json!({"command": "ls"}));
+    assert_eq!(blocked(&host, &ls).await, None);
+    let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
+    assert_eq!(meanwhile.map(|(by, _)| by).as_deref(), Some("one"));
+    assert_eq!(blocked(&host, &ls).await, None);
+    assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
+    assert_eq!(stats.errors.len(), 1);
+    assert_eq!(stats.errors[0].code, "spawn_failed");
+    assert_eq!(events.faults(), [fault("broken", "spawn_failed")]);
+    assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("two".into()));
+    assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
+
+    let stats = host.reload().await;
+    assert_eq!((stats.stopped, stats.loaded, stats.errors.len()), (1, 0, 0));
+    assert!(host.tools().is_empty());
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn thirty_runs_deliver_every_last_event() {
+    use haft_protocol::event::AgentEvent;
+    use haft_protocol::message::Stop;
+
+    for _ in 0..30 {
+        let dir = tempfile::tempdir().unwrap();
+        let (events, mut config) = (Events::default(), config());
+        config.timeouts = brisk();
+        let marker = dir.path().join("marker");
+        config.env.set.push(("HAFT_MARKER".into(), marker.display().to_string()));
+        let specs = vec![named("good", "audit", dir.path())];
+        let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+        host.session_start();
+        let observers = host.hook_source().hooks().observers;
+        for event in [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: Stop::End, error: None }]
+        {
+            observers.iter().for_each(|observer| observer.observe(&event));
+        }
+        host.shutdown().await;
+        let seen = fs::read_to_string(marker).unwrap();
+        assert_eq!(seen, "event session_start\nevent turn_start\nevent turn_end\nshutdown\n");
+        assert_eq!(events.faults(), []);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("script");
+    fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    let plain = spec("plain", dir.path(), Launch::Process { program: script, args: Vec::new() });
+    let events = Events::default();
+    let _host = Host::builder(config()).events(events.sink()).specs(vec![plain]).start().await;
+    assert_eq!(events.faults(), [fault("plain", "spawn_failed")]);
+    let message = events.only_message();
+    assert!(message.contains("script") && message.contains("ermission denied"), "{message}");
+}
+
+#[tokio::test]
+async fn keys_of_providers_are_not_passed_on_and_stderr_is_logged_under_a_safe_name() {
+    let dir = tempfile::tempdir().unwrap();
+    // `PATH` stands for a key here: a variable that this process certainly has.
+    let script = "echo \"path=${PATH-none} set=$HAFT_TEST_SET\" >&2; pwd >&2";
+    let args = vec!["-c".to_owned(), script.to_owned()];
+    let mut sh = spec("../sh", dir.path(), Launch::Process { program: program(&["sh"]), args });
+    sh.name = ExtensionName::new("../sh");
+    let (events, mut config) = (Events::default(), config());
+    config.env.secrets = vec!["PATH".into()];
+    config.env.set = vec![("HAFT_TEST_SET".into(), "yes".into())];
+    config.logs = Some(dir.path().join("logs"));
+    let host = Host::builder(config).events(events.sink()).specs(vec![sh]).start().await;
+    let path = host.states().remove(0).log.unwrap();
+    assert_eq!(path.parent(), Some(dir.path().join("logs").as_path()));
+    let log = fs::read_to_string(path).unwrap();
+    assert!(!log.contains(&std::env::var("PATH").unwrap()), "{log}");
+    assert!(log.contains("set=yes"), "{log}");
+    let here = fs::canonicalize(dir.path()).unwrap();
+    assert!(log.contains(&here.display().to_string()), "{log}");
+    assert_eq!(events.faults(), [fault("../sh", "exited")]);
+}
+
+#[tokio::test]
+async fn what_an_extension_left_behind_is_gone_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let alive = dir.path().join("alive");
+    // The child ignores the signal and would write for ever.
+    let child = format!("trap '' TERM; while :; do date > '{}'; sleep 0.05; done", alive.display());
+    let script = format!("echo '{{\"type\":\"hello\",\"name\":\"sh\"}}'; ({child}) & sleep 0.3; exit 3");
+    let launch = Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host =
+        Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start().await;
+    while events.faults().is_empty() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    host.shutdown().await;
+    assert_eq!(events.faults(), [fault("sh", "exited")]);
+    assert!(alive.exists(), "the child ran");
+    fs::remove_file(&alive).unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!alive.exists(), "the child runs on");
+}
+
+#[tokio::test]
+async fn after_the_shutdown_nothing_is_asked_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config();
+    config.timeouts = brisk();
+    let (events, specs) = (Events::default(), vec![misbehaving("good", dir.path())]);
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
+    host.shutdown().await;
+    let command = host.run_command(&CancellationToken::new(), "evil", "").await;
+    assert!(command.unwrap_err().to_string().contains("was stopped"));
+    assert!(execute(&host, "evil_tool", json!({})).await.is_error);
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate stays shut");
+    assert_eq!(events.faults(), []);
+}

@@ -1,0 +1,171 @@
+//! What all tests need: a host, its events, and short ways to ask it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use haft_core::hooks::ToolDecision;
+use haft_core::model::ModelInfo;
+use haft_core::tool::{Tool, ToolContext, ToolOutput};
+use haft_host::{
+    EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Origin, Roles, Timeouts,
+};
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::event::{AgentEvent, ExtensionFault};
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_test_support::FakePeer;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+/// Collects what a host has to say.
+#[derive(Clone, Default)]
+pub(crate) struct Events(Arc<Mutex<Vec<AgentEvent>>>);
+
+impl Events {
+    pub(crate) fn sink(&self) -> EventSink {
+        let events = Arc::clone(&self.0);
+        Arc::new(move |event| events.lock().unwrap().push(event))
+    }
+
+    pub(crate) fn all(&self) -> Vec<AgentEvent> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Extension and code of every fault, in order.
+    pub(crate) fn faults(&self) -> Vec<(String, String)> {
+        self.each_fault().map(|fault| (fault.extension.to_string(), fault.code)).collect()
+    }
+
+    /// The message of the only fault.
+    #[track_caller]
+    pub(crate) fn only_message(&self) -> String {
+        let messages: Vec<String> = self.each_fault().map(|fault| fault.message).collect();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        messages.concat()
+    }
+
+    fn each_fault(&self) -> impl Iterator<Item = ExtensionFault> {
+        self.all().into_iter().filter_map(|event| {
+            if let AgentEvent::ExtensionError(fault) = event { Some(fault) } else { None }
+        })
+    }
+}
+
+/// Extension and code, to compare with [`Events::faults`].
+pub(crate) fn fault(extension: &str, code: &str) -> (String, String) {
+    (extension.to_owned(), code.to_owned())
+}
+
+pub(crate) fn config() -> HostConfig {
+    let model = ModelInfo { provider: "scripted".into(), model: "demo".into(), context_window: None };
+    let mut config = HostConfig::new("0.1.0", model, "/work");
+    config.reserved_tools = vec!["bash".into(), "read".into()];
+    config.reserved_commands = vec!["help".into()];
+    config
+}
+
+/// Deadlines for tests with real processes: what shall be waited for is short, what shall not is long.
+pub(crate) fn brisk() -> Timeouts {
+    Timeouts {
+        hello: Duration::from_secs(20),
+        ready: Duration::from_secs(20),
+        intercept: Duration::from_secs(20),
+        tool_call: Duration::from_secs(20),
+        ..Timeouts::default()
+    }
+}
+
+pub(crate) fn builder(events: &Events) -> HostBuilder {
+    Host::builder(config()).events(events.sink())
+}
+
+/// A host with one extension in memory that has greeted with these registrations.
+pub(crate) async fn host_with(
+    name: &str,
+    frames: impl IntoIterator<Item = Value>,
+) -> (Host, FakePeer, Events) {
+    let events = Events::default();
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let start = builder(&events).streams(name, reader, writer).start();
+    let (host, ()) = tokio::join!(start, peer.greet(name, frames));
+    (host, peer, events)
+}
+
+/// Adds one more extension in memory to a host.
+pub(crate) async fn add(host: &Host, name: &str, frames: impl IntoIterator<Item = Value>) -> FakePeer {
+    let (mut peer, reader, writer) = FakePeer::pair();
+    tokio::join!(host.add_streams(name, reader, writer), peer.greet(name, frames));
+    peer
+}
+
+pub(crate) fn call(name: &str, args: Value) -> ToolCall {
+    ToolCall { id: ToolCallId::new("t1"), name: name.into(), args: RawJson::from_value(&args).unwrap() }
+}
+
+/// What the hooks of a host say about a tool call, one after the other, the first block alone.
+pub(crate) async fn gate(host: &Host, call: &ToolCall) -> Vec<ToolDecision> {
+    let mut decisions = Vec::new();
+    for hook in host.hook_source().hooks().before_tool_execute {
+        let decision = hook.before_tool_execute(&CancellationToken::new(), call).await;
+        let blocked = matches!(decision, ToolDecision::Block { .. });
+        decisions.push(decision);
+        if blocked {
+            break;
+        }
+    }
+    decisions
+}
+
+/// Who blocks this call, and why.
+pub(crate) async fn blocked(host: &Host, call: &ToolCall) -> Option<(String, String)> {
+    match gate(host, call).await.pop() {
+        Some(ToolDecision::Block { by, reason }) => Some((by, reason)),
+        _ => None,
+    }
+}
+
+#[track_caller]
+pub(crate) fn tool(host: &Host, name: &str) -> Arc<dyn Tool> {
+    let found = host.tools().into_iter().find(|tool| tool.spec().name == name);
+    found.unwrap_or_else(|| panic!("no tool {name}"))
+}
+
+pub(crate) async fn execute(host: &Host, name: &str, args: Value) -> ToolOutput {
+    let context = ToolContext::new(CancellationToken::new(), |_| {});
+    tool(host, name).execute(context, call(name, args)).await
+}
+
+pub(crate) fn text(output: &ToolOutput) -> String {
+    joined_text(&output.content)
+}
+
+#[track_caller]
+pub(crate) fn state(host: &Host, name: &str) -> ExtensionState {
+    let states = host.states();
+    states.into_iter().find(|status| status.name.as_str() == name).expect("a known extension").state
+}
+
+/// The misbehaving extension with one fault, under the fault's name.
+pub(crate) fn misbehaving(fault: &str, dir: &Path) -> ExtensionSpec {
+    let args = vec![fault.to_owned(), fault.to_owned()];
+    spec(fault, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
+}
+
+pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
+    ExtensionSpec {
+        name: ExtensionName::new(name),
+        version: None,
+        dir: dir.to_owned(),
+        launch,
+        origin: Origin::Explicit,
+        roles: Roles::default(),
+        description: None,
+    }
+}
+
+/// The first program of these names in `PATH`.
+pub(crate) fn program(names: &[&str]) -> PathBuf {
+    let found = names.iter().find_map(|name| haft_launch::find_program(name).ok());
+    found.unwrap_or_else(|| panic!("none of {names:?} is installed"))
+}

@@ -1,0 +1,135 @@
+//! Tools of extensions: calls, names, late ones.
+
+use std::time::Duration;
+
+use haft_core::tool::ToolOwner;
+use haft_host::{ExtensionState, Host};
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+
+use crate::support::{add, execute, fault, host_with, state, text, tool};
+
+fn register(name: &str, description: &str) -> Value {
+    json!({"type": "register_tool", "name": name, "description": description, "schema": {"type": "object"}})
+}
+
+fn names(host: &Host) -> Vec<String> {
+    host.tools().iter().map(|tool| tool.spec().name.clone()).collect()
+}
+
+async fn reply(peer: &mut FakePeer, fields: Value) -> Value {
+    let question = peer.expect("tool_call").await;
+    peer.answer(&question, "tool_result", fields).await;
+    question
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_reaches_its_extension_and_comes_back() {
+    let (host, mut peer, events) = host_with("weather", [register("weather", "the weather")]).await;
+    let spec = tool(&host, "weather").spec();
+    assert_eq!(spec.owner, ToolOwner::Extension("weather".into()));
+    assert_eq!(spec.description, "the weather");
+    let fields = json!({"content": [{"type": "text", "text": "Berlin: fog"}]});
+    let (output, question) =
+        tokio::join!(execute(&host, "weather", json!({"city": "Berlin"})), reply(&mut peer, fields));
+    assert_eq!(question["args"], json!({"city": "Berlin"}));
+    assert_eq!((text(&output).as_str(), output.is_error), ("Berlin: fog", false));
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_tool_fails_after_a_minute() {
+    let (host, _peer, events) = host_with("weather", [register("weather", "")]).await;
+    let start = tokio::time::Instant::now();
+    let output = execute(&host, "weather", json!({})).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(60));
+    assert!(output.is_error);
+    insta::assert_snapshot!(text(&output), @"extension weather/weather failed: it did not answer within 60 s");
+    assert_eq!(events.faults(), [fault("weather", "call_timeout")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_extension_that_is_gone_fails_its_calls_at_once_and_keeps_its_tools() {
+    let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
+    let start = tokio::time::Instant::now();
+    let death = async {
+        peer.expect("tool_call").await;
+        peer.expect("tool_call").await;
+        drop(peer);
+    };
+    let (one, two, ()) =
+        tokio::join!(execute(&host, "weather", json!({})), execute(&host, "weather", json!({})), death);
+    assert!(one.is_error && two.is_error);
+    insta::assert_snapshot!(text(&one), @"extension weather/weather failed: it closed the connection");
+    assert_eq!(text(&execute(&host, "weather", json!({})).await), text(&one));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert_eq!(events.faults(), [fault("weather", "exited")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_result_fails_at_once() {
+    let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
+    let (output, _) =
+        tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, json!({"content": "x"})));
+    assert!(output.is_error);
+    assert_eq!(events.faults(), [fault("weather", "frame_invalid")]);
+    assert_eq!(state(&host, "weather"), ExtensionState::Ready);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_part_of_a_result_is_reported() {
+    let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
+    let image = json!({"content": [{"type": "image", "mime_type": "image/png", "data": "-_-_"}]});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, image));
+    assert!(output.is_error);
+    assert_eq!(events.faults(), [fault("weather", "result_rejected")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_of_many_megabytes_pass_while_a_call_is_open() {
+    let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
+    let fields = json!({"content": [{"type": "text", "text": "x".repeat(7 * 1024 * 1024)}]});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert!(!output.is_error);
+    assert!(text(&output).len() < 60 * 1024);
+    assert_eq!(events.faults(), []);
+    let note = json!({"type": "notify", "message": "x".repeat(2 * 1024 * 1024)});
+    peer.send_raw(&note.to_string().as_bytes()[..1024 * 1024 + 2]).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(events.faults(), [fault("weather", "frame_too_long")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_one_of_a_name_has_its_schema_and_its_calls() {
+    let (host, mut first, events) = host_with("first", [register("weather", "of first")]).await;
+    let _second = add(&host, "second", [register("weather", "of second"), register("news", "")]).await;
+    assert_eq!(names(&host), ["weather", "news"]);
+    assert_eq!(tool(&host, "weather").spec().description, "of first");
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut first, json!({})));
+    assert_eq!(text(&output), "(extension returned no content)");
+    assert_eq!(events.faults(), [fault("second", "register_rejected")]);
+    insta::assert_snapshot!(events.only_message(), @"tool weather: extension first has that name");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_built_in_name_is_out_of_reach() {
+    let (host, _peer, events) = host_with("evil", [register("bash", ""), register("bash2", "")]).await;
+    assert_eq!(names(&host), ["bash2"]);
+    assert_eq!(events.faults(), [fault("evil", "register_rejected")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_tool_is_offered_from_then_on_and_takes_nobodys_name() {
+    let (host, mut late, events) = host_with("late", []).await;
+    let _other = add(&host, "other", [register("weather", "")]).await;
+    let mut changes = host.changes();
+    changes.mark_unchanged();
+    late.send(register("news", "")).await;
+    late.send(register("weather", "stolen")).await;
+    while names(&host).len() < 2 || events.faults().is_empty() {
+        changes.changed().await.unwrap();
+    }
+    assert_eq!(names(&host), ["news", "weather"]);
+    assert_eq!(tool(&host, "weather").spec().owner, ToolOwner::Extension("other".into()));
+    assert_eq!(events.faults(), [fault("late", "register_rejected")]);
+}

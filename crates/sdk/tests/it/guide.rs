@@ -1,0 +1,153 @@
+//! The programs of `docs/extension-guide.md`, compiled and run here, so that the guide cannot drift from the truth.
+
+use std::path::Path;
+use std::{env, fs};
+
+use haft_sdk::protocol::message::Stop;
+use haft_sdk::testing::Harness;
+use haft_sdk::{Event, Extension, Panel, PanelEvent, Response, ToolCallDecision, ToolResult};
+use serde_json::json;
+
+use crate::subprocess::Process;
+
+const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
+
+/// The programs of the guide, and its fragments in one extension.
+fn extension() -> Extension {
+    mod program {
+        use haft_sdk::{Extension, Response, ToolResult};
+
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        struct City {
+            city: String,
+        }
+
+        #[expect(dead_code, reason = "it is compiled as the guide has it; the test runs its parts")]
+        fn main() -> std::process::ExitCode {
+            Extension::new("weather", "1.0.0")
+                .command("hello", "say hi", |_args, _host| async {
+                    Response::prompt("Greet me in one short sentence.")
+                })
+                .tool("weather", "Current weather for a city.", |args: City, _host| async move {
+                    ToolResult::text(format!("{}: sunny", args.city))
+                })
+                .run()
+        }
+
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        struct Search {
+            /// What to look for.
+            query: String,
+            /// At most this many results.
+            #[serde(default)]
+            limit: Option<u32>,
+        }
+
+        pub(super) fn search(extension: Extension) -> Extension {
+            extension.tool("search", "", |args: Search, _| async move {
+                ToolResult::text(format!("{} {:?}", args.query, args.limit))
+            })
+        }
+
+        pub(super) fn weather(extension: Extension) -> Extension {
+            extension.tool("weather", "", |args: City, _| async move {
+                ToolResult::text(format!("{}: sunny", args.city))
+            })
+        }
+    }
+    program::search(program::weather(Extension::new("guide", "1.0.0")))
+        .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
+        .intercept_tool_call(|call, _host| async move {
+            if call.tool_name == "bash" && call.tool_args.as_str().contains("git push") {
+                return ToolCallDecision::block("pushing is left to people");
+            }
+            ToolCallDecision::allow()
+        })
+        .command("board", "open the board", |_, _| async {
+            Response::open_panel(Panel::new("board").title("Board").lines(["one", "two"]).footer("esc close"))
+        })
+        .panel("board", |event, host| async move {
+            match event {
+                PanelEvent::Key(key) if key.key == "esc" => host.close_panel("board"),
+                PanelEvent::Key(key) => host.render_panel(Panel::new("board").lines([key.key])),
+                PanelEvent::Resized { .. } | PanelEvent::Closed => {}
+            }
+        })
+}
+
+#[tokio::test]
+async fn berlin_is_sunny() {
+    let harness = Harness::start(extension()).await;
+    let result = harness.tool("weather", serde_json::json!({"city": "Berlin"})).await;
+    assert_eq!(result.joined_text(), "Berlin: sunny");
+}
+
+#[tokio::test]
+async fn the_other_fragments_do_what_the_guide_says() {
+    let harness = Harness::start(extension()).await;
+    let misfit = harness.tool("search", json!({"query": "q", "limit": "3"})).await;
+    let expect = r#"argument "limit" does not fit: invalid type: string "3", expected u32"#;
+    assert_eq!(misfit, ToolResult::error(expect));
+    assert!(GUIDE.contains(expect));
+    let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
+    assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
+    harness.command("board", "").await;
+    harness.panel_key("board", "up").await;
+    assert_eq!(harness.panel("board").unwrap().lines, ["up"]);
+    harness.panel_key("board", "esc").await;
+    assert_eq!(harness.panel("board"), None);
+    harness.event(Event::turn_end(Stop::End, None)).await;
+    assert_eq!(harness.notes(), []);
+}
+
+#[test]
+fn every_rust_block_of_the_guide_is_compiled_here() {
+    /// White space and what rustfmt adds with it.
+    fn bare(text: &str) -> String {
+        let bare: String = text.split_whitespace().collect();
+        bare.replace(",}", "}").replace(",)", ")")
+    }
+    let here = bare(include_str!("guide.rs"));
+    let blocks: Vec<_> = blocks("rust").collect();
+    assert!(blocks.len() > 5);
+    for block in blocks.into_iter().filter(|block| !block.starts_with("insta::")) {
+        let missing = block.split("\n\n").find(|part| !here.contains(&bare(part)));
+        assert_eq!(missing, None, "not compiled by this test");
+    }
+}
+
+#[test]
+fn the_python_program_of_the_guide_runs() {
+    let program = blocks("python").next().unwrap();
+    assert!(program.lines().count() <= 30, "the guide promises 30 lines");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("greet.py");
+    fs::write(&file, program).unwrap();
+    let args = [file.display().to_string()];
+    let mut greet = Process::start(&python(), &args, dir.path());
+    assert_eq!(greet.expect("hello")["name"], "greet");
+    greet.until_ready();
+    let command = json!({"type": "command_invoked", "id": "1", "name": "greet", "args": "Ada"});
+    assert_eq!(greet.ask(&command, "command_response")["prompt"], "Greet Ada in one short sentence.");
+    let call = json!({"type": "tool_call", "id": "2", "name": "shoe_size", "args": {"name": "Ada"}});
+    assert_eq!(greet.ask(&call, "tool_result")["content"][0]["text"], "size 39");
+    greet.shutdown();
+}
+
+fn python() -> std::path::PathBuf {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|dir| dir.join("python3")).find(|file| Path::is_file(file));
+    found.expect("this test needs python3 on the PATH")
+}
+
+/// The code blocks of one language.
+fn blocks(language: &str) -> impl Iterator<Item = &'static str> {
+    let fence = format!("```{language}\n");
+    let mut rest = GUIDE;
+    std::iter::from_fn(move || {
+        let (_, from) = rest.split_once(fence.as_str())?;
+        let (block, after) = from.split_once("```")?;
+        rest = after;
+        Some(block)
+    })
+}
