@@ -2,6 +2,7 @@
 
 mod chapter;
 mod demo;
+mod faults;
 mod flags;
 mod interception;
 mod interrupt;

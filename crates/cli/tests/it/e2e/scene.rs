@@ -19,7 +19,8 @@ const PRELUDE: &str = include_str!("../../fixtures/prelude.py");
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) server: ModelServer,
-    wire: Wire,
+    /// The arguments that choose the model.
+    model: Vec<String>,
     extensions: Vec<PathBuf>,
 }
 
@@ -32,7 +33,25 @@ impl Scene {
     /// A model that says this in that dialect.
     pub(crate) fn speaking(wire: Wire, scenarios: Vec<Scenario>) -> Self {
         let server = ModelServer::spawn_thread(wire, scenarios);
-        Self { world: World::new(), server, wire, extensions: Vec::new() }
+        let provider = match wire {
+            Wire::Anthropic => "anthropic",
+            Wire::OpenAiChat => "openai-chat",
+            Wire::OpenAiResponses => "openai",
+        };
+        let url = server.base_url();
+        let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
+        let model = model.map(str::to_owned).into();
+        Self { world: World::new(), server, model, extensions: Vec::new() }
+    }
+
+    /// A model that plays these steps, for arguments too long to be streamed in small pieces.
+    pub(crate) fn scripted(steps: &Value) -> Self {
+        let mut scene = Self::new(Vec::new());
+        let script = scene.world.project().with_file_name("script.json");
+        fs::write(&script, json!({ "steps": steps }).to_string()).unwrap();
+        scene.model =
+            ["--provider", "scripted", "--model", script.to_str().unwrap()].map(str::to_owned).into();
+        scene
     }
 
     /// With a Python extension, behind those that are there.
@@ -50,6 +69,20 @@ impl Scene {
         self.with(dir)
     }
 
+    /// With the extension that has this fault, which is its name, too.
+    pub(crate) fn misbehaving(self, fault: &str) -> Self {
+        self.misbehaving_as(fault, &json!({}))
+    }
+
+    /// As [`misbehaving`](Self::misbehaving), with more in its manifest.
+    pub(crate) fn misbehaving_as(self, fault: &str, more: &Value) -> Self {
+        let mut manifest =
+            json!({"name": fault, "exec": haft_test_support::bin("misbehave"), "args": [fault, fault]});
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let dir = self.world.extension(fault, &manifest.to_string());
+        self.with(dir)
+    }
+
     /// With the extension in this directory.
     pub(crate) fn with(mut self, dir: PathBuf) -> Self {
         self.extensions.push(dir);
@@ -63,18 +96,12 @@ impl Scene {
 
     /// As [`haft`](Self::haft), without waiting for it.
     pub(crate) fn start(&self, args: &[&str], stdin: Option<&str>) -> Running {
-        let provider = match self.wire {
-            Wire::Anthropic => "anthropic",
-            Wire::OpenAiChat => "openai-chat",
-            Wire::OpenAiResponses => "openai",
-        };
-        let url = self.server.base_url();
-        let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
+        let model: Vec<&str> = self.model.iter().map(String::as_str).collect();
         let mut command = self.world.command(&model);
         for dir in &self.extensions {
             command.arg("--ext").arg(dir);
         }
-        command.args(args).env("MARKS", self.marks_file());
+        command.args(args).env("MARKS", self.marks_file()).env("HAFT_MARKER", self.marks_file());
         Running::start(command, stdin)
     }
 
