@@ -10,6 +10,7 @@ use haft_protocol::RawJson;
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
+use serde::de::IgnoredAny;
 
 use crate::spec::{Launch, Roles};
 use fields::Fields;
@@ -122,8 +123,11 @@ impl Manifest {
         // Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
         let json = RawJson::parse(text).map_err(|error| {
-            let ambiguous = error.to_string();
-            not_json(if let DecodeError::NotJson { detail } = error { detail } else { ambiguous })
+            match (serde_json::from_str::<IgnoredAny>(text), error) {
+                // A frame is one line, a manifest has many: the plain parser says where.
+                (Err(at), DecodeError::NotJson { .. }) => not_json(at.to_string()),
+                (_, ambiguous) => not_json(ambiguous.to_string()),
+            }
         })?;
         let object = json.read().map_err(|error| not_json(error.to_string()))?;
         let fields = Fields::new(path, object)?;

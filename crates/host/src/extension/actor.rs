@@ -28,6 +28,9 @@ use crate::timeouts::Timeouts;
 /// What a read of standard error takes at once.
 const STDERR_CHUNK: usize = 16 * 1024;
 
+/// Lines of one read after which others get their turn first.
+const CROWD: usize = 16;
+
 /// How the two sides are joined.
 pub(crate) enum Connection {
     /// A child process.
@@ -76,6 +79,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         timeouts,
         event_count: Arc::clone(&event_count),
         half_frame: None,
+        crowded: false,
         reporter: start.reporter.clone(),
         frontend: start.frontend,
         log: start.log,
@@ -126,6 +130,8 @@ struct Actor {
     event_count: Arc<EventCount>,
     /// Bytes of a frame that was never finished.
     half_frame: Option<usize>,
+    /// The last read brought many lines.
+    crowded: bool,
     timeouts: Timeouts,
     reporter: Reporter,
     frontend: Arc<dyn Frontend>,
@@ -142,6 +148,10 @@ impl Actor {
             if self.session.is_closed() {
                 break;
             }
+            // One that sends without end gets one turn like everybody else.
+            if std::mem::take(&mut self.crowded) {
+                tokio::task::yield_now().await;
+            }
             let deadline = self.session.poll_deadline();
             tokio::select! {
                 read = read_some(&mut self.reader, &mut self.framer) => self.on_read(read),
@@ -157,12 +167,15 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
+            let mut lines = 0;
             while let Some(item) = self.framer.next(self.session.line_limit()) {
+                lines += 1;
                 match item {
                     Item::Line(line) => self.session.handle_line(&line, now()),
                     Item::TooLong => self.session.handle_too_long(),
                 }
             }
+            self.crowded = lines > CROWD;
             return;
         }
         self.reader = None;

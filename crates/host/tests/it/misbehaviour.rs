@@ -62,12 +62,13 @@ impl Row {
     }
 }
 
+// Short where a fault has to be waited for, and still long for a healthy extension on a busy machine.
 fn short_hello() -> Timeouts {
-    Timeouts { hello: Duration::from_secs(2), ..brisk() }
+    Timeouts { hello: Duration::from_secs(5), ..brisk() }
 }
 
 fn short_intercept() -> Timeouts {
-    Timeouts { intercept: Duration::from_secs(1), ..brisk() }
+    Timeouts { intercept: Duration::from_secs(3), ..brisk() }
 }
 
 /// The fault happens in an intercept; the guard that has it blocks, within its deadline.
@@ -75,7 +76,7 @@ async fn guard(fault: &'static str, timeouts: Timeouts, env: &[(&str, &str)], ar
     let row = Row::start(fault, timeouts, env).await;
     let start = Instant::now();
     let reason = row.blocks(args).await.expect("a guard that fails blocks");
-    assert!(start.elapsed() < Duration::from_secs(10), "{fault} took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(15), "{fault} took {:?}", start.elapsed());
     (row, reason)
 }
 
@@ -190,17 +191,19 @@ async fn answers_twice() {
 #[tokio::test]
 async fn answers_too_late() {
     let (row, reason) =
-        guard("answer-late", short_intercept(), &[("HAFT_DELAY_MS", "1500")], json!({})).await;
-    assert!(reason.contains("did not answer within 1 s"), "{reason}");
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let log = row.end(&["hook_timeout"]).await;
-    assert!(log.contains("late_response"), "{log}");
+        guard("answer-late", short_intercept(), &[("HAFT_DELAY_MS", "4000")], json!({})).await;
+    assert!(reason.contains("did not answer within 3 s"), "{reason}");
+    let log = row.dir.path().join("logs/ext-answer-late.log");
+    while !fs::read_to_string(&log).unwrap().contains("late_response") {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    row.end(&["hook_timeout"]).await;
 }
 
 #[tokio::test]
 async fn hangs_in_an_intercept() {
     let (row, reason) = guard("hang-intercept", short_intercept(), &[], json!({})).await;
-    assert!(reason.contains("did not answer within 1 s"), "{reason}");
+    assert!(reason.contains("did not answer within 3 s"), "{reason}");
     row.end(&["hook_timeout"]).await;
 }
 
@@ -224,6 +227,6 @@ async fn floods() {
     for _ in 0..20 {
         assert_eq!(text(&row.call(json!({})).await), "ok");
     }
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
     row.end(&[]).await;
 }
