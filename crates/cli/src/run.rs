@@ -1,6 +1,7 @@
 //! A run: from the arguments to the last event.
 
 mod drive;
+mod frontend;
 mod join;
 mod model;
 mod output;

@@ -100,7 +100,6 @@ async fn follow(
     interrupts: &mut Interrupts,
 ) -> anyhow::Result<Result<(), TurnError>> {
     let cancel = run.cancellation();
-    let mut changes = joined.host.changes();
     loop {
         tokio::select! {
             biased;
@@ -112,7 +111,7 @@ async fn follow(
                 cancel.cancel();
             }
             Some(event) = joined.events.recv() => output.event(&event).await?,
-            Ok(()) = changes.changed() => joined.offer_tools()?,
+            Ok(()) = joined.changes.changed() => joined.offer_tools()?,
             event = run.next() => match event {
                 Some(AgentEvent::Done) => {
                     output.event(&AgentEvent::Done).await?;
