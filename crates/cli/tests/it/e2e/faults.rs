@@ -36,7 +36,12 @@ fn run(fault: &str, call: &Value) -> (Scene, Ran) {
     assert_eq!(last["content"][0]["text"], "The last word. (seen)", "{fault}: the turn goes on");
     let mut healthy = scene.marks();
     healthy.retain(|mark| mark.starts_with("healthy"));
-    assert_eq!(healthy, ["healthy saw tool_use", "healthy saw end", "healthy left"], "{fault}");
+    assert_eq!(
+        healthy,
+        ["healthy saw tool_use", "healthy saw end", "healthy left"],
+        "{fault}: {}",
+        scene.log_of("healthy")
+    );
     (scene, ran)
 }
 
