@@ -88,3 +88,20 @@ fn an_extension_that_never_says_hello_is_not_waited_for() {
     check_gone(&pids);
     assert_eq!(scene.server.requests().len(), 0);
 }
+
+#[test]
+fn a_flood_of_notes_does_not_hide_it() {
+    let flood = r#"
+emit("ready")
+mark(f"pid {os.getpid()}")
+while True:
+    emit("notify", message="flood")
+"#;
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("flood", flood);
+    let running = scene.start(&["-p", "go"], None);
+    let pids = pids(&scene, 1);
+    assert!(eventually(|| scene.server.requests().len() == 1));
+    running.interrupt();
+    running.wait().expect(130);
+    check_gone(&pids);
+}

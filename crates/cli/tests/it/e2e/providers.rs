@@ -155,3 +155,37 @@ fn a_missing_key_names_the_ways() {
     assert!(ran.stderr.contains("ANTHROPIC_API_KEY") && ran.stderr.contains("--api-key"), "{}", ran.stderr);
     assert_eq!(ran.stdout, "");
 }
+
+#[test]
+fn no_provider_names_the_ways() {
+    // With a model server of one's own on a default port, that one would be asked.
+    let local = [11434, 8080, 8000, 1234];
+    if local.iter().any(|port| std::net::TcpStream::connect(("127.0.0.1", *port)).is_ok()) {
+        return;
+    }
+    let world = World::new();
+    let ran = Running::start(world.command(&["-p", "hi"]), None).wait();
+    ran.expect(6);
+    for way in ["--provider", "ANTHROPIC_API_KEY", "Ollama", "haft demo"] {
+        assert!(ran.stderr.contains(way), "{way}: {}", ran.stderr);
+    }
+    assert_eq!(ran.stdout, "");
+}
+
+#[test]
+fn extensions_do_not_get_the_key() {
+    let body = r#"
+for name in os.environ:
+    if "KEY" in name or "TOKEN" in name:
+        mark(name)
+emit("ready")
+for frame in frames():
+    pass
+mark("left")
+"#;
+    let scene = Scene::new(vec![Scenario::text("Hi.")]).python("nosy", body);
+    let mut command = scene.command(&["-p", "hi"]);
+    command.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).env("HAFT_API_KEY", KEY);
+    Running::start(command, None).wait().expect(0);
+    assert_eq!(scene.marks(), ["left"]);
+}

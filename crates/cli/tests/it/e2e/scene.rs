@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 use serde_json::{Value, json};
@@ -96,13 +97,18 @@ impl Scene {
 
     /// As [`haft`](Self::haft), without waiting for it.
     pub(crate) fn start(&self, args: &[&str], stdin: Option<&str>) -> Running {
+        Running::start(self.command(args), stdin)
+    }
+
+    /// As [`haft`](Self::haft), not yet started.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let model: Vec<&str> = self.model.iter().map(String::as_str).collect();
         let mut command = self.world.command(&model);
         for dir in &self.extensions {
             command.arg("--ext").arg(dir);
         }
         command.args(args).env("MARKS", self.marks_file()).env("HAFT_MARKER", self.marks_file());
-        Running::start(command, stdin)
+        command
     }
 
     /// Puts a Python extension where installed ones are.
