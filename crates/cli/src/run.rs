@@ -18,6 +18,11 @@ pub(crate) use output::Output;
 
 /// Works on one prompt, or lists models.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    let json = args.json;
+    work(args).inspect_err(|error| Output::failed(json, error))
+}
+
+fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
     if args.list_models {
