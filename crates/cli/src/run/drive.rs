@@ -103,8 +103,6 @@ async fn follow(
     loop {
         tokio::select! {
             biased;
-            Some(event) = joined.events.recv() => output.event(&event).await?,
-            Ok(()) = joined.changes.changed() => joined.offer_tools()?,
             () = interrupts.next() => {
                 if cancel.is_cancelled() {
                     return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
@@ -112,6 +110,8 @@ async fn follow(
                 note("haft: stopping; once more to stop at once");
                 cancel.cancel();
             }
+            Some(event) = joined.events.recv() => output.event(&event).await?,
+            Ok(()) = joined.changes.changed() => joined.offer_tools()?,
             event = run.next() => match event {
                 Some(AgentEvent::Done) => {
                     output.event(&AgentEvent::Done).await?;
