@@ -13,7 +13,7 @@ use crate::model::{Model, ModelInfo, Reasoning};
 use crate::prompt::SystemPrompt;
 use crate::run::Run;
 use crate::schema::{SchemaError, Validator};
-use crate::tool::{Tool, ToolSet};
+use crate::tool::{Tool, ToolSet, ToolSpec};
 
 pub use builder::{AgentBuilder, BuildError};
 
@@ -99,6 +99,11 @@ impl Agent {
         let table = Arc::new(ToolTable::new(tools)?);
         *lock(&self.inner.tools) = table;
         Ok(())
+    }
+
+    /// What the model is told about the tools of this moment, in order.
+    pub fn tools(&self) -> Vec<Arc<ToolSpec>> {
+        self.inner.tools().set.specs()
     }
 
     /// The transcript so far.

@@ -1,5 +1,9 @@
 //! Joining model, tools and extensions into an agent.
 
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
