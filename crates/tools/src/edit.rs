@@ -59,7 +59,7 @@ impl BuiltIn for Edit {
         args: EditArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let edits = args.edits.into_iter().enumerate().map(replacement).collect::<Result<Vec<_>, _>>()?;
-        let path = path::resolve(environment, &args.path)?;
+        let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
         let mut file = claim(context, environment, &path).await?;
         let old = file.read(MAX_FILE).await?;

@@ -122,3 +122,12 @@ async fn ls_shows_everything_of_one_directory() {
     assert_eq!(ground.ok("ls", json!({"path": "empty"})).await, "[empty is empty]");
     assert_eq!(ground.error("ls", json!({"path": "bin.rs"})).await, "BASE/work/bin.rs: is not a directory");
 }
+
+#[tokio::test]
+async fn an_empty_path_is_the_working_directory() {
+    let ground = Ground::new();
+    ground.file("a", "needle");
+    assert_eq!(ground.ok("grep", json!({"pattern": "needle", "path": ""})).await, "a:1:needle\n");
+    assert_eq!(ground.ok("find", json!({"glob": "*", "path": ""})).await, "a\n");
+    assert_eq!(ground.ok("ls", json!({"path": ""})).await, "a\n");
+}
