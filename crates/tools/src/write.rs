@@ -47,7 +47,8 @@ impl BuiltIn for Write {
     }
 }
 
-fn count(number: usize, what: &str) -> String {
+/// A number of things, in words.
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
