@@ -30,22 +30,25 @@ pub(crate) struct EditArgs {
 }
 
 /// The names in camel case are what other harnesses taught models. The schema requires neither form, because it
-/// would then refuse the other; what is missing is told below.
+/// would then refuse the other; what is missing is told below. It takes no null, which is no text.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EditArg {
     /// Required. Text to replace: exactly as in the file, white space included, and in it only once
     #[serde(alias = "oldText")]
+    #[schemars(extend("type" = "string"))]
     old_text: Option<String>,
     /// Required. Text to put there; empty to delete
     #[serde(alias = "newText")]
+    #[schemars(extend("type" = "string"))]
     new_text: Option<String>,
 }
 
 impl BuiltIn for Edit {
     const NAME: &'static str = "edit";
-    const DESCRIPTION: &'static str = "Change parts of a text file by exact replacement, several at once. Every \
-        old_text must occur exactly once in the file; if one does not, nothing is changed and the answer says why. \
-        Line endings and byte order mark are kept. The result is a unified diff.";
+    const DESCRIPTION: &'static str = "Change parts of the text file at path by exact replacement. edits is a list of \
+        objects, each with old_text (what is there) and new_text (what is to be there). Every old_text must occur \
+        exactly once in the file; if one does not, nothing is changed and the error says why. Line endings and byte \
+        order mark are kept. The result is a unified diff.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use edit for changes to existing files; put all changes to one file into one call of edit.",
         "Keep each old_text of edit short, but long enough to be unique in the file.",
@@ -59,7 +62,7 @@ impl BuiltIn for Edit {
         args: EditArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let edits = args.edits.into_iter().enumerate().map(replacement).collect::<Result<Vec<_>, _>>()?;
-        let path = path::resolve(environment, &args.path)?;
+        let path = path::resolve_file(environment, &args.path)?;
         let shown = path::show(environment, &path);
         let mut file = claim(context, environment, &path).await?;
         let old = file.read(MAX_FILE).await?;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
 use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
+use crate::write::count;
 
 /// Matches that are shown when the model says nothing, and at most.
 const MATCHES: usize = 100;
@@ -43,7 +44,7 @@ impl BuiltIn for Grep {
     const NAME: &'static str = "grep";
     const DESCRIPTION: &'static str = "Find lines in files by regular expression or plain text. Matches come as \
         path:line:text, context as path-line-text. Files named by .gitignore, .git itself and binary files are \
-        left out.";
+        left out; a note tells how many binary files there were.";
     const GUIDELINES: &'static [&'static str] =
         &["Use grep to search file contents instead of grep or rg in bash; narrow it with path and glob."];
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
@@ -89,6 +90,10 @@ fn output(environment: &dyn Environment, found: &GrepHits, with_context: bool) -
     if found.capped {
         end_line(&mut text);
         let _ = writeln!(text, "[stopped at {} matches; narrow the search, or raise limit]", found.matches);
+    }
+    if found.binary > 0 {
+        end_line(&mut text);
+        let _ = writeln!(text, "[passed over {}]", count(found.binary, "binary file"));
     }
     unreadable(&mut text, found.unreadable);
     text

@@ -1,6 +1,6 @@
 //! Paths as a model writes them, and as it reads them.
 
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 use crate::builtin::ToolFailure;
 use crate::environment::Environment;
@@ -21,14 +21,26 @@ pub(crate) fn resolve(environment: &dyn Environment, text: &str) -> Result<PathB
     Ok(path.components().collect())
 }
 
-/// The same for a path that may be left out: the working directory then.
+/// The same for a file that is to be written: what names a directory, even one that does not exist, is refused.
+pub(crate) fn resolve_file(environment: &dyn Environment, text: &str) -> Result<PathBuf, ToolFailure> {
+    let path = resolve(environment, text)?;
+    let name = text.strip_prefix('@').unwrap_or(text).rsplit(is_separator).next();
+    match name {
+        Some("" | "." | "..") => {
+            Err(format!("{text} names a directory, not a file; add the name of the file").into())
+        }
+        _ => Ok(path),
+    }
+}
+
+/// The same for a path that may be left out or empty: the working directory then.
 pub(crate) fn resolve_or_cwd(
     environment: &dyn Environment,
     text: Option<&str>,
 ) -> Result<PathBuf, ToolFailure> {
     match text {
-        Some(text) => resolve(environment, text),
-        None => Ok(environment.cwd().to_owned()),
+        Some(text) if !text.is_empty() => resolve(environment, text),
+        _ => Ok(environment.cwd().to_owned()),
     }
 }
 

@@ -34,9 +34,10 @@ pub(crate) struct ReadArgs {
 
 impl BuiltIn for Read {
     const NAME: &'static str = "read";
-    const DESCRIPTION: &'static str = "Read a text file, or look at an image (png, jpg, gif, webp; up to 5 MiB). \
-        Text comes as it is in the file, without line numbers, at most 2000 lines or 50 KB at a time; a note at the \
-        end tells the offset to go on with. Binary files are refused.";
+    const DESCRIPTION: &'static str = "Read the file at path: text, or an image to look at (png, jpg, gif, webp; up to \
+        5 MiB). Text comes as it is in the file, without line numbers: all of it, or limit lines from line offset \
+        on, at most 2000 lines or 50 KB at a time. When more lines follow, a note at the end names the offset to go \
+        on with. Directories and binary files are refused.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use read to look at files instead of cat, head or sed in bash; for a long file pass offset and limit.",
         "Use read before you change a file with edit, so that old_text is exact.",

@@ -34,7 +34,7 @@ impl BuiltIn for Write {
         environment: &dyn Environment,
         args: WriteArgs,
     ) -> Result<ToolOutput, ToolFailure> {
-        let path = path::resolve(environment, &args.path)?;
+        let path = path::resolve_file(environment, &args.path)?;
         if let Some(parent) = path.parent() {
             environment.create_dirs(parent).await?;
         }
@@ -47,7 +47,8 @@ impl BuiltIn for Write {
     }
 }
 
-fn count(number: usize, what: &str) -> String {
+/// A number of things, in words.
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -1,5 +1,7 @@
 //! What went wrong, in words for people, and whether it passes.
 
+use std::error::Error;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use haft_core::model::{ModelError, ModelErrorKind as Kind};
@@ -80,8 +82,10 @@ impl Blame {
             Some(error) if error.is_connect() => {
                 format!("cannot be reached at {}: {cause}; check --base-url and the network", self.address)
             }
-            Some(error) if error.is_timeout() => {
-                format!("at {} was silent for too long: {cause}", self.address)
+            Some(error) if error.is_timeout() && !told_by_system(error) => {
+                // Whoever waited that long already is not to wait as long again, unasked.
+                let message = format!("at {} was silent for too long: {cause}", self.address);
+                return self.lasting(Kind::Connection, message);
             }
             _ if begun => format!("broke the connection in the middle of its answer: {cause}"),
             _ => format!("broke the connection before it answered: {cause}"),
@@ -132,6 +136,11 @@ impl Blame {
         let message = format!("{} {message}", self.provider);
         Failure { error: ModelError::new(kind, message), passes: false, retry_after: None }
     }
+}
+
+/// Whether the system gave up the connection, as it does within a minute when the network is gone, and not haft the wait.
+fn told_by_system(error: &(dyn Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |&error| error.source()).any(|error| error.is::<io::Error>())
 }
 
 /// What the provider wrote.
@@ -232,6 +241,16 @@ mod tests {
         check(None, &["authentication_error"], (Kind::Auth, false));
         check(None, &["invalid_request_error"], (Kind::Rejected, false));
         check(None, &[], (Kind::Rejected, false));
+    }
+
+    #[test]
+    fn a_connection_the_system_gave_up_is_no_silence() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("the request failed")]
+        struct Request(#[source] io::Error);
+
+        assert!(!told_by_system(&std::fmt::Error));
+        assert!(told_by_system(&Request(io::ErrorKind::TimedOut.into())));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! haft's request in the wire library's terms.
 
+use std::ops::RangeInclusive;
+
 use haft_core::model::{ModelError, ModelErrorKind, ModelRequest, Reasoning};
 use haft_core::tool::ToolSpec;
 use rig_core::completion::{self, CompletionRequest, Effort, OnUnsupported, ToolDefinition};
@@ -65,20 +67,56 @@ const BUDGETS: [(Reasoning, u32); 3] =
     [(Reasoning::Low, 4_096), (Reasoning::Medium, 12_288), (Reasoning::High, 24_576)];
 
 fn reasoning(setup: &Setup, wanted: Reasoning) -> Option<completion::Reasoning> {
-    let budget = || {
-        let reasoning = &setup.spec()?.reasoning;
-        let range = reasoning.budget.as_ref().filter(|_| reasoning.levels.is_empty())?;
-        let (_, tokens) = BUDGETS.iter().find(|(level, _)| *level == wanted)?;
-        let tokens = (*tokens).clamp(*range.start(), *range.end());
-        // An answer must be left room beside the thought.
-        let room = setup.max_output_tokens.map_or(u64::from(u32::MAX), |most| most / 2);
-        Some(completion::Reasoning::Budget { tokens: tokens.min(u32::try_from(room).unwrap_or(u32::MAX)) })
+    let effort = match wanted {
+        Reasoning::Default => return None,
+        Reasoning::Off => return Some(completion::Reasoning::Off),
+        Reasoning::Low => Effort::Low,
+        Reasoning::Medium => Effort::Medium,
+        Reasoning::High => Effort::High,
     };
-    match wanted {
-        Reasoning::Default => None,
-        Reasoning::Off => Some(completion::Reasoning::Off),
-        Reasoning::Low => budget().or(Some(Effort::Low.into())),
-        Reasoning::Medium => budget().or(Some(Effort::Medium.into())),
-        Reasoning::High => budget().or(Some(Effort::High.into())),
+    let taken = setup.spec().map(|spec| &spec.reasoning).filter(|taken| taken.levels.is_empty());
+    match taken.and_then(|taken| taken.budget.as_ref()) {
+        Some(range) => budget(setup.max_output_tokens, range, wanted),
+        None => Some(effort.into()),
+    }
+}
+
+/// Nothing where the answer has no room for the least thought the model takes; the provider would refuse less.
+fn budget(
+    max_output_tokens: Option<u64>,
+    range: &RangeInclusive<u32>,
+    wanted: Reasoning,
+) -> Option<completion::Reasoning> {
+    let (_, tokens) = BUDGETS.iter().find(|(level, _)| *level == wanted)?;
+    // An answer must be left room beside the thought.
+    let room = max_output_tokens.map_or(u32::MAX, |most| u32::try_from(most / 2).unwrap_or(u32::MAX));
+    let tokens = (*tokens).clamp(*range.start(), *range.end()).min(room);
+    range.contains(&tokens).then_some(completion::Reasoning::Budget { tokens })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Dialect, ModelConfig};
+    use crate::http::HttpModel;
+
+    #[track_caller]
+    fn check(provider: &str, model: &str, max_output_tokens: u64, expect: Option<u32>) {
+        let config = ModelConfig {
+            max_output_tokens: Some(max_output_tokens),
+            ..ModelConfig::new(Dialect::AnthropicMessages, provider, model)
+        };
+        let model = HttpModel::new(config).unwrap();
+        let expect = expect.map(|tokens| completion::Reasoning::Budget { tokens });
+        assert_eq!(reasoning(&model.setup, Reasoning::Low), expect);
+    }
+
+    #[test]
+    fn a_budget_below_the_least_is_none() {
+        check("anthropic", "claude-haiku-4-5", 2_047, None);
+        check("anthropic", "claude-haiku-4-5", 2_048, Some(1_024));
+        check("anthropic", "claude-haiku-4-5", 100_000, Some(4_096));
+        check("openrouter", "google/gemini-2.5-pro", 255, None);
+        check("openrouter", "google/gemini-2.5-pro", 256, Some(128));
     }
 }

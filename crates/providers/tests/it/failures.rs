@@ -138,15 +138,25 @@ async fn an_end_without_the_final_event_says_so() {
     }
 }
 
+/// Before the status, behind it, and in the middle of the answer: after ten minutes of silence nobody wants three times
+/// ten more.
 #[tokio::test]
-async fn a_server_that_falls_silent_is_left() {
-    let scenario = Scenario::text("I was").fault(Fault::Hang);
-    let server = ModelServer::start(Wire::OpenAiChat, vec![scenario]).await;
-    let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
-    let config = config(&server, Wire::OpenAiChat, "any-model");
-    let error = ask(&HttpModel::with_timeouts(config, timeouts).unwrap(), "hello").await.1.unwrap_err();
-    assert_eq!(error.kind, ModelErrorKind::Connection);
-    assert!(error.message.contains("was silent for too long"), "{error}");
+async fn a_server_that_falls_silent_is_left_and_not_asked_again() {
+    for scenario in [
+        Scenario::new().fault(Fault::Silent),
+        Scenario::new().fault(Fault::Hang),
+        Scenario::text("I was").fault(Fault::Hang),
+    ] {
+        let server = ModelServer::start(Wire::OpenAiChat, vec![scenario; 2]).await;
+        let timeouts = Timeouts { idle: Duration::from_secs(1), ..impatient() };
+        let config = config(&server, Wire::OpenAiChat, "any-model");
+        let model = HttpModel::with_timeouts(config, timeouts).unwrap();
+        let (events, answer) = ask(&model, "hello").await;
+        let error = answer.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Connection);
+        assert!(error.message.contains("was silent for too long"), "{error}");
+        assert_eq!((retries(&events).len(), server.requests().len()), (0, 1), "{error}");
+    }
 }
 
 #[tokio::test]

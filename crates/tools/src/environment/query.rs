@@ -62,6 +62,8 @@ pub struct GrepHits {
     pub matches: usize,
     /// Whether there are more.
     pub capped: bool,
+    /// Binary files that were passed over: those with a NUL byte in what was read of them.
+    pub binary: usize,
     /// Files and directories that could not be read.
     pub unreadable: usize,
 }

@@ -11,8 +11,8 @@ pub(super) struct Pager {
     /// Lines before the window that are still to come.
     to_skip: u64,
     skipped: u64,
-    /// Whether the last line before the window has begun and not ended.
-    in_skipped_line: bool,
+    /// Whether the line that came last has begun and not ended.
+    in_line: bool,
     lines: usize,
     window: Vec<u8>,
     more: bool,
@@ -36,14 +36,7 @@ pub(super) struct Page {
 impl Pager {
     /// A window of at most `lines` lines from line `offset` on, which is counted from 1.
     pub(super) fn new(offset: u64, lines: usize) -> Self {
-        Self {
-            to_skip: offset - 1,
-            skipped: 0,
-            in_skipped_line: false,
-            lines,
-            window: Vec::new(),
-            more: false,
-        }
+        Self { to_skip: offset - 1, skipped: 0, in_line: false, lines, window: Vec::new(), more: false }
     }
 
     /// Takes the next chunk; true when no further one is needed.
@@ -51,10 +44,9 @@ impl Pager {
         for line in chunk.split_inclusive(|&byte| byte == b'\n') {
             let ended = line.last() == Some(&b'\n');
             if self.to_skip > 0 {
-                self.in_skipped_line = !ended;
                 self.to_skip -= u64::from(ended);
                 self.skipped += u64::from(ended);
-            } else if self.lines == 0 || self.window.len() == KEPT {
+            } else if self.is_full() {
                 self.more = true;
                 return true;
             } else {
@@ -62,8 +54,16 @@ impl Pager {
                 self.window.extend_from_slice(line.get(..room).unwrap_or(line));
                 self.lines -= usize::from(ended);
             }
+            self.in_line = !ended;
         }
         false
+    }
+
+    /// Whether what comes next lies behind the window. The rest of a line that alone fills it does not: only behind the
+    /// end of that line it is clear whether more lines follow.
+    fn is_full(&self) -> bool {
+        let in_only_line = || self.in_line && !self.window.contains(&b'\n');
+        self.lines == 0 || (self.window.len() == KEPT && !in_only_line())
     }
 
     pub(super) fn finish(self) -> Page {
@@ -77,7 +77,7 @@ impl Pager {
         Page {
             text: kept.text.to_owned(),
             lines: kept.kept_lines as u64,
-            skipped: self.skipped + u64::from(self.in_skipped_line),
+            skipped: self.skipped + u64::from(self.in_line && self.to_skip > 0),
             more: self.more || kept.omitted_lines > 0,
             cut_line: kept.cut_line,
             lossy,
@@ -122,6 +122,23 @@ mod tests {
             let mut pager = Pager::new(9, 5);
             pager.feed(text.as_bytes());
             assert_eq!(pager.finish().skipped, count, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn behind_a_line_that_is_too_long_there_is_more_only_if_there_is() {
+        let long = "x".repeat(6 * MAX_BYTES);
+        for (text, more) in [
+            (long.clone(), false),
+            (format!("{long}\n"), false),
+            (format!("{long}\nnext"), true),
+            (format!("first\n{long}"), true),
+        ] {
+            for size in [1_000, MAX_BYTES, 10 * MAX_BYTES] {
+                let mut pager = Pager::new(1, 10);
+                let _ = text.as_bytes().chunks(size).any(|chunk| pager.feed(chunk));
+                assert_eq!(pager.finish().more, more, "{} bytes in chunks of {size}", text.len());
+            }
         }
     }
 

@@ -94,7 +94,9 @@ async fn what_cannot_be_edited() {
     };
     check("missing", "missing does not exist; create it with write").await;
     check("no/dir", "cannot reach BASE/work/no/dir: No such file or directory (os error 2)").await;
-    check(".", "BASE/work: is a directory, not a file").await;
+    check(".", ". names a directory, not a file; add the name of the file").await;
+    fs::create_dir(ground.path("dir")).unwrap();
+    check("dir", "BASE/work/dir: is a directory, not a file").await;
     ground.file("latin", b"a\xe9");
     check("latin", "latin is not UTF-8 text and cannot be edited; use bash").await;
     let sparse = fs::File::create(ground.path("huge")).unwrap();

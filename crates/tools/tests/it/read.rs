@@ -60,6 +60,15 @@ async fn the_limits_in_lines_and_bytes() {
         )
     );
     assert!(text.ends_with("use offset=2]\n"), "{}", &text[MAX_BYTES..]);
+    // Longer than what is read at a time.
+    ground.file("only", "x".repeat(300 * 1024));
+    let text = ground.ok("read", json!({"path": "only"})).await;
+    assert_eq!(
+        text.get(MAX_BYTES..),
+        Some(
+            "\n[line 1 is longer than 50 KB and cut; see the rest with bash: sed -n '1p' only | cut -b 51201-]\n"
+        )
+    );
 }
 
 #[tokio::test]

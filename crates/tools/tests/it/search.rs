@@ -29,6 +29,7 @@ async fn grep_respects_ignore_files() {
     .hidden:1:a needle
     src/deep/mod.rs:1:needle needle
     src/lib.rs:3:fn needle() {
+    [passed over 1 binary file]
     "#);
     let text = ground
         .ok("grep", json!({"pattern": "NEEDLE", "path": "@src", "ignore_case": true, "glob": "lib.*"}))
@@ -38,7 +39,26 @@ async fn grep_respects_ignore_files() {
     assert_eq!(text, "src/lib.rs:3:fn needle() {\n");
     // A file that is asked for by name is searched even if it is ignored.
     assert_eq!(ground.ok("grep", json!({"pattern": "^needle$", "path": "a.log"})).await, "a.log:1:needle\n");
-    assert_eq!(ground.ok("grep", json!({"pattern": "nowhere"})).await, "no matches\n");
+    assert_eq!(ground.ok("grep", json!({"pattern": "nowhere", "path": "src"})).await, "no matches\n");
+}
+
+#[tokio::test]
+async fn grep_passes_over_binary_files_wherever_their_first_nul_is() {
+    let ground = Ground::new();
+    let late = format!("needle\n{}", "line\n".repeat(100_000));
+    ground.file("early", b"needle\n\0\n");
+    ground.file("late", [late.as_bytes(), b"\0"].concat());
+    ground.file("text", "needle\n");
+    let grep = async |args| ground.ok("grep", args).await;
+    let text = grep(json!({"pattern": "needle", "context": 1})).await;
+    assert_eq!(text, "text:1:needle\n[passed over 2 binary files]\n");
+    let text = grep(json!({"pattern": "needle", "path": "late"})).await;
+    assert_eq!(text, "no matches\n[passed over 1 binary file]\n");
+    // The limit counts what is shown.
+    assert_eq!(
+        grep(json!({"pattern": "needle", "limit": 1})).await,
+        "text:1:needle\n[passed over 2 binary files]\n"
+    );
 }
 
 #[tokio::test]
@@ -121,4 +141,13 @@ async fn ls_shows_everything_of_one_directory() {
     assert_eq!(ground.ok("ls", json!({"path": "src"})).await, "deep/\nlib.rs\n");
     assert_eq!(ground.ok("ls", json!({"path": "empty"})).await, "[empty is empty]");
     assert_eq!(ground.error("ls", json!({"path": "bin.rs"})).await, "BASE/work/bin.rs: is not a directory");
+}
+
+#[tokio::test]
+async fn an_empty_path_is_the_working_directory() {
+    let ground = Ground::new();
+    ground.file("a", "needle");
+    assert_eq!(ground.ok("grep", json!({"pattern": "needle", "path": ""})).await, "a:1:needle\n");
+    assert_eq!(ground.ok("find", json!({"glob": "*", "path": ""})).await, "a\n");
+    assert_eq!(ground.ok("ls", json!({"path": ""})).await, "a\n");
 }

@@ -37,6 +37,22 @@ fn schemas_are_plain_and_describe_every_argument() {
 }
 
 #[test]
+fn the_descriptions_of_read_and_edit_name_their_arguments() {
+    let ground = Ground::new();
+    for (name, arguments) in
+        [("read", &["path", "offset", "limit"][..]), ("edit", &["path", "edits", "old_text", "new_text"])]
+    {
+        let spec = ground.tool(name).spec();
+        let words: Vec<_> =
+            spec.description.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+        for argument in arguments {
+            assert!(words.contains(argument), "{argument} is not in: {}", spec.description);
+            assert!(spec.schema.as_str().contains(&format!("\"{argument}\":")), "{argument} is no argument");
+        }
+    }
+}
+
+#[test]
 fn the_schema_of_edit() {
     let schema: Value = Ground::new().tool("edit").spec().schema.read().unwrap();
     insta::assert_json_snapshot!(schema, @r#"
@@ -55,17 +71,11 @@ fn the_schema_of_edit() {
             "properties": {
               "old_text": {
                 "description": "Required. Text to replace: exactly as in the file, white space included, and in it only once",
-                "type": [
-                  "string",
-                  "null"
-                ]
+                "type": "string"
               },
               "new_text": {
                 "description": "Required. Text to put there; empty to delete",
-                "type": [
-                  "string",
-                  "null"
-                ]
+                "type": "string"
               }
             }
           },

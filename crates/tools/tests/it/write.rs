@@ -77,6 +77,11 @@ async fn what_is_not_a_file_is_refused() {
     symlink("nowhere", ground.path("dangling")).unwrap();
     check("dangling", "BASE/work/dangling: is a symbolic link to something that does not exist").await;
     ground.file("file", "");
+    for path in ["new/", "@a/new/", "new/.", "new/..", "."] {
+        check(path, &format!("{path} names a directory, not a file; add the name of the file")).await;
+    }
+    check("", "the path is empty").await;
+    assert!(!ground.path("new").exists() && !ground.path("a").exists());
     check("file/below", "cannot create the directory BASE/work/file: File exists (os error 17)").await;
     ground.assert_no_leftovers();
 }

@@ -41,10 +41,12 @@ pub(super) fn grep(stop: &CancellationToken, query: &GrepQuery) -> Result<GrepHi
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
         let fits = glob.as_ref().is_none_or(|glob| glob.fits(&walk::below(&query.root, &entry)));
         if is_file && fits {
-            let mut sink = FileSink { stop, limit: query.limit, path: entry.path(), found: &mut found };
+            let left = query.limit - found.matches;
+            let mut sink = FileSink { stop, left, path: entry.path(), found: GrepHits::default() };
             if searcher.search_path(&matcher, entry.path(), &mut sink).is_err() {
-                found.unreadable += 1;
+                sink.found.unreadable += 1;
             }
+            add(&mut found, sink.found);
         }
     }
     Ok(found)
@@ -61,12 +63,23 @@ fn matcher(query: &GrepQuery) -> Result<RegexMatcher, EnvironmentError> {
         .map_err(|error| EnvironmentError::Query { what: "the pattern", detail: error.to_string() })
 }
 
-/// Takes the lines of one file.
+/// Adds what was found in one file. What stands before the first NUL of a binary file is no text either.
+fn add(found: &mut GrepHits, file: GrepHits) {
+    found.binary += file.binary;
+    found.unreadable += file.unreadable;
+    if file.binary == 0 {
+        found.lines.extend(file.lines);
+        found.matches += file.matches;
+        found.capped = file.capped;
+    }
+}
+
+/// Takes the lines of one file, up to as many matches as are left.
 struct FileSink<'a> {
     stop: &'a CancellationToken,
-    limit: usize,
+    left: usize,
     path: &'a Path,
-    found: &'a mut GrepHits,
+    found: GrepHits,
 }
 
 impl FileSink<'_> {
@@ -79,7 +92,7 @@ impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> io::Result<bool> {
-        if self.found.matches == self.limit {
+        if self.found.matches == self.left {
             self.found.capped = true;
             return Ok(false);
         }
@@ -91,6 +104,11 @@ impl Sink for FileSink<'_> {
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
         self.push(line.line_number(), GrepText::Context(clean(line.bytes())));
         Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.found.binary = 1;
+        Ok(false)
     }
 }
 
