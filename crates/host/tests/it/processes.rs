@@ -166,3 +166,19 @@ async fn after_the_shutdown_nothing_is_asked_any_more() {
     assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate stays shut");
     assert_eq!(events.faults(), []);
 }
+
+#[tokio::test]
+async fn one_that_closes_its_output_first_may_still_clean_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = r#"echo '{"type":"hello","name":"sh"}'; echo '{"type":"ready"}'
+        while read -r line; do case $line in *shutdown*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
+    let launch =
+        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host =
+        Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start().await;
+    host.shutdown().await;
+    assert!(dir.path().join("clean").exists(), "killed while it cleaned up");
+    assert_eq!(events.faults(), []);
+}
