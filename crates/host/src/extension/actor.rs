@@ -261,7 +261,7 @@ impl Actor {
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
                 Output::Fault(code, message) => self.fault(code, &message),
-                Output::Log(text) => self.log.host(&text),
+                Output::Log(text) => self.log.noted(&text, now()),
                 Output::Ui(ui) => self.show(ui),
                 Output::Changed => self.publish(),
             }
