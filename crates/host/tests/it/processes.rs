@@ -144,3 +144,29 @@ async fn one_that_closes_its_output_first_may_still_clean_up() {
     assert!(dir.path().join("clean").exists(), "killed while it cleaned up");
     assert_eq!(events.faults(), []);
 }
+
+#[tokio::test]
+async fn one_that_closes_a_stream_and_runs_on_is_over() {
+    // What it says, which stream it closes, and then an hour of nothing.
+    for (close, symptom) in [("exec >&-", "closed its output"), ("exec <&-", "closed its input")] {
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!(
+            r#"echo '{{"type":"hello","name":"sh"}}'; echo '{{"type":"subscribe","intercept":["tool_call"]}}'
+            echo '{{"type":"ready"}}'; read -r ack; {close}; : > closed; exec sleep 3600"#
+        );
+        let launch = Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
+        let (events, mut config) = (Events::default(), config());
+        config.timeouts = brisk();
+        let specs = vec![spec("sh", dir.path(), launch)];
+        let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+        while !dir.path().join("closed").exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let start = Instant::now();
+        let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("a gate stays shut");
+        assert!(reason.contains(symptom), "{reason}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert_eq!(events.faults(), [fault("sh", "exited")]);
+        host.shutdown().await;
+    }
+}
