@@ -70,16 +70,13 @@ impl Entry {
     /// absence is an answer, too.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let alive = self.extension().is_some_and(|extension| extension.snapshot().is_alive());
-        let asked = if alive { self.subscribed().contains(&hook) } else { self.gates().contains(&hook) };
+        let asked = if alive { self.subscribed(hook) } else { self.is_gate(hook) };
         asked || self.roles().guarded(hook)
     }
 
     /// Hooks that stay shut when it is gone: those it subscribed to, now or before a reload, that fail closed.
     pub(crate) fn gates(&self) -> BTreeSet<InterceptKind> {
-        let mut hooks = self.subscribed();
-        hooks.extend(&self.inherited);
-        hooks.retain(|&hook| policy::fails_closed(hook, self.roles()));
-        hooks
+        InterceptKind::ALL.iter().copied().filter(|&hook| self.is_gate(hook)).collect()
     }
 
     /// What is left of it when a reload finds nothing but its failure.
@@ -93,8 +90,12 @@ impl Entry {
         name == self.name() || name.as_str() == dir_name(&self.spec.dir)
     }
 
-    fn subscribed(&self) -> BTreeSet<InterceptKind> {
-        self.extension().map(|extension| extension.snapshot().offers.intercepts.clone()).unwrap_or_default()
+    fn is_gate(&self, hook: InterceptKind) -> bool {
+        policy::fails_closed(hook, self.roles()) && (self.subscribed(hook) || self.inherited.contains(&hook))
+    }
+
+    fn subscribed(&self, hook: InterceptKind) -> bool {
+        self.extension().is_some_and(|extension| extension.snapshot().offers.intercepts.contains(&hook))
     }
 
     /// Whether it should take part in a hook and never asked to.
