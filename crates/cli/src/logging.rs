@@ -26,6 +26,9 @@ pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
             let filter = EnvFilter::try_new(&filter)
                 .with_context(|| format!("{VARIABLE}={filter:?} cannot be used"))
                 .or_exit(Exit::Configuration)?;
+            // At trace level the provider's library writes down whole conversations.
+            let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
+            let filter = filter.add_directive(quiet);
             tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(io::stderr).init();
         }
         None => {

@@ -1,6 +1,7 @@
 //! A run: from the arguments to the last event.
 
 mod drive;
+mod frontend;
 mod join;
 mod model;
 mod output;
@@ -17,30 +18,43 @@ pub(crate) use output::Output;
 
 /// Works on one prompt, or lists models.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    let json = args.json;
+    work(args).inspect_err(|error| Output::failed(json, error))
+}
+
+fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
     if args.list_models {
-        return runtime()?.block_on(model::list(&setup));
+        return complete(model::list(&setup));
     }
     let Some(prompt) = prompt::read(&args.prompt)? else {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     };
     let output = if args.json { Output::json() } else { Output::answer() };
-    runtime()?.block_on(async {
+    complete(async {
         let model = model::choose(&args, &setup).await?;
         let parts = Parts::new(&args, setup, model)?;
         drive::drive(parts, prompt, output).await
     })
 }
 
-/// One thread owns the agent and all extensions, so that asking an extension costs no hop between threads.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "not hardened"));
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
-}
-
 /// Works on one prompt with parts that are chosen already: what the demo does.
 pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
-    runtime()?.block_on(drive::drive(parts, prompt, output))
+    complete(drive::drive(parts, prompt, output))
+}
+
+/// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between
+/// threads.
+fn complete(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "not hardened"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let exit = runtime.block_on(work);
+    // A read that hangs in the kernel must not hold up the end.
+    runtime.shutdown_background();
+    exit
 }

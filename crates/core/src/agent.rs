@@ -13,13 +13,38 @@ use crate::model::{Model, ModelInfo, Reasoning};
 use crate::prompt::SystemPrompt;
 use crate::run::Run;
 use crate::schema::{SchemaError, Validator};
-use crate::tool::{Tool, ToolSet};
+use crate::tool::{Tool, ToolSet, ToolSpec};
 
 pub use builder::{AgentBuilder, BuildError};
 
 /// A model, tools, hooks and a transcript. Cheap to clone; clones share everything.
 ///
 /// One prompt is worked on at a time: see [`Agent::prompt`].
+///
+/// ```
+/// use haft_core::model::Model;
+/// use haft_core::prompt::SystemPrompt;
+/// use haft_core::protocol::message::Message;
+/// use haft_core::tool::Tool;
+/// use haft_core::{Agent, BuildError};
+///
+/// fn reviewer(model: impl Model + 'static, read: impl Tool + 'static) -> Result<Agent, BuildError> {
+///     let system =
+///         SystemPrompt { identity: Some("You review changes.".into()), ..SystemPrompt::default() };
+///     Agent::builder(model).tool(read).system_prompt(system).max_steps(20).build()
+/// }
+///
+/// async fn ask(agent: &Agent) -> Option<String> {
+///     if let Err(error) = agent.prompt("Is src/lib.rs tidy?").finish().await {
+///         eprintln!("no review: {error}");
+///     }
+///     // The transcript grows from prompt to prompt.
+///     agent.messages().iter().rev().find_map(|message| match message {
+///         Message::Assistant(message) => Some(message.text()),
+///         Message::User { .. } | Message::Tool(_) => None,
+///     })
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Agent {
     pub(crate) inner: Arc<Inner>,
@@ -54,9 +79,9 @@ impl<T: Into<String>> From<T> for Prompt {
 }
 
 impl Agent {
-    /// Starts building an agent on this model.
-    pub fn builder(model: Arc<dyn Model>) -> AgentBuilder {
-        AgentBuilder::new(model)
+    /// Starts building an agent on this model, which may be an `Arc<dyn Model>` that others share.
+    pub fn builder(model: impl Model + 'static) -> AgentBuilder {
+        AgentBuilder::new(Arc::new(model))
     }
 
     /// Works on a prompt. The returned [`Run`] does the work as it is polled: it is a stream of events, and
@@ -65,7 +90,8 @@ impl Agent {
         Run::new(self.inner.clone(), prompt.into())
     }
 
-    /// Replaces the tools. A run that is under way takes them from its next step on.
+    /// Replaces the tools. A run that is under way offers them from its next step on, and looks calls up among them
+    /// at once, so that a call of an extension's tool reaches the extension that is running now.
     ///
     /// # Errors
     /// [`ToolSchemaError`] when a tool's schema does not compile; nothing is replaced then.
@@ -73,6 +99,11 @@ impl Agent {
         let table = Arc::new(ToolTable::new(tools)?);
         *lock(&self.inner.tools) = table;
         Ok(())
+    }
+
+    /// What the model is told about the tools of this moment, in order.
+    pub fn tools(&self) -> Vec<Arc<ToolSpec>> {
+        self.inner.tools().set.specs()
     }
 
     /// The transcript so far.

@@ -19,6 +19,11 @@ impl Emitter {
         Self { observers: observers.into(), events }
     }
 
+    /// One that tells only whoever holds the run.
+    pub(crate) fn without_observers(&self) -> Self {
+        Self::new(Vec::new(), self.events.clone())
+    }
+
     pub(crate) fn emit(&self, event: AgentEvent) {
         for observer in self.observers.iter() {
             observer.observe(&event);

@@ -8,8 +8,7 @@ use crate::model::ModelError;
 pub struct TurnError {
     /// The step, counted from 1; 0 before the first.
     pub step: u32,
-    /// What happened.
-    #[source]
+    /// What happened. Not a source: the message says it already.
     pub kind: TurnErrorKind,
 }
 

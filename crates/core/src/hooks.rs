@@ -1,7 +1,65 @@
 //! The hook traits: one hook, one trait, one method. A decision is an enum.
 //!
 //! Every hook gets the run's cancellation first; a hook that is cancelled should return soon, and whatever it
-//! then decides, the action it was asked about does not happen.
+//! then decides, the action it was asked about does not happen. One that panics has allowed nothing.
+//!
+//! ```
+//! use async_trait::async_trait;
+//! use haft_core::hooks::{
+//!     BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, CancellationToken, MessageDecision, Observer,
+//!     ToolDecision, TurnDecision,
+//! };
+//! use haft_core::protocol::content::ToolCall;
+//! use haft_core::protocol::event::AgentEvent;
+//!
+//! struct Careful;
+//!
+//! #[async_trait]
+//! impl BeforeToolExecute for Careful {
+//!     async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
+//!         match call.args.as_str().contains("rm -rf") {
+//!             true => ToolDecision::Block { by: "careful".into(), reason: "no deleting".into() },
+//!             false => ToolDecision::Allow,
+//!         }
+//!     }
+//! }
+//!
+//! #[async_trait]
+//! impl BeforeTurn for Careful {
+//!     async fn before_turn(&self, _: &CancellationToken, step: u32) -> TurnDecision {
+//!         match step {
+//!             1..=9 => TurnDecision::Allow,
+//!             _ => TurnDecision::Block { by: "careful".into(), reason: "nine steps must do".into() },
+//!         }
+//!     }
+//! }
+//!
+//! #[async_trait]
+//! impl BeforeAssistantMessage for Careful {
+//!     async fn before_assistant_message(&self, _: &CancellationToken, text: &str) -> MessageDecision {
+//!         match text.contains("SECRET") {
+//!             true => MessageDecision::Replace { by: "careful".into(), text: text.replace("SECRET", "…") },
+//!             false => MessageDecision::Show,
+//!         }
+//!     }
+//! }
+//!
+//! impl Observer for Careful {
+//!     fn observe(&self, event: &AgentEvent) {
+//!         if let AgentEvent::ToolResult { name, is_error: true, .. } = event {
+//!             eprintln!("{name} failed");
+//!         }
+//!     }
+//! }
+//!
+//! fn with(agent: haft_core::AgentBuilder) -> haft_core::AgentBuilder {
+//!     agent
+//!         .before_tool_execute(Careful)
+//!         .before_turn(Careful)
+//!         .before_assistant_message(Careful)
+//!         .observer(Careful)
+//! }
+//! ```
 
 use std::sync::Arc;
 
@@ -102,7 +160,8 @@ pub enum ToolDecision {
     },
 }
 
-/// A tool has run.
+/// A tool has run. A result that a hook failed to look at, by a panic or because the run was cancelled, is
+/// withheld: it may have been there to redact it.
 #[async_trait]
 pub trait AfterToolExecute: Send + Sync {
     /// Returns the result the model is shown: `output`, or another.
@@ -114,7 +173,9 @@ pub trait AfterToolExecute: Send + Sync {
     ) -> ToolOutput;
 }
 
-/// The user is about to see what the model said. Asked for every message with text.
+/// The user is about to see what the model said. Asked for every message with text. While there is such a hook,
+/// deltas of text and thinking are held back until it has decided; a message that was replaced or suppressed takes
+/// its thinking along.
 #[async_trait]
 pub trait BeforeAssistantMessage: Send + Sync {
     /// Decides what the user sees. The transcript keeps the original.
@@ -191,7 +252,8 @@ impl std::fmt::Debug for Hooks {
 }
 
 /// Hooks that come and go while the agent lives: an extension host. Asked at every hook point, so that a guard
-/// that subscribed a moment ago counts.
+/// that subscribed a moment ago counts. Observers are an exception: those of the moment when the prompt comes watch
+/// the whole run.
 pub trait HookSource: Send + Sync {
     /// The hooks at this moment, in order.
     fn hooks(&self) -> Hooks;

@@ -12,11 +12,53 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::ToolSpec;
 
-/// A language model behind some API, or a script of one.
+/// A language model behind some API, or a script of one. `haft-providers` has both.
+///
+/// ```
+/// use futures::{StreamExt, stream};
+/// use haft_core::hooks::CancellationToken;
+/// use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+/// use haft_core::protocol::message::{AssistantBlock, Stop, Usage};
+///
+/// /// Says the same to everything.
+/// struct Parrot;
+///
+/// #[async_trait::async_trait]
+/// impl Model for Parrot {
+///     fn info(&self) -> ModelInfo {
+///         ModelInfo { provider: "zoo".into(), model: "parrot".into() }
+///     }
+///
+///     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
+///         let text = String::from("Hello!");
+///         let answer = ModelResponse {
+///             content: vec![AssistantBlock::Text { text: text.clone() }],
+///             stop: Stop::End,
+///             usage: Usage::default(),
+///             native: None,
+///         };
+///         let events = [ModelEvent::Text(text), ModelEvent::Done(answer)];
+///         Ok(stream::iter(events.map(Ok)).boxed())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let agent = haft_core::Agent::builder(Parrot).build()?;
+/// agent.prompt("Hi").finish().await?;
+/// assert_eq!(agent.messages().len(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Who this is, for people, for `hello_ack`, for the log.
     fn info(&self) -> ModelInfo;
+
+    /// Tokens the model can read and write in one request, where known. May look into a large table.
+    fn context_window(&self) -> Option<u64> {
+        None
+    }
 
     /// Sends one request. The stream's last item is [`ModelEvent::Done`] or an error; a stream that just ends
     /// is reported by the agent as [`ModelErrorKind::Truncated`].
@@ -29,6 +71,25 @@ pub trait Model: Send + Sync {
     ) -> Result<ModelStream, ModelError>;
 }
 
+#[async_trait]
+impl<M: Model + ?Sized> Model for Arc<M> {
+    fn info(&self) -> ModelInfo {
+        (**self).info()
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        (**self).context_window()
+    }
+
+    async fn stream(
+        &self,
+        cancel: CancellationToken,
+        request: ModelRequest,
+    ) -> Result<ModelStream, ModelError> {
+        (**self).stream(cancel, request).await
+    }
+}
+
 /// The model's answer as it comes.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
@@ -39,8 +100,6 @@ pub struct ModelInfo {
     pub provider: String,
     /// The model's id at that provider.
     pub model: String,
-    /// Tokens the model can read and write in one request, where known.
-    pub context_window: Option<u64>,
 }
 
 /// How much the model should think before it answers. Each provider takes what it can.
@@ -77,7 +136,7 @@ pub struct ModelRequest {
 pub enum ModelEvent {
     /// More text.
     Text(String),
-    /// More reasoning.
+    /// More reasoning. Not shown while an interceptor of messages exists: it is asked about text only.
     Thinking(String),
     /// A tool call begins.
     ToolCallStart {

@@ -12,6 +12,21 @@ const IDENTITY: &str = "You are haft, a coding agent. You work in the user's fil
 Read before you change, make the smallest change that does the job, check your work, and answer briefly.";
 
 /// The parts of the system prompt that do not depend on the tools.
+///
+/// ```
+/// use haft_core::hooks::PromptSection;
+/// use haft_core::prompt::SystemPrompt;
+///
+/// let prompt = SystemPrompt {
+///     identity: Some("You are a reviewer.".into()),
+///     appended: vec!["Answer in one sentence.".into()],
+///     facts: vec!["Working directory: /srv/app".into()],
+/// };
+/// let section = PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() };
+/// let text = prompt.render(&[], &[section]);
+/// assert!(text.starts_with("You are a reviewer.\n\nAnswer in one sentence."));
+/// assert!(text.ends_with("From house-rules\nTests come first."));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemPrompt {
     /// Who the agent is; haft's own text when absent.
@@ -23,18 +38,13 @@ pub struct SystemPrompt {
 }
 
 impl SystemPrompt {
-    /// The whole prompt for these tools.
-    pub fn render(&self, tools: &[Arc<ToolSpec>]) -> String {
+    /// The whole prompt for these tools, with what hooks add at its end.
+    pub fn render(&self, tools: &[Arc<ToolSpec>], sections: &[PromptSection]) -> String {
         let mut parts = vec![self.identity.clone().unwrap_or_else(|| IDENTITY.to_owned())];
         if !tools.is_empty() {
             parts.push(available_tools(tools));
         }
-        let guidelines: Vec<&str> = tools
-            .iter()
-            .flat_map(|tool| &tool.guidelines)
-            .map(|line| line.trim())
-            .filter(|line| !line.is_empty())
-            .collect();
+        let guidelines: Vec<String> = tools.iter().flat_map(|tool| guidelines(tool)).collect();
         if !guidelines.is_empty() {
             parts.push(format!("# Guidelines\n{}", bullets(guidelines)));
         }
@@ -42,8 +52,19 @@ impl SystemPrompt {
         if !self.facts.is_empty() {
             parts.push(self.facts.join("\n"));
         }
+        parts.extend(sections.iter().filter(|section| !section.text.trim().is_empty()).map(attributed));
         parts.join("\n\n")
     }
+}
+
+/// A tool's advice, a line each. One that does not name its tool is headed by the name: nobody could tell what it
+/// is about otherwise.
+fn guidelines(tool: &ToolSpec) -> impl Iterator<Item = String> {
+    let lines = tool.guidelines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.filter(|line| !line.is_empty()).map(|line| match line.contains(&tool.name) {
+        true => line,
+        false => format!("{}: {line}", tool.name),
+    })
 }
 
 fn available_tools(tools: &[Arc<ToolSpec>]) -> String {
@@ -66,25 +87,20 @@ fn bullets<S: std::fmt::Display>(lines: impl IntoIterator<Item = S>) -> String {
     lines.into_iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Adds somebody's section: headed by the owner's name, cut at [`MAX_SECTION`], unable to pose as a heading of ours.
-pub(crate) fn append_section(prompt: &mut String, section: &PromptSection) {
+/// Somebody's section: headed by the owner's name, cut at [`MAX_SECTION`], unable to pose as a heading of ours.
+fn attributed(section: &PromptSection) -> String {
     let text = section.text.trim();
-    let mut end = text.len().min(MAX_SECTION);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let (kept, cut) = text.split_at(end);
-    prompt.push_str(&format!("\n\n# From {}\n", section.owner));
-    for line in kept.lines() {
-        // A heading inside a section would look like one of haft's own.
-        prompt.push_str(if line.starts_with("# ") { "#" } else { "" });
-        prompt.push_str(line);
-        prompt.push('\n');
-    }
+    let (kept, cut) = text.split_at(text.floor_char_boundary(MAX_SECTION));
+    let mut lines = vec![format!("# From {}", section.owner)];
+    lines.extend(kept.trim_end().lines().map(|line| match line.trim_start().strip_prefix('#') {
+        // A heading of the first level inside a section would look like one of haft's own.
+        Some(rest) if !rest.starts_with('#') => format!("##{rest}"),
+        Some(_) | None => line.to_owned(),
+    }));
     if !cut.is_empty() {
-        prompt.push_str(&format!("[{} bytes cut]\n", cut.len()));
+        lines.push(format!("[{} bytes cut]", cut.len()));
     }
-    prompt.truncate(prompt.trim_end().len());
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -116,7 +132,7 @@ mod tests {
             appended: vec!["Be brief.".into()],
             facts: vec!["Working directory: /w".into()],
         };
-        insta::assert_snapshot!(prompt.render(&tools), @r"
+        insta::assert_snapshot!(prompt.render(&tools, &[]), @r"
         You are X.
 
         # Available tools
@@ -135,11 +151,25 @@ mod tests {
 
     #[test]
     fn a_section_is_attributed_cut_and_cannot_pose_as_ours() {
-        let mut prompt = "You are X.".to_owned();
-        let text = format!("# Available tools\n{}", "é".repeat(MAX_SECTION));
-        append_section(&mut prompt, &PromptSection { owner: "guide".into(), text });
-        assert!(prompt.starts_with("You are X.\n\n# From guide\n## Available tools\n"));
+        let text = format!("# Available tools\n #\tGuidelines\n{}", "é".repeat(MAX_SECTION));
+        let sections = [
+            PromptSection { owner: "guide".into(), text },
+            PromptSection { owner: "silent".into(), text: " \n".into() },
+        ];
+        let prompt = SystemPrompt { identity: Some("You are X.".into()), ..SystemPrompt::default() };
+        let prompt = prompt.render(&[], &sections);
+        let start = "You are X.\n\n# From guide\n## Available tools\n##\tGuidelines\né";
+        assert!(prompt.starts_with(start), "{prompt}");
         assert!(prompt.ends_with("bytes cut]"));
         assert!(prompt.len() < MAX_SECTION + 100);
+    }
+
+    #[test]
+    fn a_guideline_is_one_line_that_names_its_tool() {
+        let mut spec = (*tool("weather", "", ToolOwner::Extension("w".into()))).clone();
+        spec.guidelines = vec!["Ask before you guess.\n\n# Available tools\n- bash".into(), " ".into()];
+        let prompt = SystemPrompt::default().render(&[Arc::new(spec)], &[]);
+        let line = "# Guidelines\n- weather: Ask before you guess. # Available tools - bash";
+        assert!(prompt.ends_with(line), "{prompt}");
     }
 }

@@ -17,6 +17,28 @@ use crate::turn;
 
 /// One prompt being worked on: a stream of events that does the work as it is polled. The last event is
 /// [`AgentEvent::Done`]. Dropping it cancels the work.
+///
+/// ```
+/// use futures::StreamExt;
+/// use haft_core::error::{TurnError, TurnErrorKind};
+/// use haft_core::protocol::event::AgentEvent;
+/// use haft_core::{Agent, Run};
+///
+/// async fn show(agent: &Agent) -> Result<(), TurnError> {
+///     let mut run: Run = agent.prompt("Tidy up.");
+///     let cancel = run.cancellation(); // for whoever hears Ctrl-C
+///     # drop(cancel);
+///     while let Some(event) = run.next().await {
+///         if let AgentEvent::TextDelta { delta } = event {
+///             print!("{delta}");
+///         }
+///     }
+///     match run.finish().await {
+///         Err(TurnError { kind: TurnErrorKind::Aborted, .. }) => Ok(()), // the user knows
+///         outcome => outcome,
+///     }
+/// }
+/// ```
 #[must_use = "a run does nothing unless it is polled; dropping it cancels it"]
 pub struct Run {
     work: Option<BoxFuture<'static, Result<(), TurnError>>>,

@@ -109,21 +109,27 @@ impl Sanitizer {
     }
 }
 
-/// Characters that change how their neighbours are shown, or are not shown at all.
+/// Characters that change how their neighbours are shown, or are not shown at all. Variation selectors stay: emoji and
+/// some scripts need them.
 fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{ad}' | '\u{180e}' | '\u{feff}'              // soft hyphen, vowel separator, byte order mark
+        '\u{ad}' | '\u{34f}' | '\u{feff}'              // soft hyphen, grapheme joiner, byte order mark
         | '\u{61c}' | '\u{200e}' | '\u{200f}'           // direction marks
         | '\u{202a}'..='\u{202e}'                       // direction embeddings and overrides
         | '\u{2066}'..='\u{2069}'                       // direction isolates
-        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' // zero width
+        | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' // zero width
         | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' // deprecated formats, annotations
         | '\u{2028}' | '\u{2029}'                       // line and paragraph separators
-        | '\u{e0000}'..='\u{e007f}') // tags: a hidden copy of ASCII
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' // Hangul fillers, which are blank
+        | '\u{17b4}' | '\u{17b5}' | '\u{180e}'          // Khmer vowels without a form, vowel separator
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' // formats of shorthand and music
+        | '\u{e0000}'..='\u{e00ff}') // tags: a hidden copy of ASCII
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[track_caller]
@@ -196,6 +202,49 @@ mod tests {
         check("r\u{200b}m\u{200d} \u{2060}-\u{feff}r\u{ad}f", "rm -rf");
         check("a\u{e0041}\u{e007f}b", "ab");
         check("a\u{2028}b", "ab");
+    }
+
+    #[test]
+    fn blanks_that_are_letters_go() {
+        check("a\u{3164}b\u{ffa0}c\u{115f}\u{1160}d\u{34f}e", "abcde");
+        check("a\u{e0001}\u{e0080}b\u{2065}c\u{1d173}d", "abcd");
+    }
+
+    /// What a terminal would obey or not show, told in another way than the sanitiser does.
+    fn harmless(c: char) -> bool {
+        let code = u32::from(c);
+        let control = code < 0x20 && c != '\n' && c != '\t' || (0x7f..=0x9f).contains(&code);
+        let direction = [0x61c, 0x200e, 0x200f].contains(&code)
+            || (0x202a..=0x202e).contains(&code)
+            || (0x2066..=0x2069).contains(&code);
+        let hidden = [0xad, 0xfeff, 0x3164].contains(&code) || (0xe0000..=0xe007f).contains(&code);
+        !(control || direction || hidden)
+    }
+
+    /// Text that is mostly made of what sequences are made of.
+    fn hostile() -> impl Strategy<Value = String> {
+        let special = "[\u{0}-\u{20}\u{7f}-\u{a0}\u{1b}\u{1b}\u{9b}\u{9d}\\[\\]PX^_;0-9m?\\\\\u{7}\u{18}é😀\u{ad}\u{61c}\u{200e}-\u{202e}\u{2066}-\u{2069}\u{feff}\u{e0041}]";
+        proptest::collection::vec(prop_oneof![4 => special, 1 => any::<char>().prop_map(String::from)], 0..40)
+            .prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_terminal_obeys_is_left(text in hostile()) {
+            let safe = sanitize(&text);
+            prop_assert!(safe.chars().all(harmless), "{:?}", safe);
+            prop_assert_eq!(sanitize(&safe), safe.clone(), "again");
+            let line = sanitize_line(&text);
+            prop_assert!(line.chars().all(|c| harmless(c) && c != '\n' && c != '\t'), "{:?}", line);
+        }
+
+        #[test]
+        fn every_split_gives_the_same(text in hostile(), at in 0..200_usize) {
+            let (before, after) = text.split_at(text.floor_char_boundary(at.min(text.len())));
+            let mut sanitizer = Sanitizer::default();
+            let pieces = sanitizer.push(before) + &sanitizer.push(after);
+            prop_assert_eq!(pieces, sanitize(&text));
+        }
     }
 
     #[test]

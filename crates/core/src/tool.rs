@@ -10,6 +10,44 @@ use haft_protocol::content::{Content, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 /// Something the model can call.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_core::protocol::RawJson;
+/// use haft_core::protocol::content::ToolCall;
+/// use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+///
+/// struct Weather;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Args {
+///     city: String,
+/// }
+///
+/// #[async_trait::async_trait]
+/// impl Tool for Weather {
+///     fn spec(&self) -> Arc<ToolSpec> {
+///         let schema = serde_json::json!({
+///             "type": "object",
+///             "properties": { "city": { "type": "string" } },
+///             "required": ["city"],
+///         });
+///         Arc::new(ToolSpec::new("weather", "The weather in a city.").with_schema(schema.into()))
+///     }
+///
+///     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
+///         // The arguments fit the schema by now, and every gate has approved them.
+///         let Args { city } = match call.args.read() {
+///             Ok(args) => args,
+///             Err(error) => return ToolOutput::error(error.to_string()),
+///         };
+///         context.progress(format!("asking about {city}"));
+///         ToolOutput::text(format!("{city}: 16 degrees, fog"))
+///     }
+/// }
+/// # assert!(haft_core::schema::Validator::compile(&Weather.spec().schema).is_ok());
+/// ```
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Name, description, schema; the same for the whole life of the tool.

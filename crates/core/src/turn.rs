@@ -11,13 +11,13 @@ use futures::FutureExt;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, ToolMessage};
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Inner, Prompt};
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
-use crate::hooks::{AgentStart, TurnDecision};
-use crate::prompt::append_section;
+use crate::hooks::{AgentStart, PromptSection, TurnDecision};
 use state::{Input, State};
 
 /// What every part of one run shares.
@@ -25,7 +25,8 @@ pub(crate) struct Turn {
     agent: Arc<Inner>,
     emitter: Emitter,
     cancel: CancellationToken,
-    system: String,
+    /// What hooks added to the system prompt, in order.
+    sections: Vec<PromptSection>,
 }
 
 /// Works on one prompt. Every path ends with `done`.
@@ -35,24 +36,58 @@ pub(crate) async fn work(
     emitter: Emitter,
     cancel: CancellationToken,
 ) -> Result<(), TurnError> {
-    let Ok(_busy) = agent.busy.clone().try_lock_owned() else {
+    let Ok(busy) = agent.busy.clone().try_lock_owned() else {
+        // The observers watch the run that goes on; this one never began.
+        let emitter = emitter.without_observers();
         return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
     };
+    let transcript = OpenTranscript { agent: agent.clone(), _busy: busy };
+    // A transcript that the builder was given may come from a program that died.
+    close_dangling_calls(&agent);
     let message = Message::User { content: prompt.content.clone(), time: (agent.clock)() };
     if let Message::User { content, time } = message.clone() {
         emitter.emit(AgentEvent::UserMessage { content, time });
     }
     agent.push(message);
-    let mut turn = Turn { agent, emitter: emitter.clone(), cancel, system: String::new() };
-    turn.system = turn.system_prompt(prompt).await;
+    let mut turn = Turn { agent, emitter: emitter.clone(), cancel, sections: Vec::new() };
+    turn.sections = turn.ask_for_sections(prompt).await;
     let outcome = turn.steps().await;
-    turn.close_dangling_calls();
+    drop(transcript);
     match outcome {
         Ok(()) => {
             emitter.emit(AgentEvent::Done);
             Ok(())
         }
         Err(error) => Err(finish(&emitter, error)),
+    }
+}
+
+/// The transcript while a prompt is worked on. However that ends, a dropped run included, every call has a result
+/// in the end, and then the next prompt may come.
+struct OpenTranscript {
+    agent: Arc<Inner>,
+    _busy: OwnedMutexGuard<()>,
+}
+
+impl Drop for OpenTranscript {
+    fn drop(&mut self) {
+        close_dangling_calls(&self.agent);
+    }
+}
+
+/// A transcript in which a call has no result is refused by every provider: calls that never ran get one here.
+fn close_dangling_calls(agent: &Inner) {
+    let messages = agent.messages();
+    let answered = messages.iter().rev().take_while(|message| matches!(message, Message::Tool(_))).count();
+    let Some(Message::Assistant(last)) = messages.iter().rev().nth(answered) else { return };
+    for call in last.tool_calls().skip(answered) {
+        agent.push(Message::Tool(ToolMessage {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: vec![Content::text(NOT_RUN)],
+            is_error: true,
+            time: (agent.clock)(),
+        }));
     }
 }
 
@@ -66,18 +101,16 @@ fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
 }
 
 impl Turn {
-    async fn system_prompt(&self, prompt: Prompt) -> String {
-        let mut system = self.agent.system.render(&self.agent.tools().set.specs());
-        let hooks = self.agent.hooks().before_agent_start;
+    async fn ask_for_sections(&self, prompt: Prompt) -> Vec<PromptSection> {
+        let tools = self.agent.tools().set.specs();
         let mut start = AgentStart { prompt: prompt.content, system_prompt: String::new() };
-        for hook in hooks {
-            start.system_prompt.clone_from(&system);
-            let sections = self.settle(hook.before_agent_start(&self.cancel, &start)).await;
-            for section in sections.unwrap_or_default() {
-                append_section(&mut system, &section);
-            }
+        let mut sections = Vec::new();
+        for hook in self.agent.hooks().before_agent_start {
+            start.system_prompt = self.agent.system.render(&tools, &sections);
+            let added = self.settle(hook.before_agent_start(&self.cancel, &start)).await;
+            sections.extend(added.unwrap_or_default());
         }
-        system
+        sections
     }
 
     async fn steps(&self) -> Result<(), TurnError> {
@@ -117,23 +150,6 @@ impl Turn {
         if self.cancel.is_cancelled() { Input::Cancelled } else { Input::Allowed }
     }
 
-    /// A transcript in which a call has no result is refused by every provider: calls that never ran get one here.
-    fn close_dangling_calls(&self) {
-        let messages = self.agent.messages();
-        let answered =
-            messages.iter().rev().take_while(|message| matches!(message, Message::Tool(_))).count();
-        let Some(Message::Assistant(last)) = messages.iter().rev().nth(answered) else { return };
-        for call in last.tool_calls().skip(answered) {
-            self.agent.push(Message::Tool(ToolMessage {
-                call_id: call.id.clone(),
-                name: call.name.clone(),
-                content: vec![Content::text("not run: the turn ended first")],
-                is_error: true,
-                time: (self.agent.clock)(),
-            }));
-        }
-    }
-
     /// Waits for a hook: `None` when the run is cancelled meanwhile (whatever the hook decides, the action it was
     /// asked about does not happen) or when the hook panics (then it did not allow anything either).
     async fn settle<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
@@ -145,3 +161,6 @@ impl Turn {
 
 /// Who is named when a hook panicked and so cannot name itself.
 const PANICKED: &str = "a hook";
+
+/// The result of a call that was not begun when the turn ended.
+const NOT_RUN: &str = "not run: the turn ended first";

@@ -49,3 +49,6 @@ impl Default for Timeouts {
 
 /// In this span a log takes at most [`LOG_BURST`](crate::log) bytes of what an extension prints.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
+
+/// In this span one extension shows at most 64 notes.
+pub(crate) const NOTE_WINDOW: Duration = Duration::from_secs(1);

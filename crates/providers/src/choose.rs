@@ -9,6 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::join_all;
 use haft_core::model::Model;
+use reqwest::Url;
 use secrecy::SecretString;
 
 use crate::catalogue::find;
@@ -265,6 +266,14 @@ async fn open(wish: Wish, around: &dyn Surroundings) -> Result<Chosen, ChooseErr
     http(server.preset.name, server.preset, Wish { model, ..wish }, because, around).await
 }
 
+/// An address for people. One that cannot be read is not shown, since a password may be anywhere in it.
+fn without_password(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(url) if url.has_host() => format!("{}{}", url.origin().ascii_serialization(), url.path()),
+        Ok(_) | Err(_) => "that address".to_owned(),
+    }
+}
+
 fn key_variable(preset: &Preset, around: &dyn Surroundings) -> Option<&'static str> {
     preset.key_env.filter(|variable| value(around, variable).is_some())
 }
@@ -297,7 +306,7 @@ async fn http(
         None if own_address => {
             let address = base_url.as_deref().or(preset.base_url).unwrap_or_default();
             let models = around.models(address, api_key.as_ref()).await;
-            let none = || ChooseError::NoAnswer { address: address.to_owned() };
+            let none = || ChooseError::NoAnswer { address: without_password(address) };
             models.into_iter().next().ok_or_else(none)?
         }
         None => return Err(ChooseError::NoModel { provider: name.to_owned() }),

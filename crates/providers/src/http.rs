@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +38,8 @@ use run::Run;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
 ///
-/// Nothing touches the network, the certificate store or the TLS library before the first request.
+/// Nothing touches the network, the certificate store or the TLS library before the first request, and the catalogue
+/// of models is not read before somebody asks for the model's limits.
 #[derive(Clone)]
 pub struct HttpModel {
     setup: Arc<Setup>,
@@ -45,8 +47,8 @@ pub struct HttpModel {
 
 /// What every request of a model shares.
 pub(crate) struct Setup {
-    info: ModelInfo,
-    reasons_by_budget: Option<std::ops::RangeInclusive<u32>>,
+    provider: String,
+    model: String,
     max_output_tokens: Option<u64>,
     endpoint: Endpoint,
     client: Client,
@@ -75,17 +77,10 @@ impl HttpModel {
         let mut redactor = Redactor::default();
         config.headers.iter().for_each(|(_, value)| redactor.add(value));
         config.api_key.iter().for_each(|key| redactor.add(key.expose_secret()));
-        base_url.password().iter().for_each(|password| redactor.add(password));
-        let spec = catalogue::spec(&config.provider, &config.model);
+        redactor.add(base_url.password().unwrap_or(base_url.username()));
         let setup = Setup {
-            info: ModelInfo {
-                provider: config.provider.clone(),
-                model: config.model.clone(),
-                context_window: spec.and_then(|spec| spec.context_window).map(u64::from),
-            },
-            reasons_by_budget: spec
-                .filter(|spec| spec.reasoning.levels.is_empty())
-                .and_then(|spec| spec.reasoning.budget.clone()),
+            provider: config.provider.clone(),
+            model: config.model.clone(),
             max_output_tokens: config.max_output_tokens,
             endpoint: Endpoint::new(&config, &base_url),
             client: Client::new(&config, &base_url, &timeouts)?,
@@ -105,14 +100,24 @@ impl HttpModel {
 impl Setup {
     /// What marks a message of this model in a session, as `provider/model`.
     fn origin(&self) -> String {
-        format!("{}/{}", self.info.provider, self.info.model)
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    /// What the catalogue knows of the model. Asked for late, because reading the catalogue takes milliseconds the
+    /// first time.
+    fn spec(&self) -> Option<&'static ModelSpec> {
+        catalogue::spec(&self.provider, &self.model)
     }
 }
 
 #[async_trait]
 impl Model for HttpModel {
     fn info(&self) -> ModelInfo {
-        self.setup.info.clone()
+        ModelInfo { provider: self.setup.provider.clone(), model: self.setup.model.clone() }
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.setup.spec().and_then(|spec| spec.context_window).map(u64::from)
     }
 
     async fn stream(
@@ -128,7 +133,8 @@ impl Model for HttpModel {
 impl fmt::Debug for HttpModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpModel")
-            .field("info", &self.setup.info)
+            .field("provider", &self.setup.provider)
+            .field("model", &self.setup.model)
             .field("address", &self.setup.blame.address)
             .finish_non_exhaustive()
     }

@@ -79,11 +79,11 @@ impl Scripted {
 #[async_trait]
 impl Model for Scripted {
     fn info(&self) -> ModelInfo {
-        ModelInfo {
-            provider: "scripted".to_owned(),
-            model: self.script.model.clone(),
-            context_window: self.script.context_window,
-        }
+        ModelInfo { provider: "scripted".to_owned(), model: self.script.model.clone() }
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.script.context_window
     }
 
     async fn stream(

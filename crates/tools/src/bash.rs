@@ -87,7 +87,7 @@ fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {
 }
 
 fn cut(report: &RunReport) -> Option<String> {
-    if report.tail.len() as u64 >= report.bytes {
+    if !report.cut {
         return None;
     }
     let rest = match &report.full {

@@ -135,6 +135,19 @@ fn strip(schema: &mut Schema) {
     transform_subschemas(&mut strip, schema);
 }
 
+/// Waits for something only as long as the call is wanted: files of the kernel and of dead servers may never answer.
+/// Not for changes, of which it must be clear whether they happened.
+pub(crate) async fn while_wanted<T>(
+    context: &ToolContext,
+    work: impl Future<Output = Result<T, EnvironmentError>>,
+) -> Result<T, EnvironmentError> {
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => Err(EnvironmentError::Cancelled),
+        result = work => result,
+    }
+}
+
 /// The beginning of a list, with a note when there is more. `hint` says how to see the rest.
 pub(crate) fn shorten_head(text: &str, hint: &str) -> String {
     let kept = truncate::head(text, Limits::default());

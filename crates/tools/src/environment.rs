@@ -164,6 +164,8 @@ pub struct RunReport {
     pub lines: u64,
     /// Bytes of output in all.
     pub bytes: u64,
+    /// Whether the tail is not all of it.
+    pub cut: bool,
     /// Where the output is, when the tail is not all of it and it could be kept.
     pub full: Option<FullOutput>,
     /// Whether a process in the background still held the output when it was no longer read.

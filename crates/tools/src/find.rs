@@ -6,7 +6,7 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, shorten_head};
+use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
 use crate::environment::{Environment, FileKind, FindHit, FindHits, FindQuery};
 use crate::grep::{end_line, unreadable};
 use crate::path;
@@ -44,7 +44,7 @@ impl BuiltIn for Find {
         args: FindArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        if environment.stat(&root).await?.kind != FileKind::Directory {
+        if while_wanted(context, environment.stat(&root)).await?.kind != FileKind::Directory {
             return Err(format!("{} is not a directory", path::show(environment, &root)).into());
         }
         let limit = args.limit.unwrap_or(HITS).clamp(1, MAX_HITS);

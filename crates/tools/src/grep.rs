@@ -7,7 +7,7 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, shorten_head};
+use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
 use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
 
@@ -55,7 +55,7 @@ impl BuiltIn for Grep {
         args: GrepArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        environment.stat(&root).await?;
+        while_wanted(context, environment.stat(&root)).await?;
         let query = GrepQuery {
             root,
             pattern: args.pattern,

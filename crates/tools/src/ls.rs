@@ -4,7 +4,7 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, shorten_head};
+use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
 use crate::environment::{Entry, Environment, FileKind};
 use crate::path;
 
@@ -26,12 +26,12 @@ impl BuiltIn for Ls {
     type Args = LsArgs;
 
     async fn run(
-        _: &ToolContext,
+        context: &ToolContext,
         environment: &dyn Environment,
         args: LsArgs,
     ) -> Result<ToolOutput, ToolFailure> {
         let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
-        let mut entries = environment.list(&path).await?;
+        let mut entries = while_wanted(context, environment.list(&path)).await?;
         if entries.is_empty() {
             return Ok(ToolOutput::text(format!("[{} is empty]", path::show(environment, &path))));
         }

@@ -10,8 +10,8 @@ use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure};
-use crate::environment::{Environment, EnvironmentError, FileKind};
+use crate::builtin::{BuiltIn, ToolFailure, while_wanted};
+use crate::environment::{Environment, FileKind};
 use crate::path;
 use pager::{Page, Pager};
 
@@ -51,11 +51,11 @@ impl BuiltIn for Read {
     ) -> Result<ToolOutput, ToolFailure> {
         let path = path::resolve(environment, &args.path)?;
         let shown = path::show(environment, &path);
-        let stat = environment.stat(&path).await?;
+        let stat = while_wanted(context, environment.stat(&path)).await?;
         if stat.kind == FileKind::Directory {
             return Err(format!("{shown} is a directory; list it with ls").into());
         }
-        let first = environment.read(&path, 0, CHUNK).await?;
+        let first = while_wanted(context, environment.read(&path, 0, CHUNK)).await?;
         if let Some(mime_type) = image::mime_type(&first) {
             return image::read(environment, &path, stat.len, mime_type).await;
         }
@@ -91,10 +91,7 @@ async fn scan(
         if pager.feed(&chunk) || at_end {
             return Ok(pager.finish());
         }
-        if context.cancel.is_cancelled() {
-            return Err(EnvironmentError::Cancelled.into());
-        }
-        chunk = environment.read(path, position, CHUNK).await?;
+        chunk = while_wanted(context, environment.read(path, position, CHUNK)).await?;
     }
 }
 

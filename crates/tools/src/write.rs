@@ -6,8 +6,8 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure};
-use crate::environment::{ClaimedFile, Environment, EnvironmentError, Written};
+use crate::builtin::{BuiltIn, ToolFailure, while_wanted};
+use crate::environment::{ClaimedFile, Environment, Written};
 use crate::path;
 
 pub(crate) struct Write;
@@ -58,11 +58,7 @@ pub(crate) async fn claim(
     environment: &dyn Environment,
     path: &Path,
 ) -> Result<Box<dyn ClaimedFile>, ToolFailure> {
-    tokio::select! {
-        biased;
-        () = context.cancel.cancelled() => Err(EnvironmentError::Cancelled.into()),
-        file = environment.claim(path) => Ok(file?),
-    }
+    Ok(while_wanted(context, environment.claim(path)).await?)
 }
 
 fn verb(written: Written) -> &'static str {

@@ -16,34 +16,74 @@ use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
 
 /// Works on one prompt from the start of the extensions to their end.
-pub(super) async fn drive(parts: Parts, prompt: String, mut output: Output) -> anyhow::Result<Exit> {
+pub(super) async fn drive(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
     let Some(joined) = interrupts.unless_first(join(parts)).await else { return Ok(Exit::Aborted) };
     let mut joined = joined?;
-    let worked = work(&mut joined, &prompt, &mut output, &mut interrupts).await;
-    interrupts.unless_second(joined.host.shutdown()).await;
+    let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
+    let worked = work(&mut joined, &prompt, &mut screen).await;
+    screen.interrupts.unless_second(joined.host.shutdown()).await;
     while let Ok(event) = joined.events.try_recv() {
-        output.event(&event).await?;
+        screen.show(&event).await?;
     }
     worked
 }
 
-async fn work(
-    joined: &mut Joined,
-    prompt: &str,
-    output: &mut Output,
-    interrupts: &mut Interrupts,
-) -> anyhow::Result<Exit> {
+async fn work(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Exit> {
     required(joined)?;
     joined.host.session_start();
-    let prompt = match command(joined, prompt, interrupts).await? {
+    let prompt = match command(joined, prompt, screen).await? {
         Next::Prompt(prompt) => prompt,
         Next::Done(exit) => return Ok(exit),
     };
     let run = joined.agent.prompt(prompt);
-    let outcome = follow(joined, run, output, interrupts).await?;
-    output.finish().await?;
+    let outcome = follow(joined, run, screen).await?;
+    screen.output.finish().await?;
     Ok(outcome.map_or_else(|error| exit_of(&error), |()| Exit::Ok))
+}
+
+/// Where events go and interrupts come from. Both are looked at together: a reader that takes no events must not
+/// hold up an interrupt.
+struct Screen {
+    output: Output,
+    interrupts: Interrupts,
+    /// Cancelled by the first interrupt.
+    cancel: CancellationToken,
+}
+
+/// Whether there is anything left to wait for.
+#[derive(Debug, PartialEq, Eq)]
+enum Flow {
+    GoOn,
+    /// The second interrupt came.
+    StopAtOnce,
+}
+
+impl Screen {
+    /// Shows an event.
+    async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
+        let shown = self.output.event(event);
+        tokio::pin!(shown);
+        loop {
+            tokio::select! {
+                biased;
+                () = self.interrupts.next() => if interrupted(&self.cancel) == Flow::StopAtOnce {
+                    return Ok(Flow::StopAtOnce);
+                },
+                outcome = &mut shown => return outcome.map(|()| Flow::GoOn),
+            }
+        }
+    }
+}
+
+/// The first interrupt asks to stop, the second does not wait for it.
+fn interrupted(cancel: &CancellationToken) -> Flow {
+    if cancel.is_cancelled() {
+        return Flow::StopAtOnce;
+    }
+    note("haft: stopping; once more to stop at once");
+    cancel.cancel();
+    Flow::GoOn
 }
 
 /// A guard that must be in place and is not ends the run before anything happens.
@@ -70,13 +110,26 @@ enum Next {
     Done(Exit),
 }
 
-/// Runs an extension's command when the prompt begins with one.
-async fn command(joined: &mut Joined, prompt: &str, interrupts: &mut Interrupts) -> anyhow::Result<Next> {
+/// Runs an extension's command when the prompt begins with one. What extensions say meanwhile is shown.
+async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Next> {
     let Some(typed) = prompt.strip_prefix('/') else { return Ok(Next::Prompt(prompt.to_owned())) };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    let cancel = CancellationToken::new();
-    let asked = joined.host.run_command(&cancel, name, args.trim());
-    let Some(outcome) = interrupts.unless_first(asked).await else { return Ok(Next::Done(Exit::Aborted)) };
+    let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
+    let asked = host.run_command(&cancel, name, args.trim());
+    tokio::pin!(asked);
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            () = screen.interrupts.next() => {
+                interrupted(&cancel);
+                return Ok(Next::Done(Exit::Aborted));
+            }
+            Some(event) = joined.events.recv() => if screen.show(&event).await? == Flow::StopAtOnce {
+                return Ok(Next::Done(Exit::Aborted));
+            },
+            outcome = &mut asked => break outcome,
+        }
+    };
     match outcome {
         Ok(outcome) => match outcome.action {
             CommandAction::Prompt(text) => Ok(Next::Prompt(text)),
@@ -88,6 +141,7 @@ async fn command(joined: &mut Joined, prompt: &str, interrupts: &mut Interrupts)
         },
         // A prompt may begin with a path; only a command that exists is one.
         Err(CommandError::Unknown { .. }) => Ok(Next::Prompt(prompt.to_owned())),
+        Err(_) if cancel.is_cancelled() => Ok(Next::Done(Exit::Aborted)),
         Err(error) => Err(error.into()),
     }
 }
@@ -96,31 +150,26 @@ async fn command(joined: &mut Joined, prompt: &str, interrupts: &mut Interrupts)
 async fn follow(
     joined: &mut Joined,
     mut run: Run,
-    output: &mut Output,
-    interrupts: &mut Interrupts,
+    screen: &mut Screen,
 ) -> anyhow::Result<Result<(), TurnError>> {
-    let cancel = run.cancellation();
-    let mut changes = joined.host.changes();
+    // The first interrupt cancels the run, whatever is waited for when it comes.
+    screen.cancel = run.cancellation();
     loop {
-        tokio::select! {
+        let flow = tokio::select! {
             biased;
-            Some(event) = joined.events.recv() => output.event(&event).await?,
-            Ok(()) = changes.changed() => joined.offer_tools()?,
-            () = interrupts.next() => {
-                if cancel.is_cancelled() {
-                    return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
-                }
-                note("haft: stopping; once more to stop at once");
-                cancel.cancel();
+            () = screen.interrupts.next() => interrupted(&screen.cancel),
+            Some(event) = joined.events.recv() => screen.show(&event).await?,
+            Ok(()) = joined.changes.changed() => {
+                joined.offer_tools()?;
+                Flow::GoOn
             }
             event = run.next() => match event {
-                Some(AgentEvent::Done) => {
-                    output.event(&AgentEvent::Done).await?;
-                    return Ok(run.finish().await);
-                }
-                Some(event) => output.event(&event).await?,
+                Some(event) => screen.show(&event).await?,
                 None => return Ok(run.finish().await),
             },
+        };
+        if flow == Flow::StopAtOnce {
+            return Ok(Err(TurnError { step: 0, kind: TurnErrorKind::Aborted }));
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Joining model, tools and extensions into an agent.
 
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,12 +19,14 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_providers::PRESETS;
 use haft_tools::{HostEnvironment, builtin_tools};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions;
 use crate::setup::Setup;
+
+use super::frontend::Printed;
 
 /// Everything a run is made of, before anything is started.
 pub(crate) struct Parts {
@@ -111,6 +117,8 @@ pub(crate) struct Joined {
     pub(crate) host: Host,
     /// Notes and faults of the extensions.
     pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
+    /// Moves when extensions offer other tools.
+    pub(crate) changes: watch::Receiver<u64>,
     builtin: Vec<Arc<dyn Tool>>,
     tools: ToolChoice,
 }
@@ -127,6 +135,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     let source = extensions::source(parts.search);
     let host = Host::builder(config)
+        .frontend(Arc::new(Printed::new(sender.clone())))
         .events(Arc::new(move |event| drop(sender.send(event))))
         .source(move || source())
         .start()
@@ -138,7 +147,9 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }
-    let joined = Joined { agent: builder.build()?, host, events, builtin, tools: parts.tools };
+    // Watched from before the tools are taken, so that no change is missed.
+    let changes = host.changes();
+    let joined = Joined { agent: builder.build()?, host, events, changes, builtin, tools: parts.tools };
     joined.offer_tools()?;
     Ok(joined)
 }

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_config::{Auth, ExposeSecret as _, SecretString};
 use haft_core::model::Model;
 use haft_providers::{
-    Choice, HttpModel, Machine, PRESETS, Scripted, Surroundings, Wish, catalogue, choose as choose_model,
-    local_servers,
+    Machine, PRESETS, Surroundings, Wish, catalogue, choose as choose_model, local_servers,
 };
 
 use crate::args::RunArgs;
@@ -29,16 +27,7 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
     let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
     let chosen = choose_model(wish, &machine).await.or_exit(Exit::NoProvider)?;
     tracing::info!(because = %chosen.because, "model chosen");
-    match chosen.choice {
-        Choice::Http(config) => {
-            let model = HttpModel::new(*config).or_exit(Exit::Configuration)?;
-            Ok(Arc::new(model))
-        }
-        Choice::Scripted(path) => {
-            let script = Scripted::from_file(&path).with_context(|| format!("script {}", path.display()));
-            Ok(Arc::new(script.or_exit(Exit::Configuration)?))
-        }
-    }
+    chosen.choice.open().or_exit(Exit::Configuration)
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.

@@ -8,9 +8,9 @@ use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::text_of;
-use haft_rpc::EventWriter;
+use haft_rpc::{EventWriter, event_line};
 
-use crate::console::{note, print};
+use crate::console::{note, print, write};
 
 /// Where events go.
 pub(crate) enum Output {
@@ -41,13 +41,30 @@ impl Output {
         Self::Json(EventWriter::new(tokio::io::stdout()))
     }
 
+    /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
+    pub(crate) fn failed(json: bool, error: &anyhow::Error) {
+        let event = AgentEvent::Error { message: format!("{error:#}") };
+        if json && let Ok(line) = event_line(&event) {
+            // Where nobody reads events any more, the exit code is left.
+            let _ = write(format!("{line}\n").as_bytes());
+        }
+    }
+
     /// Takes one event.
     pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
         match self {
-            Self::Json(writer) => writer.write(event).await?,
+            Self::Json(writer) => {
+                writer.write(event).await?;
+                if let AgentEvent::Error { message } = event {
+                    note(&format!("haft: {message}"));
+                }
+            }
             Self::Answer { answer, progress } => {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
+                } else if let AgentEvent::TurnStart { .. } = event {
+                    // What an earlier step said is no answer when the last one was suppressed or failed.
+                    *answer = None;
                 }
                 match told(event) {
                     Told::Shown(text) => print(&text)?,
@@ -143,4 +160,39 @@ fn short(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let cut: String = line.chars().take(ROOM).collect();
     if cut.len() < line.len() { format!("{cut}…") } else { cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::message::{AssistantBlock, Time};
+
+    use super::*;
+
+    fn said(text: &str) -> AgentEvent {
+        let content = vec![AssistantBlock::Text { text: text.into() }];
+        AgentEvent::AssistantMessage { content, time: Time("T".into()) }
+    }
+
+    /// The answer that is left to print after these events.
+    async fn answer(events: &[AgentEvent]) -> Option<String> {
+        let mut output = Output::Answer { answer: None, progress: false };
+        for event in events {
+            output.event(event).await.unwrap();
+        }
+        match output {
+            Output::Answer { answer, .. } => answer,
+            Output::Json(_) => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_answer_is_what_the_last_step_said() {
+        let step = |step| AgentEvent::TurnStart { step };
+        assert_eq!(
+            answer(&[step(1), said("let me see"), step(2), said("16 degrees")]).await.unwrap(),
+            "16 degrees"
+        );
+        // The second step was suppressed.
+        assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
+    }
 }

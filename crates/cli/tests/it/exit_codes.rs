@@ -50,3 +50,26 @@ fn a_projects_own_settings_are_not_read() {
     std::fs::write(world.project().join(".haft/config.toml"), "this is no toml").unwrap();
     assert_ne!(world.haft(&["-p", "hi"]).code, 9);
 }
+
+/// With `--json`, programs read why and people do, too: whether it came to a run or not.
+#[test]
+fn a_failure_is_an_error_event_and_a_line_for_people() {
+    let world = World::new();
+    let script = world.project().join("script.json");
+    std::fs::write(&script, r#"{"steps": [{"when": {"contains": "zzz"}, "say": [{"text": "hi"}]}]}"#)
+        .unwrap();
+    let no_step = ["--json", "--provider", "scripted", "--model", "script.json", "hi"];
+    let no_provider = ["--json", "--provider", "nobody", "hi"];
+    for (args, code, expect) in
+        [(&no_step[..], 5, "the script has no step"), (&no_provider[..], 6, "unknown provider \"nobody\"")]
+    {
+        let ended = world.haft(args);
+        assert_eq!(ended.code, code, "{ended:?}");
+        assert_eq!(ended.stderr.matches(&format!("haft: {expect}")).count(), 1, "{ended:?}");
+        let events =
+            ended.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let errors: Vec<_> = events.filter(|event| event["type"] == "error").collect();
+        assert_eq!(errors.len(), 1, "{ended:?}");
+        assert!(errors[0]["message"].as_str().unwrap().starts_with(expect), "{ended:?}");
+    }
+}

@@ -26,19 +26,19 @@ impl Turn {
                 self.record(&response);
                 Input::Answered { response, held }
             }
-            Some(Err(error)) if error.kind == ModelErrorKind::Cancelled && self.cancel.is_cancelled() => {
-                self.keep(partial, held)
-            }
+            // Whatever a cancelled request fails with, it is the user who ended it.
+            Some(Err(_)) if self.cancel.is_cancelled() => self.keep(partial, held),
             Some(Err(error)) => Input::Failed(error),
             None => self.keep(partial, held),
         }
     }
 
     async fn stream(&self, held: bool, partial: &mut Partial) -> Result<ModelResponse, ModelError> {
+        let tools = self.agent.tools().set.specs();
         let request = ModelRequest {
-            system: self.system.clone(),
+            system: self.agent.system.render(&tools, &self.sections),
             messages: self.agent.messages(),
-            tools: self.agent.tools().set.specs(),
+            tools,
             reasoning: self.agent.reasoning,
         };
         let mut events = self.agent.model.stream(self.cancel.clone(), request).await?;
@@ -97,7 +97,7 @@ impl Turn {
 
     /// What the user has seen of an aborted answer stays in the transcript; what was held back does not.
     fn keep(&self, partial: Partial, held: bool) -> Input {
-        if !held && !partial.text.is_empty() {
+        if !held && !partial.text.trim().is_empty() {
             let content = vec![AssistantBlock::Text { text: partial.text }];
             let time = (self.agent.clock)();
             self.emitter.emit(AgentEvent::AssistantMessage { content: content.clone(), time: time.clone() });

@@ -23,10 +23,13 @@ impl Turn {
             }
             None => return Input::Cancelled,
         };
-        let content =
-            if text == original { response.content.clone() } else { replaced(&response.content, &text) };
-        if held {
-            self.release(&content, text);
+        let content = match text == original {
+            true if held => without_thinking(&response.content),
+            true => response.content.clone(),
+            false => replaced(&response.content, &text),
+        };
+        if held && !text.is_empty() {
+            self.emitter.emit(AgentEvent::TextDelta { delta: text });
         }
         self.emitter.emit(AgentEvent::AssistantMessage { content, time: (self.agent.clock)() });
         Input::Shown
@@ -53,20 +56,6 @@ impl Turn {
         }
         Some(Shown::Text(text))
     }
-
-    /// Sends the deltas that were held back, as one each.
-    fn release(&self, content: &[AssistantBlock], text: String) {
-        for block in content {
-            if let AssistantBlock::Thinking { text } = block
-                && !text.is_empty()
-            {
-                self.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
-            }
-        }
-        if !text.is_empty() {
-            self.emitter.emit(AgentEvent::TextDelta { delta: text });
-        }
-    }
 }
 
 enum Shown {
@@ -74,7 +63,13 @@ enum Shown {
     Suppressed { by: String, reason: String },
 }
 
-/// The answer with one text in place of all its texts. Thinking may hold what was redacted, so it goes, too.
+/// Interceptors are asked about texts only, and thinking may hold what they would have redacted: where there is
+/// one, thinking is not shown.
+fn without_thinking(content: &[AssistantBlock]) -> Vec<AssistantBlock> {
+    content.iter().filter(|block| !matches!(block, AssistantBlock::Thinking { .. })).cloned().collect()
+}
+
+/// The answer with one text in place of all its texts, and without thinking.
 fn replaced(content: &[AssistantBlock], text: &str) -> Vec<AssistantBlock> {
     let calls = content.iter().filter(|block| matches!(block, AssistantBlock::ToolCall(_))).cloned();
     std::iter::once(AssistantBlock::Text { text: text.to_owned() }).chain(calls).collect()

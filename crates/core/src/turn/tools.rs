@@ -11,7 +11,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, ToolMessage};
 
 use super::state::Input;
-use super::{PANICKED, Turn};
+use super::{NOT_RUN, PANICKED, Turn};
 use crate::chain::{ChainStep, ToolChain, Verdict};
 use crate::hooks::{BeforeToolExecute, ToolDecision};
 use crate::schema::Validator;
@@ -45,14 +45,26 @@ impl Turn {
             self.emitter.emit(AgentEvent::ToolCall { id, name, args });
         }
         let mut planned = Vec::with_capacity(calls.len());
-        for call in calls {
+        for (index, call) in calls.iter().enumerate() {
             let plan = if cut { Ok(cut_off(call)) } else { self.preflight(call).await };
             match plan {
                 Ok(plan) => planned.push(plan),
-                Err(input) => return input,
+                Err(input) => {
+                    let unasked = calls.iter().skip(index).map(not_run);
+                    planned.into_iter().chain(unasked).for_each(|plan| self.leave_out(plan));
+                    return input;
+                }
             }
         }
         self.run_in_batches(planned).await
+    }
+
+    /// Reports a call of a turn that ends before the call's time has come: the answer it has already, or none.
+    fn leave_out(&self, plan: Planned) {
+        match plan {
+            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN)),
+            Planned::Answer { call, output } => self.report(call, output),
+        }
     }
 
     async fn run_in_batches(&self, planned: Vec<Planned>) -> Input {
@@ -70,6 +82,7 @@ impl Turn {
                 self.report(call, output);
             }
             if self.cancel.is_cancelled() {
+                rest.for_each(|plan| self.leave_out(plan));
                 return Input::Cancelled;
             }
         }
@@ -157,23 +170,36 @@ impl Turn {
     async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput) {
         let (call, mut output) = match plan {
             Planned::Answer { call, output } => return (call, output),
+            // Its time comes after the cancellation: it is not begun.
+            Planned::Run { call, .. } if self.cancel.is_cancelled() => {
+                return (call, ToolOutput::error(NOT_RUN));
+            }
             Planned::Run { call, tool } => {
                 let output = self.run(&call, tool.as_ref()).await;
                 (call, output)
             }
         };
         for hook in self.agent.hooks().after_tool_execute {
-            let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output.clone())).await;
-            output = edited.unwrap_or(output);
+            // A hook that was to redact the result and did not must not let it through.
+            let withheld = || match self.cancel.is_cancelled() {
+                true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
+                false => ToolOutput::error("result withheld: a hook panicked"),
+            };
+            let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
+            output = edited.unwrap_or_else(withheld);
         }
         (call, output)
     }
 
     /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
     async fn run(&self, call: &ToolCall, tool: &dyn Tool) -> ToolOutput {
-        let (emitter, id) = (self.emitter.clone(), call.id.clone());
+        let (emitter, id) = (Arc::new(self.emitter.clone()), call.id.clone());
+        // A task that outlives the call may keep the context; its progress has no place behind the result.
+        let open = Arc::downgrade(&emitter);
         let context = ToolContext::new(self.cancel.child_token(), move |text| {
-            emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
+            if let Some(emitter) = open.upgrade() {
+                emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
+            }
         });
         let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
         tokio::pin!(work);
@@ -202,6 +228,10 @@ impl Turn {
         self.agent.push(Message::Tool(message));
         self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content });
     }
+}
+
+fn not_run(call: &ToolCall) -> Planned {
+    Planned::Answer { call: call.clone(), output: ToolOutput::error(NOT_RUN) }
 }
 
 fn cut_off(call: &ToolCall) -> Planned {

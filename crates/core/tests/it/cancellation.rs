@@ -1,7 +1,7 @@
 //! Cancelling: it reaches the model, hooks and tools; what was asked about does not happen.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -14,7 +14,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Answer, Script, call, calls, line, spec, tool, transcript};
+use crate::fake::{Answer, Script, call, calls, line, says, spec, tool, transcript};
 
 /// Cancels when `when` is seen; the remaining lines and how it ended.
 async fn cancel_at(mut run: Run, when: fn(&AgentEvent) -> bool) -> (Vec<String>, TurnErrorKind) {
@@ -117,4 +117,45 @@ async fn a_stubborn_tool_is_dropped() {
     let (results, dropped) = cancel_long(true).await;
     assert_eq!(results[0], "tool t1 error long was cancelled");
     assert!(dropped);
+}
+
+/// Nothing of a tool happens after the cancellation, not even its first breath.
+#[tokio::test]
+async fn a_call_whose_turn_comes_after_the_cancellation_is_not_begun() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let many = (0..20).map(|n| call(&format!("t{n}"), "first", "{}")).collect();
+    let script = Script::new(vec![calls(many)]);
+    let (count, run) = (ran.clone(), Arc::new(Mutex::new(None::<CancellationToken>)));
+    let cancel = run.clone();
+    let agent = script
+        .agent()
+        .tool(tool("first", move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            cancel.lock().unwrap().as_ref().unwrap().cancel();
+            ToolOutput::text("done")
+        }))
+        .build()
+        .unwrap();
+    let started = agent.prompt("go");
+    *run.lock().unwrap() = Some(started.cancellation());
+    assert_eq!(started.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
+    assert_eq!(ran.load(Ordering::SeqCst), 1);
+    assert_eq!(transcript(&agent)[2..4], ["tool t0 done", "tool t1 error not run: the turn ended first"]);
+    assert_eq!(transcript(&agent).len(), 22);
+}
+
+#[tokio::test]
+async fn a_dropped_run_leaves_a_transcript_that_providers_take_and_frees_the_agent() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("back")]);
+    let agent = script
+        .agent()
+        .tool(tool("echo", |_| panic!("must not run")))
+        .before_tool_execute(Hangs)
+        .build()
+        .unwrap();
+    let mut run = agent.prompt("go");
+    while !matches!(run.next().await, Some(AgentEvent::ToolCall { .. })) {}
+    drop(run);
+    assert_eq!(transcript(&agent)[2..], ["tool t1 error not run: the turn ended first"]);
+    assert_eq!(agent.prompt("again").finish().await, Ok(()));
 }

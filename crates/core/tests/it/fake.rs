@@ -42,7 +42,7 @@ impl Script {
 #[async_trait]
 impl Model for Script {
     fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "script".into(), model: "test".into(), context_window: None }
+        ModelInfo { provider: "script".into(), model: "test".into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {

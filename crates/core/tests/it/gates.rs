@@ -98,6 +98,32 @@ async fn rewritten_arguments_that_do_not_fit_block_the_call() {
 }
 
 #[tokio::test]
+async fn an_abort_keeps_the_answers_that_were_given_and_tells_every_result_before_the_end() {
+    let three = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}"), call("t3", "echo", "{}")];
+    let abort = ToolDecision::AbortTurn { by: "a".into(), reason: "stop".into() };
+    let agent = Script::new(vec![calls(three)])
+        .agent()
+        .tool(tool("echo", |_| panic!("must not run")))
+        .before_tool_execute(Gate::new(vec![block("a", "not this one"), abort]))
+        .build()
+        .unwrap();
+    let (events, _) = run(&agent).await;
+    let told: Vec<_> =
+        events.iter().filter(|line| line.starts_with("result") || line.starts_with("end")).collect();
+    let dangling = "error not run: the turn ended first";
+    assert_eq!(
+        told,
+        [
+            "result t1 error not this one",
+            &format!("result t2 {dangling}"),
+            &format!("result t3 {dangling}"),
+            "end Error turn blocked by a: stop"
+        ]
+    );
+    assert_eq!(transcript(&agent)[2], "tool t1 error not this one");
+}
+
+#[tokio::test]
 async fn an_abort_ends_the_turn_and_leaves_no_dangling_call() {
     let abort = ToolDecision::AbortTurn { by: "a".into(), reason: "stop".into() };
     let agent = Script::new(vec![calls(vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")])])

@@ -1,10 +1,13 @@
 //! `BeforeAssistantMessage`: what the user sees, in deltas too, and what the transcript keeps.
 
 use async_trait::async_trait;
+use futures::StreamExt;
 use haft_core::hooks::{BeforeAssistantMessage, MessageDecision};
+use haft_core::model::{ModelEvent, ModelResponse};
+use haft_protocol::message::{AssistantBlock, Stop, Usage};
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Script, run, says, transcript};
+use crate::fake::{Answer, Script, run, says, transcript};
 
 struct Redact;
 
@@ -73,4 +76,24 @@ async fn a_panicking_redactor_withholds_the_text() {
         Script::new(vec![says("SECRET")]).agent().before_assistant_message(Mute(true)).build().unwrap();
     let (events, _) = run(&agent).await;
     assert!(!events.join("\n").contains("SECRET"), "{events:#?}");
+}
+
+#[tokio::test]
+async fn thinking_is_not_shown_where_a_message_may_be_changed() {
+    let blocks = vec![
+        AssistantBlock::Thinking { text: "SECRET".into() },
+        AssistantBlock::Text { text: "fine".into() },
+    ];
+    let done = ModelResponse { content: blocks, stop: Stop::End, usage: Usage::default(), native: None };
+    let thinks = || Answer {
+        items: vec![Ok(ModelEvent::Thinking("SECRET".into())), Ok(ModelEvent::Done(done.clone()))],
+        hangs: false,
+    };
+    let agent = Script::new(vec![thinks()]).agent().before_assistant_message(Redact).build().unwrap();
+    let mut shown = agent.prompt("go");
+    while let Some(event) = shown.next().await {
+        assert!(!serde_json::to_string(&event).unwrap().contains("SECRET"), "{event:?}");
+    }
+    let agent = Script::new(vec![thinks()]).agent().build().unwrap();
+    assert!(run(&agent).await.0.contains(&r#"{"type":"thinking_delta","delta":"SECRET"}"#.to_owned()));
 }

@@ -1,16 +1,17 @@
 //! Steps: order of events, limits, failures of the model, usage, the tools of the next step.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, PromptSection, TurnDecision};
+use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, Observer, PromptSection, TurnDecision};
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
 use haft_core::tool::{ToolOutput, ToolSet};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Stop;
 use tokio_util::sync::CancellationToken;
 
-use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
+use crate::fake::{Answer, Script, answer, call, calls, line, run, says, tool, transcript};
 
 #[tokio::test]
 async fn one_tool_call_and_an_answer_in_the_documented_order() {
@@ -50,6 +51,7 @@ async fn max_steps_ends_the_prompt_with_its_own_error() {
     let agent = script.agent().tool(tool("echo", |_| ToolOutput::text("x"))).max_steps(2).build().unwrap();
     let (events, outcome) = run(&agent).await;
     let error = outcome.unwrap_err();
+    assert!(std::error::Error::source(&error).is_none(), "a chain of errors says it once");
     assert_eq!((error.step, error.kind), (2, TurnErrorKind::MaxSteps { limit: 2 }));
     assert_eq!(
         events[events.len() - 2],
@@ -122,6 +124,68 @@ async fn replaced_tools_are_offered_from_the_next_step_on() {
         .map(|request| request.tools.iter().map(|spec| spec.name.clone()).collect())
         .collect();
     assert_eq!(offered, [["old"], ["new"]]);
+}
+
+#[tokio::test]
+async fn the_system_prompt_names_the_tools_of_its_step_and_keeps_the_sections() {
+    let script = Script::new(vec![calls(vec![call("t1", "old", "{}")]), says("ok")]);
+    let agent = script.agent().before_agent_start(Guide("one")).build().unwrap();
+    let other = agent.clone();
+    agent
+        .set_tools(one(tool("old", move |_| {
+            other.set_tools(one(tool("new", |_| ToolOutput::text("")))).unwrap();
+            ToolOutput::text("swapped")
+        })))
+        .unwrap();
+    run(&agent).await.1.unwrap();
+    let requests = script.requests.lock().unwrap();
+    for (request, (has, lacks)) in requests.iter().zip([("- old", "- new"), ("- new", "- old")]) {
+        assert!(request.system.contains(has) && !request.system.contains(lacks), "{}", request.system);
+        assert!(request.system.ends_with("# From one\none saw 0 sections"), "{}", request.system);
+    }
+}
+
+fn one(tool: impl haft_core::tool::Tool + 'static) -> ToolSet {
+    let mut set = ToolSet::default();
+    set.add(Arc::new(tool)).unwrap();
+    set
+}
+
+/// Keeps what it is told.
+#[derive(Clone, Default)]
+struct Watches(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Watches {
+    fn observe(&self, event: &AgentEvent) {
+        self.0.lock().unwrap().push(line(event));
+    }
+}
+
+#[tokio::test]
+async fn an_observer_is_told_what_the_holder_of_the_run_is_told() {
+    let watches = Watches::default();
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let agent = script
+        .agent()
+        .tool(tool("echo", |args| ToolOutput::text(args)))
+        .observer(watches.clone())
+        .build()
+        .unwrap();
+    let (events, _) = run(&agent).await;
+    assert_eq!(*watches.0.lock().unwrap(), events);
+}
+
+#[tokio::test]
+async fn a_refused_second_prompt_is_no_event_of_the_first() {
+    let watches = Watches::default();
+    let script = Script::new(vec![Answer { items: vec![], hangs: true }]);
+    let agent = script.agent().observer(watches.clone()).build().unwrap();
+    let mut first = agent.prompt("one");
+    futures::StreamExt::next(&mut first).await;
+    let before = watches.0.lock().unwrap().clone();
+    let (events, _) = run(&agent).await;
+    assert_eq!(events[0], "error the agent is busy with another prompt; wait for it or abort it");
+    assert_eq!(*watches.0.lock().unwrap(), before);
 }
 
 struct Hours;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use haft_core::hooks::AfterToolExecute;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
@@ -142,6 +143,58 @@ async fn results_pass_the_hooks_in_order() {
         .unwrap();
     let (events, _) = run(&agent).await;
     check(&events, "result t1 out a({}) b({})");
+}
+
+struct Fails;
+
+#[async_trait]
+impl AfterToolExecute for Fails {
+    async fn after_tool_execute(&self, _: &CancellationToken, _: &ToolCall, _: ToolOutput) -> ToolOutput {
+        panic!("boom")
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_a_hook_failed_to_look_at_is_withheld() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let agent = script
+        .agent()
+        .tool(tool("echo", |_| ToolOutput::text("SECRET")))
+        .after_tool_execute(Fails)
+        .build()
+        .unwrap();
+    let (events, _) = run(&agent).await;
+    check(&events, "result t1 error result withheld: a hook panicked");
+    assert!(!events.join("\n").contains("SECRET"), "{events:#?}");
+}
+
+/// Leaves somebody behind who still has the context when the call is over.
+struct Leaves(Arc<std::sync::Mutex<Option<ToolContext>>>);
+
+#[async_trait]
+impl Tool for Leaves {
+    fn spec(&self) -> Arc<ToolSpec> {
+        spec("leaves", Concurrency::Parallel)
+    }
+
+    async fn execute(&self, context: ToolContext, _: ToolCall) -> ToolOutput {
+        *self.0.lock().unwrap() = Some(context);
+        ToolOutput::text("")
+    }
+}
+
+#[tokio::test]
+async fn progress_of_a_call_that_is_over_goes_nowhere() {
+    let kept: Arc<std::sync::Mutex<Option<ToolContext>>> = Arc::default();
+    let script = Script::new(vec![calls(vec![call("t1", "leaves", "{}")]), says("ok")]);
+    let agent = script.agent().tool(Leaves(kept.clone())).build().unwrap();
+    let mut run = agent.prompt("go");
+    while let Some(event) = futures::StreamExt::next(&mut run).await {
+        assert!(!matches!(event, AgentEvent::ToolProgress { .. }), "{event:?}");
+        if let Some(context) = &*kept.lock().unwrap() {
+            context.progress("too late");
+        }
+    }
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn fault(extension: &str, code: &str) -> (String, String) {
 }
 
 pub(crate) fn config() -> HostConfig {
-    let model = ModelInfo { provider: "scripted".into(), model: "demo".into(), context_window: None };
+    let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
     let mut config = HostConfig::new("0.1.0", model, "/work");
     config.reserved_tools = vec!["bash".into(), "read".into()];
     config.reserved_commands = vec!["help".into()];

@@ -27,7 +27,8 @@ pub struct Event {
     /// `tool_call`: the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
-    /// `tool_call`: the model's arguments, before any rewrite.
+    /// `tool_call`: the model's arguments, before any rewrite. Absent when what the model wrote is no object; such a
+    /// call does not run.
     #[serde(
         default,
         deserialize_with = "crate::json::optional_object",
@@ -59,13 +60,13 @@ impl Event {
         Self { event: "turn_end".into(), stop: Some(stop), error, ..Self::default() }
     }
 
-    /// `tool_call`.
+    /// `tool_call`; arguments that are no object are left out.
     pub fn tool_call(id: ToolCallId, name: String, args: RawJson) -> Self {
         Self {
             event: "tool_call".into(),
             tool_id: Some(id),
             tool_name: Some(name),
-            tool_args: Some(args),
+            tool_args: Some(args).filter(RawJson::is_object),
             ..Self::default()
         }
     }

@@ -1,8 +1,10 @@
 //! Known, unknown and malformed lines, each with its name.
 
-use haft_protocol::codec::{Decoded, decode, decode_within, is_blank};
+use haft_protocol::RawJson;
+use haft_protocol::codec::{Decoded, decode, decode_within, encode, is_blank};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, HostFrame};
+use haft_protocol::ext::{Event, ExtensionFrame, HostFrame};
+use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
 type Outcome = Result<Decoded<ExtensionFrame>, DecodeError>;
@@ -227,4 +229,19 @@ fn values_are_limited() {
     };
     check(line(MAX_NODES), "known register_tool");
     check(line(MAX_NODES + 1), "frame_too_deep: more than 200000 values");
+}
+
+/// A model may write anything; what the host tells observers of it must be a frame that every reader takes.
+#[test]
+fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
+    for (args, told) in
+        [(r#"{"a":1}"#, Some(r#"{"a":1}"#)), ("\"half {\"", None), ("[1]", None), ("null", None)]
+    {
+        let event = Event::tool_call(ToolCallId::new("t1"), "read".into(), RawJson::parse(args).unwrap());
+        let line = encode(&HostFrame::Event(event)).unwrap();
+        let Ok(Decoded::Known(HostFrame::Event(event))) = decode(line.as_bytes()) else {
+            panic!("refused: {line}");
+        };
+        assert_eq!(event.tool_args.as_ref().map(RawJson::as_str), told);
+    }
 }

@@ -10,12 +10,8 @@ use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
 use rig_core::streaming::CompletionStream;
 
 use super::transport::Transport;
-use crate::catalogue;
 use crate::config::{ConfigError, Dialect, ModelConfig};
 use crate::presets::preset;
-
-/// What an Anthropic answer is limited to when neither the user nor the catalogue says; every Claude model takes it.
-const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 
 /// One endpoint of one server. Keys are never in here: [`super::client::Client`] adds them to each request.
 #[derive(Debug, Clone)]
@@ -57,9 +53,8 @@ impl Endpoint {
 
 fn messages(config: &ModelConfig, address: &str) -> Messages {
     let provider = AnthropicConfig::with_key(&ANTHROPIC, "").with_base_url(address);
-    let known = catalogue::spec("anthropic", &config.model).and_then(|spec| spec.max_output_tokens);
     Messages {
-        default_max_tokens: Some(known.map_or(UNKNOWN_CLAUDE_OUTPUT, u64::from)),
+        default_max_tokens: None,
         tool_input_streaming: provider.dialect.quirks.tool_input_streaming,
         provider,
         model: config.model.clone(),

@@ -96,7 +96,15 @@ impl History<'_> {
 /// The provider's own form, if this very model wrote it and its calls are still the message's.
 fn restored(message: &AssistantMessage, origin: &str) -> Option<rig::AssistantMessage> {
     let native = message.native.as_ref().filter(|native| native.origin == origin)?;
-    let restored: rig::AssistantMessage = native.data.read().ok()?;
+    let mut restored: rig::AssistantMessage = native.data.read().ok()?;
+    for block in &mut restored.content {
+        // Arguments that are no object would go back as they came, and a server may refuse all further requests.
+        if let AssistantContent::ToolCall(call) = block
+            && call.function.invalid_arguments.is_some()
+        {
+            call.native = None;
+        }
+    }
     let names = |calls: Vec<&str>| calls.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let ours = names(message.tool_calls().map(|call| call.name.as_str()).collect());
     let theirs = names(restored.tool_calls().map(|call| call.function.name.as_str()).collect());

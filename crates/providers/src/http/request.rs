@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::endpoint::Endpoint;
 use super::{Setup, history};
+use crate::catalogue;
 
 /// Builds the request.
 ///
@@ -32,12 +33,21 @@ pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionR
     built.options.on_unsupported = Some(OnUnsupported::Ignore);
     built.options.reasoning = reasoning(setup, request.reasoning);
     match setup.endpoint {
-        Endpoint::Messages(_) => {}
+        Endpoint::Messages(_) => built.max_tokens = Some(claude_output(setup)),
         Endpoint::Chat(_) => built.accept_unknown_finish_reasons = true,
         // haft keeps the conversation; the provider must not.
         Endpoint::Responses(_) => built.additional_params = Some(json!({"store": false})),
     }
     Ok(built)
+}
+
+/// What an Anthropic answer is limited to when neither the user nor the catalogue says; every Claude model takes it.
+const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
+
+/// The longest answer of a Claude model, which Anthropic wants to be told, also where another provider serves it.
+fn claude_output(setup: &Setup) -> u64 {
+    let known = || catalogue::spec("anthropic", &setup.model)?.max_output_tokens.map(u64::from);
+    setup.max_output_tokens.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
 }
 
 fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
@@ -55,18 +65,20 @@ const BUDGETS: [(Reasoning, u32); 3] =
     [(Reasoning::Low, 4_096), (Reasoning::Medium, 12_288), (Reasoning::High, 24_576)];
 
 fn reasoning(setup: &Setup, wanted: Reasoning) -> Option<completion::Reasoning> {
-    let budget = setup.reasons_by_budget.as_ref().and_then(|range| {
+    let budget = || {
+        let reasoning = &setup.spec()?.reasoning;
+        let range = reasoning.budget.as_ref().filter(|_| reasoning.levels.is_empty())?;
         let (_, tokens) = BUDGETS.iter().find(|(level, _)| *level == wanted)?;
         let tokens = (*tokens).clamp(*range.start(), *range.end());
         // An answer must be left room beside the thought.
         let room = setup.max_output_tokens.map_or(u64::from(u32::MAX), |most| most / 2);
         Some(completion::Reasoning::Budget { tokens: tokens.min(u32::try_from(room).unwrap_or(u32::MAX)) })
-    });
+    };
     match wanted {
         Reasoning::Default => None,
         Reasoning::Off => Some(completion::Reasoning::Off),
-        Reasoning::Low => budget.or(Some(Effort::Low.into())),
-        Reasoning::Medium => budget.or(Some(Effort::Medium.into())),
-        Reasoning::High => budget.or(Some(Effort::High.into())),
+        Reasoning::Low => budget().or(Some(Effort::Low.into())),
+        Reasoning::Medium => budget().or(Some(Effort::Medium.into())),
+        Reasoning::High => budget().or(Some(Effort::High.into())),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::{Stream, StreamExt, stream};
+use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use rig_core::driver::{self, Exchange, Opened, Opening};
 use rig_core::error::ProviderError;
@@ -30,8 +31,8 @@ impl<W: Wire<Payload = Encoded, Frame = WireFrame>> driver::Transport<W> for Tra
 
 impl Transport {
     async fn open(self, payload: Encoded) -> Result<Opened<WireFrame>, ProviderError> {
-        let request = self.request(payload)?;
         let client = self.client.get().map_err(ProviderError::Provider)?;
+        let request = self.request(client, payload)?;
         let response = client.execute(request).await.map_err(broken)?;
         let status = response.status();
         let headers = response.headers().clone();
@@ -45,7 +46,7 @@ impl Transport {
         Ok(Opened::new(frames(response, self.call_ids)).with_request_id(request_id))
     }
 
-    fn request(&self, payload: Encoded) -> Result<reqwest::Request, ProviderError> {
+    fn request(&self, client: &reqwest::Client, payload: Encoded) -> Result<reqwest::Request, ProviderError> {
         let (mut parts, body) = payload.request.into_parts();
         let Body::Bytes(bytes) = body else {
             return Err(ProviderError::request("a conversation is never sent as a form"));
@@ -57,18 +58,18 @@ impl Transport {
         for (name, value) in self.client.headers() {
             parts.headers.insert(name, value.clone());
         }
-        let mut request =
-            reqwest::Request::new(parts.method, parts.uri.to_string().parse().map_err(ProviderError::Url)?);
-        *request.headers_mut() = parts.headers;
-        *request.body_mut() = Some(bytes.into());
-        Ok(request)
+        let url: Url = parts.uri.to_string().parse().map_err(ProviderError::Url)?;
+        // A name and password in the address become a header, which gives way to the key's and the user's own.
+        let request = client.request(parts.method, url).headers(parts.headers).body(bytes);
+        request.build().map_err(broken)
     }
 }
 
 /// A missing content type is forgiven; anything else but an event stream is an answer of another kind.
 fn is_event_stream(content_type: Option<&HeaderValue>) -> bool {
-    content_type
-        .is_none_or(|value| value.to_str().is_ok_and(|value| value.trim().starts_with("text/event-stream")))
+    content_type.is_none_or(|value| {
+        value.as_bytes().to_ascii_lowercase().trim_ascii().starts_with(b"text/event-stream")
+    })
 }
 
 /// How much of a failed request's body is kept.

@@ -241,9 +241,10 @@ async fn looking_for_local_servers_sends_no_key() {
 async fn a_choice_opens_its_model() {
     let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
     let chosen = choose(wish(&[]), &stage).await.unwrap();
-    let info = chosen.choice.open().unwrap().info();
+    let model = chosen.choice.open().unwrap();
+    let info = model.info();
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
-    assert_eq!(info.context_window, Some(1_050_000));
+    assert_eq!(model.context_window(), Some(1_050_000));
     let chosen = choose(wish(&[("model", "scripted//nonexistent.json")]), &stage).await.unwrap();
     let error = chosen.choice.open().err().unwrap();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
@@ -270,4 +271,12 @@ async fn the_real_machine_sees_a_server() {
     let Choice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
     assert_eq!(chosen.because, Because::Asked);
+}
+
+#[tokio::test]
+async fn a_password_in_an_address_is_not_told() {
+    for address in ["http://me:hunter2@host:1/v1", "http://hunter2@host:1/v1", "me:hunter2@host:port"] {
+        let told = line(&[("url", address)], &[], &[]).await;
+        assert!(told.contains("lists a model") && !told.contains("hunter2"), "{told}");
+    }
 }

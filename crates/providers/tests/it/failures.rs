@@ -98,14 +98,16 @@ async fn what_cannot_pass_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn an_error_event_before_the_answer_is_tried_again() {
-    let scenarios = vec![Scenario::new().fault(error_event("overloaded_error")), Scenario::text("hi")];
-    each(scenarios, async |wire, server, model| {
-        let (events, answer) = ask(&model, "hello").await;
-        assert!(answer.is_ok(), "{wire:?}: {answer:?}");
-        assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
-    })
-    .await;
+async fn an_error_event_or_a_reset_before_the_answer_is_tried_again() {
+    for fault in [error_event("overloaded_error"), Fault::Reset] {
+        let scenarios = vec![Scenario::new().fault(fault), Scenario::text("hi")];
+        each(scenarios, async |wire, server, model| {
+            let (events, answer) = ask(&model, "hello").await;
+            assert!(answer.is_ok(), "{wire:?}: {answer:?}");
+            assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
@@ -125,17 +127,6 @@ async fn an_error_event_in_the_answer_is_the_end() {
 async fn a_reset_in_the_answer_says_so() {
     let scenario = Scenario::text("I was going to say").fault(Fault::Reset);
     check(vec![scenario], ModelErrorKind::Connection, &["in the middle of its answer"], 1).await;
-}
-
-#[tokio::test]
-async fn a_reset_before_the_answer_is_tried_again() {
-    let scenarios = vec![Scenario::new().fault(Fault::Reset), Scenario::text("hi")];
-    each(scenarios, async |wire, server, model| {
-        let (events, answer) = ask(&model, "hello").await;
-        assert!(answer.is_ok(), "{wire:?}: {answer:?}");
-        assert_eq!((retries(&events).len(), server.left()), (1, 0), "{wire:?}");
-    })
-    .await;
 }
 
 #[tokio::test]

@@ -142,3 +142,64 @@ async fn results_of_one_step_stay_together_and_are_never_empty() {
         }
     }
 }
+
+#[tokio::test]
+async fn arguments_that_are_no_object_do_not_break_the_next_request() {
+    for args in ["[1]", r#"{"city":"#, "nonsense", r#""text""#, r#"{"a":1,"a":2}"#] {
+        for keeps_native in [true, false] {
+            for (wire, _) in DIALECTS {
+                let scenario = Scenario::new().tool("call_a", "weather", args);
+                let server = ModelServer::start(wire, vec![scenario, Scenario::text("ok")]).await;
+                let model = model(&server, wire);
+                let mut answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
+                answer.native = answer.native.filter(|_| keeps_native);
+                let told = result("call_a", "weather", vec![Content::text("the arguments are no object")]);
+                gather(start(&model, vec![user("weather?"), stored(answer), told]).await).await.1.unwrap();
+                let body = server.requests()[1].body.clone();
+                let sent = match wire {
+                    Wire::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
+                    Wire::OpenAiChat => parsed(&find(&body["messages"], "tool_calls")[0]["function"]),
+                    Wire::OpenAiResponses => parsed(&call_of(&body["input"])),
+                };
+                assert!(sent.is_object(), "{wire:?} {args} {keeps_native}: {body}");
+            }
+        }
+    }
+}
+
+fn parsed(call: &Value) -> Value {
+    serde_json::from_str(call["arguments"].as_str().unwrap()).unwrap()
+}
+
+fn find<'a>(items: &'a Value, field: &str) -> &'a Value {
+    items.as_array().unwrap().iter().find_map(|item| item.get(field)).unwrap()
+}
+
+fn call_of(items: &Value) -> Value {
+    let calls = |item: &&Value| item["type"] == "function_call";
+    items.as_array().unwrap().iter().find(calls).unwrap().clone()
+}
+
+#[tokio::test]
+async fn pictures_come_behind_all_results_of_a_step() {
+    let scenario = Scenario::new().tool("call_a", "weather", "{}").tool("call_b", "weather", "{}");
+    let image = Content::Image(haft_protocol::content::Image {
+        mime_type: "image/png".into(),
+        data: "dG9vbA==".into(),
+    });
+    let server = ModelServer::start(Wire::OpenAiChat, vec![scenario, Scenario::text("ok")]).await;
+    let model = model(&server, Wire::OpenAiChat);
+    let answer = gather(start(&model, vec![user("weather?")]).await).await.1.unwrap();
+    let messages = vec![
+        user("weather?"),
+        assistant(answer),
+        result("call_a", "weather", vec![image]),
+        result("call_b", "weather", vec![Content::text("rain")]),
+        user("and tomorrow?"),
+    ];
+    gather(start(&model, messages).await).await.1.unwrap();
+    let body = server.requests()[1].body.clone();
+    let roles: Vec<_> =
+        body["messages"].as_array().unwrap().iter().filter_map(|message| message["role"].as_str()).collect();
+    assert!(roles.windows(3).any(|roles| roles == ["assistant", "tool", "tool"]), "{roles:?} {body}");
+}

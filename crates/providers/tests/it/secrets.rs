@@ -1,8 +1,11 @@
 //! Keys stay out of errors, debug output and events.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
 use haft_core::model::ModelEvent;
 use haft_providers::{ConfigError, Dialect, HttpModel, ModelConfig};
-use haft_test_support::model_server::{ModelServer, Scenario};
+use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 
 use crate::support::{DIALECTS, KEY, ask, config, impatient};
 
@@ -54,4 +57,63 @@ fn a_key_that_cannot_be_sent_is_not_shown_either() {
     let error = HttpModel::new(config).unwrap_err();
     assert_eq!(error, ConfigError::Key { provider: "openai-chat".into() });
     assert!(!format!("{error} {error:?}").contains("sk-secret"));
+}
+
+/// Everything that is logged, also by the libraries.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_password_in_the_address_is_sent_unless_there_is_a_key() {
+    for (wire, name) in DIALECTS {
+        for key in [true, false] {
+            let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
+            let mut config = config(&server, wire, name);
+            config.api_key = config.api_key.filter(|_| key);
+            config.base_url = Some(server.base_url().replace("http://", "http://me:hunter2@"));
+            ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap();
+            let basic = Some("Basic bWU6aHVudGVyMg==".to_owned());
+            let bearer = Some(format!("Bearer {KEY}"));
+            let expect = if key && wire != Wire::Anthropic { bearer } else { basic };
+            let sent = server.requests()[0].header("authorization").map(str::to_owned);
+            assert_eq!(sent, expect, "{wire:?} {key}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_log_has_a_secret_at_any_level() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    for (wire, name) in DIALECTS {
+        let echo = format!("no: {{key}} {TOKEN}");
+        let scenarios = vec![Scenario::status(500, "server_error", &echo), Scenario::text("hi")];
+        let server = ModelServer::start(wire, scenarios).await;
+        let mut config = config(&server, wire, name);
+        config.headers.push(("x-token".into(), TOKEN.into()));
+        config.base_url = Some(server.base_url().replace("http://", "http://me:hunter2@"));
+        ask(&HttpModel::with_timeouts(config, impatient()).unwrap(), "hello").await.1.unwrap();
+    }
+    let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(logged.contains("trying again"), "{logged}");
+    for secret in [KEY, TOKEN, "hunter2"] {
+        let line = logged.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret}");
+    }
 }

@@ -214,5 +214,7 @@ fn say(frame: &Value) {
 fn mark(what: &str) {
     let Ok(path) = std::env::var("HAFT_MARKER") else { return };
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| writeln!(file, "{what}")).expect("the marker can be written");
+    // One write, so that two processes can share the file.
+    let line = format!("{what}\n");
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the marker can be written");
 }

@@ -25,10 +25,11 @@ const MAX_LISTED: usize = 8;
 /// A model does not see line endings, so its line breaks fit both kinds; what it puts in gets the kind it takes the
 /// place of, or else the one that prevails in the text.
 pub(super) fn replace(text: &str, edits: &[Replacement]) -> Result<String, Vec<String>> {
+    let unix = Unix::new(text);
     let mut places = Vec::new();
     let mut problems = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
-        match locate(text, edit) {
+        match locate(&unix, edit) {
             Ok((start, end)) => places.push(Place { index, start, end, new: &edit.new }),
             Err(problem) => problems.push(format!("edits[{index}]: {problem}")),
         }
@@ -38,31 +39,54 @@ pub(super) fn replace(text: &str, edits: &[Replacement]) -> Result<String, Vec<S
     if problems.is_empty() { Ok(apply(text, &places)) } else { Err(problems) }
 }
 
-fn locate(text: &str, edit: &Replacement) -> Result<(usize, usize), String> {
-    if edit.old.is_empty() {
-        return Err("old_text is empty; to add text, replace a line next to it".to_owned());
+/// A text with `\n` for every `\r\n`, and the way back to where things are in the text itself.
+struct Unix {
+    text: String,
+    /// Where the line breaks that lost a carriage return are in `text`, in order.
+    shortened: Vec<usize>,
+}
+
+impl Unix {
+    fn new(text: &str) -> Self {
+        let returns = text.match_indices("\r\n").enumerate();
+        let shortened = returns.map(|(before, (position, _))| position - before).collect();
+        Self { text: text.replace("\r\n", "\n"), shortened }
     }
-    if edit.old == edit.new {
-        return Err("old_text and new_text are the same".to_owned());
+
+    /// Where a position is in the text itself: in front of both characters of a shortened line break, or behind both.
+    fn original(&self, position: usize) -> usize {
+        position + self.shortened.partition_point(|&line_break| line_break < position)
     }
-    let mut found: Vec<_> = spellings(&edit.old)
-        .iter()
-        .flat_map(|spelling| text.match_indices(spelling.as_str()))
-        .map(|(start, hit)| (start, start + hit.len()))
-        .collect();
-    found.sort_unstable();
-    match found.as_slice() {
-        [] => Err(not_found(text, &edit.old)),
-        [place] => Ok(*place),
-        _ => Err(not_unique(text, &found)),
+
+    /// Where `wanted` begins: also where it overlaps itself, since it is not clear there what is meant. Stops when
+    /// there are more than can be listed.
+    fn positions(&self, wanted: &str) -> Vec<usize> {
+        let step = wanted.chars().next().map_or(1, char::len_utf8);
+        let mut found = Vec::new();
+        let mut from = 0;
+        while found.len() <= MAX_LISTED
+            && let Some(next) = self.text.get(from..).and_then(|rest| rest.find(wanted))
+        {
+            found.push(from + next);
+            from += next + step;
+        }
+        found
     }
 }
 
-/// The text with either kind of line ending; once if it has none.
-fn spellings(text: &str) -> Vec<String> {
-    let unix = text.replace("\r\n", "\n");
-    let windows = unix.replace('\n', "\r\n");
-    if unix == windows { vec![unix] } else { vec![unix, windows] }
+fn locate(text: &Unix, edit: &Replacement) -> Result<(usize, usize), String> {
+    let [old, new] = [&edit.old, &edit.new].map(|text| text.replace("\r\n", "\n"));
+    if old.is_empty() {
+        return Err("old_text is empty; to add text, replace a line next to it".to_owned());
+    }
+    if old == new {
+        return Err("old_text and new_text are the same".to_owned());
+    }
+    match text.positions(&old).as_slice() {
+        [] => Err(not_found(&text.text, &old)),
+        &[start] => Ok((text.original(start), text.original(start + old.len()))),
+        several => Err(not_unique(&text.text, several)),
+    }
 }
 
 fn not_found(text: &str, old: &str) -> String {
@@ -77,12 +101,17 @@ fn not_found(text: &str, old: &str) -> String {
     }
 }
 
-fn not_unique(text: &str, found: &[(usize, usize)]) -> String {
+fn not_unique(text: &str, found: &[usize]) -> String {
     let lines: Vec<_> =
-        found.iter().take(MAX_LISTED).map(|&(start, _)| line_of(text, start).to_string()).collect();
-    let more = if found.len() > MAX_LISTED { ", …" } else { "" };
-    let lines = lines.join(", ");
-    format!("old_text is {} times in the file (lines {lines}{more}); add neighbouring lines", found.len())
+        found.iter().take(MAX_LISTED).map(|&start| line_of(text, start).to_string()).collect();
+    let (count, more) = match found.len() {
+        count @ 0..=MAX_LISTED => (count.to_string(), ""),
+        _ => (format!("more than {MAX_LISTED}"), ", …"),
+    };
+    format!(
+        "old_text is {count} times in the file (lines {}{more}); add neighbouring lines",
+        lines.join(", ")
+    )
 }
 
 fn line_of(text: &str, position: usize) -> usize {
@@ -156,13 +185,26 @@ mod tests {
         check("a\r\nb\r\n", &[("b", "b\nc")], "a\r\nb\r\nc\r\n");
         check("a\nb\n", &[("a\r\nb", "x\r\ny")], "x\ny\n");
         check("a\r\nb\nc\nd\n", &[("a\nb", "x\ny")], "x\r\ny\nc\nd\n");
+        check("a\r\nb\nc\r\n", &[("a\nb\nc", "x\ny")], "x\ny\r\n");
         check("\u{feff}a\n", &[("a", "b")], "\u{feff}b\n");
+    }
+
+    #[test]
+    fn a_text_may_begin_or_end_at_a_line_break_of_either_kind() {
+        check("a\r\nb\r\nc\r\n", &[("\nb", "\nx")], "a\r\nx\r\nc\r\n");
+        check("a\r\nb\r\nc\r\n", &[("b\n", "")], "a\r\nc\r\n");
+        check("a\r\nb\r\n", &[("\r\nb", "")], "a\r\n");
+        check("ä\r\nb\r\né\nd", &[("\né\n", "\n"), ("ä", "a")], "a\r\nb\nd");
     }
 
     #[test]
     fn what_does_not_apply_is_explained() {
         check_problem("a\nb\na\n", &[("a", "x")], &["edits[0]", "2 times", "lines 1, 3"]);
         check_problem("a\nb\r\na\r\nb\n", &[("a\nb", "x")], &["2 times"]);
+        check_problem("}\n}\n}\n", &[("}\n}\n", "}\n")], &["2 times", "lines 1, 2"]);
+        check_problem(&"a\n".repeat(9), &[("a", "b")], &["more than 8 times", "7, 8, …"]);
+        check_problem("ééé", &[("éé", "x")], &["2 times"]);
+        check_problem("a\r\nb\r\n", &[("a\nb", "a\r\nb")], &["same"]);
         check_problem("abc", &[("ab", "x"), ("bc", "y")], &["edits[0] and edits[1] overlap"]);
         check_problem(
             "abc",

@@ -113,15 +113,11 @@ impl Environment for HostEnvironment {
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
-        let stop = cancel.child_token();
-        let _stop_when_dropped = stop.clone().drop_guard();
-        off_thread(move || walk::find(&stop, &query)).await
+        search(cancel, move |stop| walk::find(stop, &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
-        let stop = cancel.child_token();
-        let _stop_when_dropped = stop.clone().drop_guard();
-        off_thread(move || grep::grep(&stop, &query)).await
+        search(cancel, move |stop| grep::grep(stop, &query)).await
     }
 
     async fn run(
@@ -139,6 +135,21 @@ const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), (
 
 fn pair((name, value): (&str, &str)) -> (OsString, OsString) {
     (name.into(), value.into())
+}
+
+/// Searches until the call is cancelled or dropped. Then nobody waits for the search, which may hang in the kernel: some
+/// files that look like any other never give their content.
+async fn search<T: Send + 'static>(
+    cancel: &CancellationToken,
+    work: impl FnOnce(&CancellationToken) -> Result<T, EnvironmentError> + Send + 'static,
+) -> Result<T, EnvironmentError> {
+    let stop = cancel.child_token();
+    let _stop_when_dropped = stop.clone().drop_guard();
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(EnvironmentError::Cancelled),
+        found = off_thread(move || work(&stop)) => found,
+    }
 }
 
 /// Does blocking work on a thread where it may block.

@@ -2,6 +2,10 @@
 
 use haft_core::truncate::{self, Limits, MAX_BYTES};
 
+/// How much of a window is kept: one byte more than fits is enough to know that it does not fit, and a byte order mark
+/// takes no room in the result.
+const KEPT: usize = '\u{feff}'.len_utf8() + MAX_BYTES + 1;
+
 /// Collects the lines of one window and stops as soon as it knows whether there is more behind it.
 pub(super) struct Pager {
     /// Lines before the window that are still to come.
@@ -50,12 +54,11 @@ impl Pager {
                 self.in_skipped_line = !ended;
                 self.to_skip -= u64::from(ended);
                 self.skipped += u64::from(ended);
-            } else if self.lines == 0 || self.window.len() > MAX_BYTES {
+            } else if self.lines == 0 || self.window.len() == KEPT {
                 self.more = true;
                 return true;
             } else {
-                // One byte more than fits is enough to know that it does not fit.
-                let room = (MAX_BYTES + 1).saturating_sub(self.window.len());
+                let room = KEPT - self.window.len();
                 self.window.extend_from_slice(line.get(..room).unwrap_or(line));
                 self.lines -= usize::from(ended);
             }
@@ -65,7 +68,7 @@ impl Pager {
 
     pub(super) fn finish(self) -> Page {
         // The last character of a window that was cut is not at fault.
-        let whole = self.window.len() <= MAX_BYTES;
+        let whole = self.window.len() < KEPT;
         let lossy =
             std::str::from_utf8(&self.window).is_err_and(|error| whole || error.error_len().is_some());
         let decoded = String::from_utf8_lossy(&self.window);
@@ -124,11 +127,13 @@ mod tests {
 
     #[test]
     fn a_line_of_exactly_the_limit_is_whole_and_one_more_byte_is_not() {
-        for (len, cut) in [(MAX_BYTES, false), (MAX_BYTES + 1, true)] {
-            let mut pager = Pager::new(1, 10);
-            pager.feed(&vec![b'x'; len]);
-            let page = pager.finish();
-            assert_eq!((page.cut_line, page.text.len()), (cut, MAX_BYTES));
+        for mark in ["", "\u{feff}"] {
+            for (len, cut) in [(MAX_BYTES, false), (MAX_BYTES + 1, true), (2 * MAX_BYTES, true)] {
+                let mut pager = Pager::new(1, 10);
+                pager.feed(format!("{mark}{}", "x".repeat(len)).as_bytes());
+                let page = pager.finish();
+                assert_eq!((page.cut_line, page.text.len()), (cut, MAX_BYTES), "{mark:?} {len}");
+            }
         }
     }
 }

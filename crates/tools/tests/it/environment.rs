@@ -11,12 +11,17 @@ use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{
     ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHits, FindQuery, GrepHits, GrepQuery,
-    RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
+    HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::ground::LIMIT;
+
 type Files = Arc<Mutex<BTreeMap<PathBuf, Vec<u8>>>>;
+
+/// The name of a file that never gives its content, as a file of the kernel or of a dead server may.
+const NEVER: &str = "never";
 
 /// Files in memory, and a shell that repeats what it is told.
 #[derive(Default)]
@@ -49,6 +54,9 @@ impl Environment for Memory {
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
+        if path.ends_with(NEVER) {
+            return std::future::pending().await;
+        }
         let bytes = self.get(path)?;
         Ok(bytes.into_iter().skip(usize::try_from(start).unwrap()).take(len).collect())
     }
@@ -84,7 +92,8 @@ impl Environment for Memory {
         progress(command.command.clone());
         let bytes = command.command.len() as u64;
         let tail = format!("{} for {:?}", command.command, command.timeout);
-        Ok(RunReport { end: RunEnd::Exited(0), tail, lines: 1, bytes, full: None, background: false })
+        let end = RunEnd::Exited(0);
+        Ok(RunReport { end, tail, lines: 1, bytes, cut: false, full: None, background: false })
     }
 }
 
@@ -127,4 +136,36 @@ async fn files_in_memory() {
     check("find", json!({"glob": "*"}), "no files\n").await;
     check("bash", json!({"command": "hello"}), "hello for 120s").await;
     check("bash", json!({"command": "hello", "timeout": 999_999}), "hello for 86400s").await;
+}
+
+#[tokio::test]
+async fn a_read_that_never_ends_can_be_cancelled() {
+    let memory = Memory::default();
+    memory.files.lock().unwrap().insert(PathBuf::from("/memory/never"), Vec::new());
+    let tools = builtin_tools(Arc::new(memory));
+    let args = RawJson::from_value(&json!({"path": NEVER})).unwrap();
+    let call = ToolCall { id: ToolCallId::new("1"), name: "read".to_owned(), args };
+    let cancel = CancellationToken::new();
+    let reading = tools[0].execute(ToolContext::new(cancel.clone(), drop), call);
+    let (output, ()) = tokio::join!(tokio::time::timeout(LIMIT, reading), async { cancel.cancel() });
+    assert_eq!(joined_text(&output.expect("an answer").content), "cancelled");
+}
+
+/// The one thread for blocking work is taken, as a search that hangs in the kernel takes it.
+#[test]
+fn a_search_that_hangs_can_be_cancelled() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
+    let (free, taken) = std::sync::mpsc::channel::<()>();
+    runtime.block_on(async {
+        tokio::task::spawn_blocking(move || taken.recv());
+        let root = std::env::temp_dir();
+        let environment = HostEnvironment::new(&root);
+        let cancel = CancellationToken::new();
+        let query = FindQuery { root, glob: "*".to_owned(), limit: 1 };
+        let finding = environment.find(&cancel, query);
+        let (found, ()) = tokio::join!(tokio::time::timeout(LIMIT, finding), async { cancel.cancel() });
+        assert!(matches!(found.expect("an answer"), Err(EnvironmentError::Cancelled)));
+    });
+    drop(free);
 }

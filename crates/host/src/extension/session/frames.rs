@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, Hello, HostFrame, Response, Subscribe};
+use haft_protocol::ext::{ExtensionFrame, Hello, HostFrame, Notify, Response, Subscribe};
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
 
+use super::reports::{Admitted, NOTE_BURST};
 use super::{Output, Phase, Session, Ui, encode};
 use crate::extension::offers::Offers;
 use crate::extension::pending::{Kind, Past};
@@ -58,8 +59,11 @@ impl<T> Session<T> {
             ExtensionFrame::CommandResponse(answer) => self.on_response(Response::Command(answer)),
             ExtensionFrame::PanelRender(panel) => self.out.push_back(Output::Ui(Ui::PanelRender(panel))),
             ExtensionFrame::PanelClose(panel) => self.out.push_back(Output::Ui(Ui::PanelClose(panel))),
-            ExtensionFrame::Notify(note) => self.out.push_back(Output::Ui(Ui::Notify(note))),
-            ExtensionFrame::ClearNotes(clear) => self.out.push_back(Output::Ui(Ui::ClearNotes(clear))),
+            ExtensionFrame::Notify(note) => self.on_note(note, now),
+            ExtensionFrame::ClearNotes(clear) if self.reports.take_notes() => {
+                self.out.push_back(Output::Ui(Ui::ClearNotes(clear)));
+            }
+            ExtensionFrame::ClearNotes(_) => {}
             ExtensionFrame::ShutdownAck(_) => self.log("shutdown_ack".to_owned()),
         }
     }
@@ -104,6 +108,14 @@ impl<T> Session<T> {
         for name in unknown {
             let text = format!("cannot intercept {name:?}: this version has no such hook");
             self.report(FaultCode::RegisterRejected, text);
+        }
+    }
+
+    fn on_note(&mut self, note: Notify, now: Instant) {
+        match self.reports.admit_note(now) {
+            Admitted::Yes => self.out.push_back(Output::Ui(Ui::Notify(note))),
+            Admitted::FirstTooMany => self.log(format!("notes_dropped: more than {NOTE_BURST} at once")),
+            Admitted::No => {}
         }
     }
 

@@ -1,9 +1,11 @@
-//! What an author error is reported how often: one printing extension must not fill the screen.
+//! What is passed on how often: one extension that says the same for ever must not fill the screen, nor keep
+//! whoever shows it from everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::fault::FaultCode;
+use crate::timeouts::NOTE_WINDOW;
 
 /// Reports of one code by one connection, for mistakes that repeat with different details.
 const REPEATED: u32 = 20;
@@ -11,12 +13,31 @@ const REPEATED: u32 = 20;
 /// Unknown frame types that are told apart.
 const UNKNOWN_TYPES: usize = 32;
 
+/// Notes that one extension shows within [`NOTE_WINDOW`].
+pub(super) const NOTE_BURST: u32 = 64;
+
+/// What becomes of one more note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admitted {
+    /// It is shown.
+    Yes,
+    /// It is not, and it is the first one in this window.
+    FirstTooMany,
+    /// It is not.
+    No,
+}
+
 /// Counts what was reported. Its memory is bounded by the number of codes.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     counts: BTreeMap<FaultCode, u32>,
     unknown_types: BTreeSet<String>,
     unknown_type_at: Option<Instant>,
+    /// When the window of notes began, and how many came in it.
+    notes_since: Option<Instant>,
+    notes: u32,
+    /// Whether a note may be on the screen.
+    noted: bool,
 }
 
 impl Reports {
@@ -36,6 +57,25 @@ impl Reports {
         }
         self.unknown_type_at = Some(now);
         true
+    }
+
+    /// Counts one note and says whether it is shown.
+    pub(super) fn admit_note(&mut self, now: Instant) -> Admitted {
+        if self.notes_since.is_none_or(|since| now >= since + NOTE_WINDOW) {
+            self.notes_since = Some(now);
+            self.notes = 0;
+        }
+        self.notes = self.notes.saturating_add(1);
+        if self.notes <= NOTE_BURST {
+            self.noted = true;
+            return Admitted::Yes;
+        }
+        if self.notes == NOTE_BURST + 1 { Admitted::FirstTooMany } else { Admitted::No }
+    }
+
+    /// The notes are taken back; says whether there can be any.
+    pub(super) fn take_notes(&mut self) -> bool {
+        std::mem::take(&mut self.noted)
     }
 
     /// How often this happened.

@@ -333,3 +333,20 @@ fn empty_arguments_of_a_command_are_left_out() {
     bench.ask("command", InvokeCommand { name: "hello".into(), args: String::new() }, 30);
     assert!(bench.transcript.contains(r#"→ {"type":"command_invoked","id":"r1","name":"hello"}"#));
 }
+
+#[test]
+fn notes_are_shown_in_portions() {
+    let mut bench = Bench::ready();
+    let shown = |bench: &Bench, what: &str| bench.transcript.matches(what).count();
+    for _ in 0..1000 {
+        bench.line(r#"{"type":"notify","message":"flood"}"#);
+    }
+    assert_eq!((shown(&bench, "· Notify"), shown(&bench, "· log: notes_dropped")), (64, 1));
+    bench.pass(Duration::from_secs(1));
+    bench.line(r#"{"type":"notify","message":"later"}"#);
+    assert_eq!(shown(&bench, "· Notify"), 65);
+    for _ in 0..1000 {
+        bench.line(r#"{"type":"clear_notes"}"#);
+    }
+    assert_eq!(shown(&bench, "· ClearNotes"), 1, "there is nothing more to take back");
+}

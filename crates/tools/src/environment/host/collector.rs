@@ -13,12 +13,15 @@ use crate::environment::FullOutput;
 /// How much of a piece of progress is kept when output comes faster than it is shown.
 const MAX_PIECE: usize = 8 * 1024;
 
+/// How much of the end is kept: by the byte before what is shown it is known whether that begins a line.
+const KEPT: usize = MAX_BYTES + 1;
+
 /// The most that is written to the disk: a command that never stops writing must not fill it.
 const MAX_FULL: u64 = 64 * 1024 * 1024;
 
 /// Takes output as it comes.
 pub(super) struct Collector {
-    /// The last bytes, at least as many as are shown, unless there are fewer.
+    /// The last bytes, more than are shown, unless there are fewer.
     tail: Vec<u8>,
     lines: u64,
     bytes: u64,
@@ -34,6 +37,8 @@ pub(super) struct Collected {
     pub(super) tail: String,
     pub(super) lines: u64,
     pub(super) bytes: u64,
+    /// Whether `tail` is not all of the output.
+    pub(super) cut: bool,
     pub(super) full: Option<FullOutput>,
 }
 
@@ -61,7 +66,7 @@ impl Collector {
         self.spill(piece);
         // Room for as much again, so that bytes are moved once in a while and not at every piece.
         if self.tail.len() > 2 * MAX_BYTES {
-            self.tail.drain(..self.tail.len() - MAX_BYTES);
+            self.tail.drain(..self.tail.len() - KEPT);
         }
         if self.pending.len() > MAX_PIECE {
             self.pending.drain(..self.pending.len() - MAX_PIECE);
@@ -85,12 +90,18 @@ impl Collector {
     }
 
     /// Waits for the disk: blocks.
-    pub(super) fn finish(self) -> Collected {
+    pub(super) fn finish(mut self) -> Collected {
         let lines = self.all_lines();
         let text = String::from_utf8_lossy(&self.tail);
         let tail = truncate::tail(&text, Limits::default());
+        let cut = !tail.is_whole();
+        let tail = tail.text.to_owned();
+        if cut {
+            // Bytes that are not UTF-8 take more room when they are shown than they took in the output.
+            self.start_spill();
+        }
         let full = self.spill.and_then(Spill::finish);
-        Collected { tail: tail.text.to_owned(), lines, bytes: self.bytes, full }
+        Collected { tail, lines, bytes: self.bytes, cut, full }
     }
 
     /// Lines so far, one that has not ended included.
@@ -105,11 +116,18 @@ impl Collector {
             None => {
                 let limits = Limits::default();
                 if self.tail.len() > limits.bytes || self.all_lines() > limits.lines as u64 {
-                    let mut spill = Spill::start(&self.scratch);
-                    spill.push(&self.tail);
-                    self.spill = Some(spill);
+                    self.start_spill();
                 }
             }
+        }
+    }
+
+    /// Puts all there was so far on the disk, unless it is there already.
+    fn start_spill(&mut self) {
+        if self.spill.is_none() {
+            let mut spill = Spill::start(&self.scratch);
+            spill.push(&self.tail);
+            self.spill = Some(spill);
         }
     }
 }
@@ -219,6 +237,31 @@ mod tests {
         let full = std::fs::read(collected.full.unwrap().path).unwrap();
         assert_eq!(full.len(), MAX_BYTES + 1);
         assert!(collected.tail.ends_with("xy"));
+    }
+
+    #[test]
+    fn long_output_begins_with_a_whole_line() {
+        let dir = tempfile::tempdir().unwrap();
+        // Long enough for the limit of bytes to be the one that counts; no line begins where it lies.
+        let line = format!("{}\n", "x".repeat(60));
+        let output = line.repeat(5_000);
+        for size in [7, 1000, output.len()] {
+            let mut collector = Collector::new(dir.path());
+            output.as_bytes().chunks(size).for_each(|piece| collector.push(piece));
+            let collected = collector.finish();
+            assert!(collected.cut && collected.tail.starts_with(&line), "{size}: {:.70}", collected.tail);
+        }
+    }
+
+    #[test]
+    fn bytes_that_grow_when_they_are_shown_are_kept_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let binary = vec![0xff; MAX_BYTES - 1];
+        let mut collector = Collector::new(dir.path());
+        collector.push(&binary);
+        let collected = collector.finish();
+        assert!(collected.cut && collected.tail.len() <= MAX_BYTES);
+        assert_eq!(std::fs::read(collected.full.unwrap().path).unwrap(), binary);
     }
 
     #[test]

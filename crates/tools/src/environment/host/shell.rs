@@ -46,6 +46,7 @@ pub(super) async fn run(
         tail: collected.tail,
         lines: collected.lines,
         bytes: collected.bytes,
+        cut: collected.cut,
         full: collected.full,
         background,
     })

@@ -1,0 +1,97 @@
+//! A reload reaches the live agent: real processes, found by real discovery.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use haft_host::ReloadStats;
+use haft_providers::Scripted;
+
+use super::*;
+
+/// Installs an extension in shell that registers one tool.
+fn install(dir: &Path, tool: &str) {
+    fs::create_dir_all(dir).unwrap();
+    let name = dir.file_name().unwrap().to_str().unwrap();
+    fs::write(dir.join("extension.json"), format!(r#"{{"name":"{name}","exec":"./run"}}"#)).unwrap();
+    let script = format!(
+        "#!/bin/sh\n\
+         echo '{{\"type\":\"hello\",\"name\":\"{name}\"}}'\n\
+         echo '{{\"type\":\"register_tool\",\"name\":\"{tool}\",\"schema\":{{\"type\":\"object\"}}}}'\n\
+         echo '{{\"type\":\"ready\"}}'\n\
+         while read -r line; do case $line in *'\"type\":\"shutdown\"'*) exit;; esac; done\n"
+    );
+    fs::write(dir.join("run"), script).unwrap();
+    fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
+    let model = Scripted::from_json(r#"{"steps":[]}"#).unwrap();
+    let search = Search {
+        explicit: vec![root.join("named")],
+        global: (!no_ext).then(|| root.join("extensions")),
+        ..Search::default()
+    };
+    let parts = Parts {
+        model: Arc::new(model),
+        cwd: root.to_owned(),
+        search,
+        logs: root.join("logs"),
+        data: root.join("data"),
+        system: SystemPrompt::default(),
+        reasoning: Reasoning::Default,
+        max_steps: None,
+        tools,
+        on_timeout_allow: Vec::new(),
+    };
+    join(parts).await.unwrap()
+}
+
+/// The extensions' tools that the model is offered.
+fn offered(joined: &Joined) -> Vec<String> {
+    let tools = joined.agent.tools();
+    let foreign = tools.iter().filter(|spec| !haft_tools::NAMES.contains(&spec.name.as_str()));
+    foreign.map(|spec| spec.name.clone()).collect()
+}
+
+async fn reloaded(joined: &mut Joined) -> ReloadStats {
+    let stats = joined.host.reload().await;
+    assert!(joined.changes.has_changed().unwrap(), "the run is told");
+    joined.changes.mark_unchanged();
+    joined.offer_tools().unwrap();
+    stats
+}
+
+#[tokio::test]
+async fn a_reload_respawns_registers_anew_and_swaps_the_tools_of_the_live_agent() {
+    let root = tempfile::tempdir().unwrap();
+    install(&root.path().join("named"), "first");
+    install(&root.path().join("extensions/installed"), "second");
+    let mut joined = joined(root.path(), false, ToolChoice::All).await;
+    assert_eq!(offered(&joined), ["first", "second"]);
+
+    install(&root.path().join("named"), "changed");
+    fs::remove_dir_all(root.path().join("extensions/installed")).unwrap();
+    install(&root.path().join("extensions/later"), "third");
+    fs::create_dir_all(root.path().join("extensions/broken")).unwrap();
+    fs::write(root.path().join("extensions/broken/extension.json"), "{").unwrap();
+    let stats = reloaded(&mut joined).await;
+    assert_eq!((stats.stopped, stats.loaded, stats.ready), (2, 2, 2));
+    assert_eq!(stats.errors.len(), 1, "{:?}", stats.errors);
+    assert_eq!(offered(&joined), ["changed", "third"]);
+    joined.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_reload_keeps_to_no_ext_and_to_the_choice_of_tools() {
+    let root = tempfile::tempdir().unwrap();
+    install(&root.path().join("named"), "first");
+    install(&root.path().join("extensions/installed"), "second");
+    let mut joined = joined(root.path(), true, ToolChoice::Only(vec!["read".into(), "changed".into()])).await;
+    assert_eq!(offered(&joined), Vec::<String>::new());
+    install(&root.path().join("named"), "changed");
+    let stats = reloaded(&mut joined).await;
+    assert_eq!((stats.stopped, stats.loaded, stats.ready, stats.errors.len()), (1, 1, 1, 0));
+    assert_eq!(offered(&joined), ["changed"]);
+    joined.host.shutdown().await;
+}

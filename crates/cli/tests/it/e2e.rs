@@ -1,0 +1,15 @@
+//! Whole journeys: `haft` as somebody runs it, extensions as real processes, a model server on loopback.
+
+mod chapter;
+mod demo;
+mod faults;
+mod flags;
+mod interception;
+mod interrupt;
+mod order;
+mod providers;
+mod quick_start;
+mod requests;
+mod running;
+mod scene;
+mod tools;

@@ -1,0 +1,124 @@
+//! What a minimal extension system must do, with extensions in Python.
+
+use std::path::Path;
+
+use haft_test_support::model_server::Scenario;
+use serde_json::json;
+
+use super::requests::{offered, said, system};
+use super::scene::{Scene, bash};
+
+/// The example `py-guide` as it lies in the repository.
+fn with_guide(scene: Scene) -> Scene {
+    scene.with(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions/py-guide"))
+}
+
+#[test]
+fn an_extension_registers_a_read_only_tool() {
+    let scene = with_guide(Scene::new(vec![
+        Scenario::new().tool("t1", "glossary", r#"{"term":"turn"}"#),
+        Scenario::text("Now I know."),
+    ]));
+    let ran = scene.haft(&["-p", "What is a turn?"]);
+    ran.expect(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Now I know.\n", ""));
+    let requests = scene.server.requests();
+    assert!(offered(&requests[0]).contains(&"glossary".to_owned()));
+    assert_eq!(said(&requests[1], "tool"), ["One call of the model and the tools it asks for."]);
+}
+
+#[test]
+fn an_extension_denies_a_bash_command_before_it_runs() {
+    let scene = with_guide(Scene::new(vec![bash("t1", "rm -rf build"), Scenario::text("As you wish.")]));
+    std::fs::create_dir(scene.world.project().join("build")).unwrap();
+    let ran = scene.haft(&["--json", "Clean up."]);
+    ran.expect(0);
+    assert_eq!(ran.of("tool_blocked")[0]["by"], "py-guide");
+    assert_eq!(said(&scene.server.requests()[1], "tool"), ["refused: rm -rf is not allowed here"]);
+    assert!(scene.world.project().join("build").exists());
+}
+
+#[test]
+fn an_extension_appends_a_tool_guide_to_the_system_prompt() {
+    let scene = with_guide(Scene::new(vec![Scenario::text("Hi.")]));
+    scene.haft(&["-p", "hi"]).expect(0);
+    let system = system(&scene.server.requests()[0]);
+    let guide = "# From py-guide\nLook project words up with the tool `glossary` before you explain them";
+    assert!(system.contains(guide), "{system}");
+    assert!(system.contains("- glossary (extension py-guide): Explain a word of this project."), "{system}");
+}
+
+/// The extension fails in its tool; the model hears of it, the user hears of it, and the turn goes on.
+#[track_caller]
+fn check_failing_tool(handler: &str, code: &str, message: &str) {
+    let body = format!(
+        r#"
+tool("fragile")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "tool_call":
+        {handler}
+"#
+    );
+    let scene =
+        Scene::new(vec![Scenario::new().tool("t1", "fragile", "{}"), Scenario::text("Without it, then.")])
+            .python("fragile", &body)
+            .example("weather");
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.faults(), [("fragile".into(), code.into())]);
+    let fault = &ran.of("extension_error")[0]["message"];
+    assert!(fault.as_str().unwrap().contains(message), "{fault}");
+    let results = ran.of("tool_result");
+    assert_eq!((results.len(), &results[0]["is_error"]), (1, &json!(true)));
+    let told = &said(&scene.server.requests()[1], "tool")[0];
+    assert!(told.contains("fragile"), "{told}");
+    assert_eq!(ran.of("assistant_message").last().unwrap()["content"][0]["text"], "Without it, then.");
+}
+
+#[test]
+fn an_extension_that_dies_in_its_tool_is_an_event() {
+    check_failing_tool(
+        r#"raise RuntimeError("boom in the tool")"#,
+        "exited",
+        "RuntimeError: boom in the tool",
+    );
+}
+
+#[test]
+fn an_extension_that_answers_nonsense_is_an_event() {
+    check_failing_tool(
+        r#"emit("tool_result", id=frame["id"], content="a string")"#,
+        "frame_invalid",
+        "tool fragile",
+    );
+}
+
+#[test]
+fn an_untrusted_projects_extensions_do_not_run() {
+    let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
+    let body = r#"
+mark("ran")
+tool("projects_own")
+emit("ready")
+for frame in frames():
+    pass
+"#;
+    scene.project_python(&scene.world.project(), "local", body);
+
+    let ran = scene.haft(&["-p", "hi"]);
+    ran.expect(0);
+    assert_eq!(ran.stdout, "Hi.\n");
+    assert!(ran.stderr.contains("local") && ran.stderr.contains("--trust-project"), "{}", ran.stderr);
+    assert_eq!(scene.marks(), Vec::<String>::new());
+
+    scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
+    assert_eq!(scene.marks(), ["ran"]);
+    let offers: Vec<bool> = scene
+        .server
+        .requests()
+        .iter()
+        .map(|request| offered(request).contains(&"projects_own".to_owned()))
+        .collect();
+    assert_eq!(offers, [false, true]);
+}

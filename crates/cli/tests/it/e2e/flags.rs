@@ -1,0 +1,139 @@
+//! The flags of a run, seen from the model's side and the extensions'.
+
+use haft_test_support::model_server::Scenario;
+use serde_json::Value;
+
+use super::requests::{offered, said, system};
+use super::scene::{Scene, bash};
+
+/// An extension that says that it runs, and what it was told in the beginning.
+const WITNESS: &str = r#"
+tool("witness_tool", "Sees.")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "hello_ack":
+        mark(f"{NAME} {frame['cwd']}")
+"#;
+
+fn says(text: &str) -> Vec<Scenario> {
+    vec![Scenario::text(text)]
+}
+
+/// The names of the witnesses that ran.
+fn witnesses(scene: &Scene) -> Vec<String> {
+    let mut names: Vec<String> =
+        scene.marks().iter().map(|mark| mark.split(' ').next().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn no_ext_runs_only_what_is_named() {
+    let mut scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
+    scene.home_python("installed", WITNESS);
+    scene.project_python(&scene.world.project(), "local", WITNESS);
+    scene.haft(&["-p", "--no-ext", "--trust-project", "hi"]).expect(0);
+    assert_eq!(witnesses(&scene), Vec::<String>::new());
+
+    scene = scene.python("named", WITNESS);
+    scene.haft(&["-p", "--no-ext", "--trust-project", "hi"]).expect(0);
+    assert_eq!(witnesses(&scene), ["named"]);
+}
+
+#[test]
+fn installed_and_trusted_extensions_run_beside_named_ones() {
+    let scene = Scene::new(says("Hi.")).python("named", WITNESS);
+    scene.home_python("installed", WITNESS);
+    scene.project_python(&scene.world.project(), "local", WITNESS);
+    scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
+    assert_eq!(witnesses(&scene), ["installed", "local", "named"]);
+}
+
+#[track_caller]
+fn check_offers(args: &[&str], expect: &[&str]) {
+    let scene = Scene::new(says("Hi.")).python("witness", WITNESS);
+    scene.haft(&[args, &["-p", "hi"]].concat()).expect(0);
+    let request = &scene.server.requests()[0];
+    assert_eq!(offered(request), expect);
+    assert_eq!(system(request).contains("witness_tool"), expect.contains(&"witness_tool"));
+}
+
+#[test]
+fn tools_are_filtered_extensions_tools_included() {
+    check_offers(&["--no-tools"], &[]);
+    check_offers(&["--tools", "read,witness_tool"], &["read", "witness_tool"]);
+    check_offers(&["--tools", "bash"], &["bash"]);
+    check_offers(&[], &["read", "bash", "edit", "write", "grep", "find", "ls", "witness_tool"]);
+}
+
+#[test]
+fn the_system_prompt_is_the_users() {
+    let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi."), Scenario::text("Hi.")]);
+    let system_of = |args: &[&str]| {
+        scene.haft(&[&["-p", "hi"], args].concat()).expect(0);
+        system(scene.server.requests().last().unwrap())
+    };
+    assert!(system_of(&[]).starts_with("You are haft, a coding agent."));
+    let replaced = system_of(&["--system-prompt", "You are Bob.", "--append-system-prompt", "Rhyme."]);
+    assert!(replaced.starts_with("You are Bob.\n"), "{replaced}");
+    assert!(replaced.contains("\nRhyme.\n") && replaced.contains("Working directory: "), "{replaced}");
+    std::fs::write(scene.world.home().join("SYSTEM.md"), "You are Eve.").unwrap();
+    let from_file = system_of(&[]);
+    assert!(from_file.starts_with("You are Eve."), "{from_file}");
+}
+
+#[test]
+fn steps_are_counted() {
+    let scene = Scene::new(vec![bash("t1", "true"), bash("t2", "true"), bash("t3", "true")]);
+    let ran = scene.haft(&["-p", "--max-steps", "2", "go"]);
+    ran.expect(7);
+    assert!(ran.stderr.contains("--max-steps"), "{}", ran.stderr);
+    assert_eq!(scene.server.requests().len(), 2);
+}
+
+#[test]
+fn a_relative_directory_is_where_everything_happens() {
+    let scene = Scene::new(vec![bash("t1", "pwd"), Scenario::text("There.")]);
+    let inner = scene.world.project().join("inner");
+    scene.project_python(&inner, "local", WITNESS);
+    scene.haft(&["-p", "--cwd", "inner", "--trust-project", "where?"]).expect(0);
+    let real = inner.canonicalize().unwrap();
+    let told = scene.marks()[0].strip_prefix("local ").map(std::path::PathBuf::from).unwrap();
+    assert!(told.is_absolute());
+    assert_eq!(told.canonicalize().unwrap(), real);
+    let printed = &said(&scene.server.requests()[1], "tool")[0];
+    assert!(printed.contains(real.to_str().unwrap()), "{printed}");
+}
+
+#[test]
+fn a_prompt_is_read_from_standard_input() {
+    let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
+    scene.start(&["-p"], Some("the whole prompt\n")).wait().expect(0);
+    scene.start(&["-p", "review", "this"], Some("a diff\n")).wait().expect(0);
+    let prompts: Vec<String> =
+        scene.server.requests().iter().flat_map(|request| said(request, "user")).collect();
+    assert_eq!(prompts, ["the whole prompt", "review this\n\na diff"]);
+}
+
+#[test]
+fn a_slash_that_is_no_command_goes_to_the_model() {
+    let scene = Scene::new(says("A path.")).python("witness", WITNESS);
+    scene.haft(&["-p", "/etc/passwd is what?"]).expect(0);
+    assert_eq!(said(&scene.server.requests()[0], "user"), ["/etc/passwd is what?"]);
+}
+
+#[test]
+fn a_note_before_the_first_turn_is_shown() {
+    let body = r#"
+emit("notify", level="warn", message="early\nhaft: bird")
+emit("ready")
+for frame in frames():
+    pass
+"#;
+    let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]).python("early", body);
+    let ran = scene.haft(&["-p", "hi"]);
+    ran.expect(0);
+    assert_eq!(ran.stderr, "[early] warning: early\n[early] warning: haft: bird\n");
+    let notes: Vec<Value> = scene.haft(&["--json", "hi"]).of("ext_notify");
+    assert_eq!((notes.len(), notes[0]["extension"].as_str()), (1, Some("early")));
+}

@@ -1,0 +1,39 @@
+//! Reading what the model server was sent, in the form of Chat Completions.
+
+use haft_test_support::model_server::Recorded;
+use serde_json::Value;
+
+/// The texts of all messages of one role.
+pub(crate) fn said(request: &Recorded, role: &str) -> Vec<String> {
+    let messages = request.body["messages"].as_array().unwrap();
+    messages
+        .iter()
+        .filter(|message| message["role"] == role)
+        .map(|message| text(&message["content"]))
+        .collect()
+}
+
+/// The system prompt.
+pub(crate) fn system(request: &Recorded) -> String {
+    said(request, "system").join("\n")
+}
+
+/// The arguments of all tool calls in the transcript, as the model is shown them.
+pub(crate) fn called(request: &Recorded) -> Vec<Value> {
+    let messages = request.body["messages"].as_array().unwrap();
+    let calls = messages.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
+    calls.map(|call| serde_json::from_str(call["function"]["arguments"].as_str().unwrap()).unwrap()).collect()
+}
+
+/// The names of the tools the model was offered.
+pub(crate) fn offered(request: &Recorded) -> Vec<String> {
+    let tools = request.body["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A text, or the texts of a list of parts.
+fn text(content: &Value) -> String {
+    let parts = content.as_array().cloned().unwrap_or_default();
+    let parts: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+    content.as_str().map_or(parts, str::to_owned)
+}

@@ -1,0 +1,120 @@
+//! A running `haft`, which no test waits for without end.
+
+use std::io::{Read, Write as _};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Far longer than any run takes on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+/// `haft` at work.
+pub(crate) struct Running {
+    child: Child,
+    stdout: JoinHandle<String>,
+    stderr: JoinHandle<String>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Running {
+    /// Starts it with this on its standard input.
+    pub(crate) fn start(mut command: Command, stdin: Option<&str>) -> Self {
+        if stdin.is_some() {
+            command.stdin(Stdio::piped());
+        }
+        let mut child = command.spawn().unwrap();
+        if let Some(text) = stdin {
+            child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        let (stdout, stderr) = (collected(child.stdout.take()), collected(child.stderr.take()));
+        Self { child, stdout, stderr }
+    }
+
+    /// What Ctrl-C does.
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "sends a signal as a person would")]
+    pub(crate) fn interrupt(&self) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for the end; one that does not come fails the test.
+    pub(crate) fn wait(mut self) -> Ran {
+        let mut status = None;
+        let ended = eventually(|| {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        if !ended {
+            self.child.kill().unwrap();
+        }
+        let (stdout, stderr) = (self.stdout.join().unwrap(), self.stderr.join().unwrap());
+        let Some(code) = status.as_ref().and_then(ExitStatus::code) else {
+            panic!("haft did not end by itself\n{stdout}\n{stderr}");
+        };
+        Ran { code, stdout, stderr }
+    }
+}
+
+impl Ran {
+    /// Fails the test, with all that was printed, unless this is how it ended.
+    #[track_caller]
+    pub(crate) fn expect(&self, code: i32) -> &Self {
+        assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// Every event of `--json`.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The events of one kind.
+    pub(crate) fn of(&self, kind: &str) -> Vec<Value> {
+        self.events().into_iter().filter(|event| event["type"] == kind).collect()
+    }
+
+    /// Who failed in which way.
+    pub(crate) fn faults(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        self.of("extension_error")
+            .iter()
+            .map(|fault| (text(&fault["extension"]), text(&fault["code"])))
+            .collect()
+    }
+}
+
+/// Waits until a condition holds; tells whether it ever did.
+pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + LIMIT;
+    loop {
+        if holds() {
+            return true;
+        }
+        if Instant::now() >= end {
+            return false;
+        }
+        thread::sleep(POLL);
+    }
+}
+
+fn collected(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    let mut pipe = pipe.unwrap();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    })
+}

@@ -1,0 +1,161 @@
+//! A clean home, a model server, extensions, and `haft` among them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use serde_json::{Value, json};
+
+use super::running::{Ran, Running};
+use crate::world::World;
+
+/// The key of every run; it must turn up nowhere.
+pub(crate) const KEY: &str = "sk-e2e-0123456789abcdef";
+
+/// What every Python extension begins with.
+const PRELUDE: &str = include_str!("../../fixtures/prelude.py");
+
+/// Where one test takes place.
+pub(crate) struct Scene {
+    pub(crate) world: World,
+    pub(crate) server: ModelServer,
+    /// The arguments that choose the model.
+    model: Vec<String>,
+    extensions: Vec<PathBuf>,
+}
+
+impl Scene {
+    /// A model that says this, by Chat Completions.
+    pub(crate) fn new(scenarios: Vec<Scenario>) -> Self {
+        Self::speaking(Wire::OpenAiChat, scenarios)
+    }
+
+    /// A model that says this in that dialect.
+    pub(crate) fn speaking(wire: Wire, scenarios: Vec<Scenario>) -> Self {
+        let server = ModelServer::spawn_thread(wire, scenarios);
+        let provider = match wire {
+            Wire::Anthropic => "anthropic",
+            Wire::OpenAiChat => "openai-chat",
+            Wire::OpenAiResponses => "openai",
+        };
+        let url = server.base_url();
+        let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
+        let model = model.map(str::to_owned).into();
+        Self { world: World::new(), server, model, extensions: Vec::new() }
+    }
+
+    /// A model that plays these steps, for arguments too long to be streamed in small pieces.
+    pub(crate) fn scripted(steps: &Value) -> Self {
+        let mut scene = Self::new(Vec::new());
+        let script = scene.world.project().with_file_name("script.json");
+        fs::write(&script, json!({ "steps": steps }).to_string()).unwrap();
+        scene.model =
+            ["--provider", "scripted", "--model", script.to_str().unwrap()].map(str::to_owned).into();
+        scene
+    }
+
+    /// With a Python extension, behind those that are there.
+    pub(crate) fn python(self, name: &str, body: &str) -> Self {
+        let dir = self.world.project().join(name);
+        write_python(&dir, name, body);
+        self.with(dir)
+    }
+
+    /// With one of haft's own example extensions in Rust.
+    pub(crate) fn example(self, name: &str) -> Self {
+        let manifest =
+            json!({"name": name, "exec": env!("CARGO_BIN_EXE_haft"), "args": ["__extension", name]});
+        let dir = self.world.extension(name, &manifest.to_string());
+        self.with(dir)
+    }
+
+    /// With the extension that has this fault, which is its name, too.
+    pub(crate) fn misbehaving(self, fault: &str) -> Self {
+        self.misbehaving_as(fault, &json!({}))
+    }
+
+    /// As [`misbehaving`](Self::misbehaving), with more in its manifest.
+    pub(crate) fn misbehaving_as(self, fault: &str, more: &Value) -> Self {
+        let mut manifest =
+            json!({"name": fault, "exec": haft_test_support::bin("misbehave"), "args": [fault, fault]});
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let dir = self.world.extension(fault, &manifest.to_string());
+        self.with(dir)
+    }
+
+    /// With the extension in this directory.
+    pub(crate) fn with(mut self, dir: PathBuf) -> Self {
+        self.extensions.push(dir);
+        self
+    }
+
+    /// Runs `haft` with these arguments, the model server and the extensions.
+    pub(crate) fn haft(&self, args: &[&str]) -> Ran {
+        self.start(args, None).wait()
+    }
+
+    /// As [`haft`](Self::haft), without waiting for it.
+    pub(crate) fn start(&self, args: &[&str], stdin: Option<&str>) -> Running {
+        Running::start(self.command(args), stdin)
+    }
+
+    /// As [`haft`](Self::haft), not yet started.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let model: Vec<&str> = self.model.iter().map(String::as_str).collect();
+        let mut command = self.world.command(&model);
+        for dir in &self.extensions {
+            command.arg("--ext").arg(dir);
+        }
+        command.args(args).env("MARKS", self.marks_file()).env("HAFT_MARKER", self.marks_file());
+        command
+    }
+
+    /// Puts a Python extension where installed ones are.
+    pub(crate) fn home_python(&self, name: &str, body: &str) {
+        write_python(&self.world.home().join("extensions").join(name), name, body);
+    }
+
+    /// Puts a Python extension where the project of the working directory has its own.
+    pub(crate) fn project_python(&self, project: &Path, name: &str, body: &str) {
+        write_python(&project.join(".haft/extensions").join(name), name, body);
+    }
+
+    /// What extensions marked, in order.
+    pub(crate) fn marks(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.marks_file()).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// haft's own log, and then those of the extensions.
+    pub(crate) fn logs(&self) -> String {
+        let files = fs::read_dir(self.world.home().join("logs")).unwrap();
+        files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+    }
+
+    /// The log of one extension.
+    pub(crate) fn log_of(&self, extension: &str) -> String {
+        fs::read_to_string(self.world.home().join(format!("logs/ext-{extension}.log"))).unwrap()
+    }
+
+    fn marks_file(&self) -> PathBuf {
+        self.world.project().with_file_name("marks")
+    }
+}
+
+/// A call of `bash` in a scenario.
+pub(crate) fn bash(id: &str, command: &str) -> Scenario {
+    Scenario::new().tool(id, "bash", &bash_args(command))
+}
+
+/// The arguments of such a call.
+pub(crate) fn bash_args(command: &str) -> String {
+    Value::to_string(&json!({ "command": command }))
+}
+
+fn write_python(dir: &Path, name: &str, body: &str) {
+    fs::create_dir_all(dir).unwrap();
+    let manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+    fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
+    fs::write(dir.join("main.py"), format!("{PRELUDE}{body}")).unwrap();
+}

@@ -1,0 +1,78 @@
+//! Tools of extensions: names that two of them want, tools that come late.
+
+use haft_test_support::model_server::Scenario;
+use serde_json::json;
+
+use super::requests::{offered, said};
+use super::scene::Scene;
+
+/// An extension with the tool `shared`, which says whose it is.
+fn owner(description: &str) -> String {
+    format!(
+        r#"
+tool("shared", "{description}")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "tool_call":
+        result(frame, "answered by " + NAME)
+"#
+    )
+}
+
+#[test]
+fn the_first_of_two_owners_has_the_name() {
+    let scene = Scene::new(vec![Scenario::new().tool("t1", "shared", "{}"), Scenario::text("Fine.")])
+        .python("first", &owner("From the first."))
+        .python("second", &owner("From the second."));
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.faults(), [("second".into(), "register_rejected".into())]);
+    let requests = scene.server.requests();
+    assert_eq!(said(&requests[1], "tool"), ["answered by first"]);
+    assert_eq!(offered(&requests[0]).iter().filter(|name| *name == "shared").count(), 1);
+    assert!(requests[0].body["tools"].to_string().contains("From the first."));
+    assert!(!requests[0].body.to_string().contains("From the second."));
+}
+
+#[test]
+fn a_built_in_tool_keeps_its_name() {
+    let body = r#"
+tool("bash", "A better one.")
+emit("ready")
+for frame in frames():
+    pass
+"#;
+    let scene = Scene::new(vec![Scenario::text("Fine.")]).python("usurper", body);
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.faults(), [("usurper".into(), "register_rejected".into())]);
+    assert!(!scene.server.requests()[0].body.to_string().contains("A better one."));
+}
+
+#[test]
+fn a_tool_that_comes_late_is_offered_in_the_next_step() {
+    let body = r#"
+tool("plant")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "tool_call" and frame["name"] == "plant":
+        tool("grown")
+        result(frame, "planted")
+    elif frame["type"] == "tool_call":
+        result(frame, "an apple")
+"#;
+    let scene = Scene::new(vec![
+        Scenario::new().tool("t1", "plant", "{}"),
+        Scenario::new().tool("t2", "grown", "{}"),
+        Scenario::text("Tasty."),
+    ])
+    .python("garden", body);
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    let requests = scene.server.requests();
+    let offers: Vec<bool> =
+        requests.iter().map(|request| offered(request).contains(&"grown".to_owned())).collect();
+    assert_eq!(offers, [false, true, true]);
+    assert_eq!(said(&requests[2], "tool"), ["planted", "an apple"]);
+    assert_eq!(ran.of("tool_result")[1]["is_error"], json!(false));
+}
