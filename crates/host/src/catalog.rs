@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use haft_protocol::ids::ExtensionName;
 
-/// The names of one kind.
+/// The names of one kind. Upper and lower case are one: users type either, and models and guards would take `Bash` for
+/// `bash`.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     reserved: HashSet<String>,
@@ -32,25 +33,22 @@ pub(crate) enum Claim {
 impl Names {
     /// No names taken but these, which no extension can have.
     pub(crate) fn new(reserved: &[String]) -> Self {
-        Self { reserved: reserved.iter().cloned().collect(), ..Self::default() }
+        Self { reserved: reserved.iter().map(|name| name.to_ascii_lowercase()).collect(), ..Self::default() }
     }
 
     /// Claims a name. Claiming one's own again is granted.
     pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> Claim {
-        let to = if self.reserved.contains(name) {
+        let name = name.to_ascii_lowercase();
+        let to = if self.reserved.contains(&name) {
             "haft itself".to_owned()
         } else {
-            let owner = self.owners.entry(name.to_owned()).or_insert_with(|| by.clone());
+            let owner = self.owners.entry(name.clone()).or_insert_with(|| by.clone());
             if owner == by {
                 return Claim::Granted;
             }
             format!("extension {owner}")
         };
-        if self.reported.insert((by.clone(), name.to_owned())) {
-            Claim::Lost { to }
-        } else {
-            Claim::LostBefore
-        }
+        if self.reported.insert((by.clone(), name)) { Claim::Lost { to } } else { Claim::LostBefore }
     }
 }
 
@@ -68,5 +66,10 @@ mod tests {
         assert_eq!(names.claim("weather", &a), Claim::Granted);
         assert_eq!(names.claim("bash", &a), Claim::Lost { to: "haft itself".into() });
         assert_eq!(names.claim("bash", &b), Claim::Lost { to: "haft itself".into() });
+        assert_eq!(names.claim("Weather", &a), Claim::Granted);
+        assert_eq!(names.claim("Weather", &b), Claim::LostBefore);
+        let c = ExtensionName::new("c");
+        assert_eq!(names.claim("Weather", &c), Claim::Lost { to: "extension a".into() });
+        assert_eq!(names.claim("Bash", &c), Claim::Lost { to: "haft itself".into() });
     }
 }

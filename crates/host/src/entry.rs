@@ -1,9 +1,12 @@
 //! One extension of a host: what it shall be, and what became of it.
 
+use std::collections::BTreeSet;
+
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use crate::discovery::dir_name;
 use crate::extension::{Extension, ExtensionState};
 use crate::fault::{CallError, FaultCode};
 use crate::policy::{self, Verdict};
@@ -18,6 +21,8 @@ pub(crate) struct Entry {
     /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,
     pub(crate) body: Body,
+    /// What it guarded before a reload that it did not come through.
+    pub(crate) inherited: BTreeSet<InterceptKind>,
 }
 
 /// What became of an extension.
@@ -61,15 +66,36 @@ impl Entry {
         }
     }
 
-    /// Whether this extension takes part in a hook at this moment: it subscribed and lives, or it must be asked
-    /// and its absence is an answer, too.
+    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
+    /// absence is an answer, too.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
-        let Some(extension) = self.extension() else { return self.roles().guarded(hook) };
-        let snapshot = extension.snapshot();
-        if snapshot.offers.intercepts.contains(&hook) {
-            return snapshot.is_alive() || policy::fails_closed(hook, self.roles());
-        }
-        self.roles().guarded(hook)
+        let alive = self.extension().is_some_and(|extension| extension.snapshot().is_alive());
+        let asked = if alive { self.subscribed(hook) } else { self.is_gate(hook) };
+        asked || self.roles().guarded(hook)
+    }
+
+    /// Hooks that stay shut when it is gone: those it subscribed to, now or before a reload, that fail closed.
+    pub(crate) fn gates(&self) -> BTreeSet<InterceptKind> {
+        InterceptKind::ALL.iter().copied().filter(|&hook| self.is_gate(hook)).collect()
+    }
+
+    /// What is left of it when a reload finds nothing but its failure.
+    pub(crate) fn not_found_again(&self, message: &str) -> Self {
+        let body = Body::NotStarted { code: FaultCode::SpawnFailed, message: message.to_owned() };
+        Self { spec: self.spec.clone(), loosened: self.loosened, stays: false, body, inherited: self.gates() }
+    }
+
+    /// Whether this is its name, or the one it goes by while its manifest cannot be read.
+    pub(crate) fn is_called(&self, name: &ExtensionName) -> bool {
+        name == self.name() || name.as_str() == dir_name(&self.spec.dir)
+    }
+
+    fn is_gate(&self, hook: InterceptKind) -> bool {
+        policy::fails_closed(hook, self.roles()) && (self.subscribed(hook) || self.inherited.contains(&hook))
+    }
+
+    fn subscribed(&self, hook: InterceptKind) -> bool {
+        self.extension().is_some_and(|extension| extension.snapshot().offers.intercepts.contains(&hook))
     }
 
     /// Whether it should take part in a hook and never asked to.

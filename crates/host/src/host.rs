@@ -14,6 +14,7 @@ use haft_core::tool::Tool;
 use haft_protocol::ext::{Event, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
@@ -91,6 +92,8 @@ struct Inner {
     set: Mutex<Set>,
     /// One start, reload or shutdown at a time.
     turnstile: tokio::sync::Mutex<()>,
+    /// A shutdown has begun: nothing is waited for that starts.
+    closing: CancellationToken,
 }
 
 /// The extensions of the moment, in order, and who owns which name.

@@ -1,7 +1,7 @@
 //! Extensions come and go: install, list, enable, disable, remove.
 //!
-//! For whom: `haft ext`. The promise: whatever happens, power cuts included, an extension is there whole or not
-//! at all; nothing of it is run; a source that tries to place files elsewhere is refused.
+//! For whom: `haft ext`. The promise: wherever haft is stopped or killed, an extension is there whole or not at
+//! all; nothing of it is run; a source that tries to place files elsewhere is refused.
 
 mod copy;
 mod error;

@@ -88,8 +88,12 @@ impl Log {
 
     /// A line of the host.
     pub(crate) fn host(&self, text: &str) {
-        let line = format!("[haft] {}\n", text.replace('\n', "\n[haft] "));
-        self.with(|inner| inner.append(line.as_bytes()));
+        self.with(|inner| inner.append(host_line(text).as_bytes()));
+    }
+
+    /// A line of the host about something that an extension can make it say without end.
+    pub(crate) fn noted(&self, text: &str, now: Instant) {
+        self.with(|inner| inner.limited(host_line(text).as_bytes(), now));
     }
 
     /// What the extension printed to standard error.
@@ -110,6 +114,10 @@ impl Log {
     }
 }
 
+fn host_line(text: &str) -> String {
+    format!("[haft] {}\n", text.replace('\n', "\n[haft] "))
+}
+
 impl Inner {
     fn reopen(&mut self) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
@@ -126,7 +134,11 @@ impl Inner {
         self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
         let excess = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..excess);
+        self.limited(bytes, now);
+    }
 
+    /// Appends what fits into the window, and counts the rest.
+    fn limited(&mut self, bytes: &[u8], now: Instant) {
         if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
             self.window = Some(now);
             self.in_window = 0;
@@ -212,6 +224,20 @@ mod tests {
         assert!(new.len() as u64 <= MAX_LOG && old.len() as u64 <= MAX_LOG);
         assert!(new.contains("bytes dropped"));
         assert!(new.ends_with("[haft] the end\n"));
+    }
+
+    #[test]
+    fn remarks_on_a_flood_are_a_flood_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("flood");
+        let (log, now) = (Log::open(Some(dir.path()), &name), Instant::now());
+        for _ in 0..10_000 {
+            log.noted("frame_not_json: line is not JSON", now);
+        }
+        log.host("the end");
+        let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
+        assert!(text.len() < LOG_BURST + 100, "{}", text.len());
+        assert!(text.ends_with("[haft] the end\n"));
     }
 
     #[test]

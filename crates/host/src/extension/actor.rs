@@ -232,7 +232,7 @@ impl Actor {
         match (&self.exit, &self.process) {
             (Some(_), _) if all_read => self.session.end(&self.obituary()),
             (Some(_), _) => self.session.end_at(at.into_std(), self.obituary()),
-            (None, Some(_)) => self.session.end_at(at.into_std(), symptom.to_owned()),
+            (None, Some(_)) => self.session.half_closed(at.into_std(), symptom),
             (None, None) => self.session.end("closed the connection"),
         }
     }
@@ -261,7 +261,7 @@ impl Actor {
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
                 Output::Fault(code, message) => self.fault(code, &message),
-                Output::Log(text) => self.log.host(&text),
+                Output::Log(text) => self.log.noted(&text, now()),
                 Output::Ui(ui) => self.show(ui),
                 Output::Changed => self.publish(),
             }
@@ -313,6 +313,8 @@ impl Actor {
 
     /// Kills what is left and waits for its end, but not for ever.
     async fn finish(mut self) {
+        // Whoever still asks is told at once, and not when the last process is gone.
+        self.inbox = None;
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
             self.log.host(&format!("{dropped} events were dropped"));
@@ -324,6 +326,10 @@ impl Actor {
             if !process.is_gone() && timeout(self.timeouts.kill_grace, process.exited()).await.is_err() {
                 self.log.host(&format!("process {} is still there after the kill", process.id()));
             }
+        }
+        if let Some(stderr) = self.stderr.take() {
+            // Something that left the process group may hold it open for ever.
+            stderr.abort();
         }
         self.log.host("gone");
         self.frontend.extension_gone(&self.reporter.name);

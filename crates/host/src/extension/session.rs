@@ -6,6 +6,7 @@
 //! Invariant: every [`CallError`] that leaves the session, except for a question that came too late, belongs to
 //! exactly one [`Output::Fault`].
 
+mod ending;
 mod frames;
 mod reports;
 #[cfg(test)]
@@ -16,9 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::codec;
-use haft_protocol::ext::{
-    ClearNotes, HelloAck, HostFrame, Notify, PanelClose, PanelRender, Response, Shutdown,
-};
+use haft_protocol::ext::{ClearNotes, HelloAck, HostFrame, Notify, PanelClose, PanelRender, Response};
 use haft_protocol::ids::{ExtensionName, RequestId};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
@@ -224,51 +223,6 @@ impl<T> Session<T> {
         self.out.push_back(Output::Answer(open.ticket, Err(CallError::NotSent { detail })));
     }
 
-    /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
-    pub(crate) fn shutdown(&mut self, now: Instant) {
-        match self.phase {
-            Phase::Draining { .. } | Phase::Closed(_) => return,
-            // Nothing is sent before `hello_ack`: the end of its input tells it.
-            Phase::AwaitHello { .. } => {}
-            Phase::Registering { .. } | Phase::Ready => match encode(&HostFrame::Shutdown(Shutdown {})) {
-                Ok(line) => self.write(line, false),
-                Err(detail) => self.log(detail),
-            },
-        }
-        self.out.push_back(Output::CloseInput);
-        self.answer_all("is being stopped");
-        let terminate_at = now + self.facts.timeouts.shutdown_grace;
-        self.phase = Phase::Draining {
-            terminate_at: Some(terminate_at),
-            kill_at: terminate_at + self.facts.timeouts.kill_grace,
-        };
-        self.out.push_back(Output::Changed);
-    }
-
-    /// The process is gone, or it closed a stream: the rest of its output counts until `at`. A later call replaces
-    /// an earlier one, because the exit status says more than the end of a stream.
-    pub(crate) fn end_at(&mut self, at: Instant, text: String) {
-        self.ending = Some((at, text));
-    }
-
-    /// The connection is over, and this is how.
-    pub(crate) fn end(&mut self, text: &str) {
-        match self.phase {
-            Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
-            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
-            Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
-            Phase::Closed(_) => {}
-        }
-    }
-
-    /// The extension takes nothing of what is written to it.
-    pub(crate) fn stalled(&mut self) {
-        if !matches!(self.phase, Phase::Draining { .. }) {
-            let after = self.facts.timeouts.write_stall.as_secs_f64();
-            self.fail(FaultCode::WriteStalled, format!("read nothing of its input for {after} s"));
-        }
-    }
-
     /// A line was longer than [`line_limit`](Self::line_limit). Which call it answers is not known, so all fail.
     pub(crate) fn handle_too_long(&mut self) {
         let limit = self.line_limit();
@@ -346,33 +300,6 @@ impl<T> Session<T> {
             Phase::Draining { .. } => Some("is being stopped".to_owned()),
             Phase::Closed(ExtensionState::Failed { message, .. }) => Some(message.clone()),
             Phase::Closed(_) => Some("was stopped".to_owned()),
-        }
-    }
-
-    /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
-    fn fail(&mut self, code: FaultCode, message: String) {
-        match self.phase {
-            Phase::Closed(_) => {}
-            Phase::Draining { .. } => {
-                self.log(format!("{code}: {message}"));
-                self.close(ExtensionState::Stopped, "was stopped");
-            }
-            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready => {
-                self.fault(code, message.clone());
-                self.close(ExtensionState::Failed { code, message: message.clone() }, &message);
-            }
-        }
-    }
-
-    fn close(&mut self, state: ExtensionState, why: &str) {
-        self.phase = Phase::Closed(state);
-        self.answer_all(why);
-        self.out.push_back(Output::Changed);
-    }
-
-    fn answer_all(&mut self, why: &str) {
-        for open in self.pending.drain() {
-            self.out.push_back(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
@@ -86,6 +87,7 @@ impl HostBuilder {
                 changes: watch::Sender::new(0),
                 set: Mutex::new(set),
                 turnstile: tokio::sync::Mutex::new(()),
+                closing: CancellationToken::new(),
             }),
         };
         host.start_first(streams).await;

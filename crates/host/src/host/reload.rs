@@ -1,6 +1,6 @@
 //! Starting, stopping, and both: the only places where the set of extensions changes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use haft_protocol::event::{AgentEvent, ExtensionFault};
@@ -32,12 +32,16 @@ pub struct ReloadStats {
 
 impl Host {
     /// Stops all extensions, looks for extensions again, starts what is found and waits until it is ready.
-    /// Extensions that came as streams stay as they are. Until the new ones are ready, gates of the old ones block.
+    /// Extensions that came as streams stay as they are. Until the new ones are ready, gates of the old ones block; a
+    /// gate that does not come up again keeps blocking. After a shutdown nothing happens.
     pub async fn reload(&self) -> ReloadStats {
         let _turn = self.inner.turnstile.lock().await;
+        if self.inner.closing.is_cancelled() {
+            return ReloadStats::default();
+        }
         let (kept, old) = self.partition();
         let stopped = stop(&old).await;
-        let (loaded, mut errors) = self.start_found(kept).await;
+        let (loaded, mut errors) = self.start_found(kept, &old).await;
         let ready = loaded.iter().filter(|entry| entry.state() == ExtensionState::Ready).count();
         errors.extend(loaded.iter().filter_map(failure));
         let loaded = loaded.len() - not_started(&loaded);
@@ -45,8 +49,9 @@ impl Host {
     }
 
     /// Stops all extensions at once: each has its time to leave, then is asked by signal, then killed. Events that
-    /// were sent before are delivered first. Gates block from here on.
+    /// were sent before are delivered first. Gates block from here on, for good. What is starting is not waited for.
     pub async fn shutdown(&self) {
+        self.inner.closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
         let entries = self.set().entries.clone();
         stop(&entries).await;
@@ -63,32 +68,50 @@ impl Host {
         let connection = Connection::Streams(Box::new(reader), Box::new(writer));
         let present = self.set().entries.clone();
         let (added, _) = self.start_all(vec![(stream_spec(name), Some(connection))], &present);
-        settle(&added).await;
-        self.set().add(added);
-        self.announce();
+        self.settle(added.iter()).await;
+        let added = shared(added);
+        self.set().add(added.clone());
+        self.announce(&added);
     }
 
     pub(super) async fn start_first(&self, streams: Vec<(ExtensionSpec, Connection)>) {
         let _turn = self.inner.turnstile.lock().await;
         let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
         let (kept, _) = self.start_all(streams, &[]);
-        self.start_found(kept).await;
+        self.start_found(shared(kept), &[]).await;
     }
 
-    /// Starts what the source finds beside what is kept. Returns the new ones, and what was not even started.
-    async fn start_found(&self, kept: Vec<Arc<Entry>>) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+    /// Starts what the source finds beside what is kept and instead of what is old. Returns the new ones, and what was
+    /// not even started.
+    async fn start_found(
+        &self,
+        kept: Vec<Arc<Entry>>,
+        old: &[Arc<Entry>],
+    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
         let found = (self.inner.source)();
         for fault in &found.faults {
             (self.inner.events)(AgentEvent::ExtensionError(fault.clone()));
         }
         let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
-        let (started, mut faults) = self.start_all(specs, &kept);
-        let entries: Vec<_> = kept.into_iter().chain(started.iter().cloned()).collect();
-        settle(&entries).await;
+        let (mut started, mut faults) = self.start_all(specs, &kept);
+        self.settle(kept.iter().map(Arc::as_ref).chain(&started)).await;
+        let missing = inherit(old, &mut started, &found.faults);
+        let started = shared(started);
+        let entries = kept.into_iter().chain(started.iter().cloned()).chain(missing).collect();
         *self.set() = Set::new(&self.inner.config, entries);
-        self.announce();
+        self.announce(&started);
         faults.extend(found.faults);
         (started, faults)
+    }
+
+    /// Waits until each is ready or has failed; not at all when the end has begun.
+    async fn settle(&self, entries: impl Iterator<Item = &Entry> + Send) {
+        let all = async {
+            for extension in entries.filter_map(Entry::extension) {
+                extension.settled().await;
+            }
+        };
+        self.inner.closing.run_until_cancelled(all).await;
     }
 
     /// Starts all of these in one go; nobody waits for anybody.
@@ -96,7 +119,7 @@ impl Host {
         &self,
         specs: Vec<(ExtensionSpec, Option<Connection>)>,
         beside: &[Arc<Entry>],
-    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+    ) -> (Vec<Entry>, Vec<ExtensionFault>) {
         let mut names: HashMap<_, _> =
             beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
         let (mut started, mut faults) = (Vec::new(), Vec::new());
@@ -114,7 +137,7 @@ impl Host {
                 continue;
             }
             names.insert(spec.name.clone(), spec.dir.clone());
-            started.push(Arc::new(self.start_one(spec, connection)));
+            started.push(self.start_one(spec, connection));
         }
         (started, faults)
     }
@@ -122,10 +145,11 @@ impl Host {
     fn start_one(&self, spec: ExtensionSpec, connection: Option<Connection>) -> Entry {
         let loosened = self.inner.config.on_timeout_allow.contains(&spec.name);
         let stays = connection.is_some();
+        let entry = |spec, body| Entry { spec, loosened, stays, body, inherited: BTreeSet::new() };
         let log = Arc::new(Log::open(self.inner.config.logs.as_deref(), &spec.name));
         let connection = match (connection, &spec.launch) {
             (Some(connection), _) => connection,
-            (None, Launch::ThemeOnly) => return Entry { spec, loosened, stays, body: Body::Files },
+            (None, Launch::ThemeOnly) => return entry(spec, Body::Files),
             (None, Launch::Process { program, args }) => {
                 match Process::start(program, args, &spec.dir, &self.inner.config.env) {
                     Ok((process, pipes)) => Connection::Process(Box::new((process, pipes))),
@@ -133,7 +157,7 @@ impl Host {
                         let (code, message) = (FaultCode::SpawnFailed, error.to_string());
                         log.host(&format!("{code}: {message}"));
                         self.reporter(&spec.name).fault(code, message.as_str());
-                        return Entry { spec, loosened, stays, body: Body::NotStarted { code, message } };
+                        return entry(spec, Body::NotStarted { code, message });
                     }
                 }
             }
@@ -145,7 +169,7 @@ impl Host {
             log,
             changes: self.inner.changes.clone(),
         };
-        Entry { spec, loosened, stays, body: Body::Running(extension::start(start, connection)) }
+        entry(spec, Body::Running(extension::start(start, connection)))
     }
 
     fn facts(&self, spec: &ExtensionSpec) -> Facts {
@@ -179,10 +203,9 @@ impl Host {
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
-    /// required gates that nobody put up.
-    fn announce(&self) {
-        let entries = self.set().entries.clone();
-        for entry in &entries {
+    /// required gates that the new ones in it did not put up.
+    fn announce(&self, new: &[Arc<Entry>]) {
+        for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
             for &hook in InterceptKind::ALL.iter().filter(|&&hook| entry.lacks(hook)) {
                 let text =
                     format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
@@ -200,10 +223,24 @@ impl Host {
     }
 }
 
-async fn settle(entries: &[Arc<Entry>]) {
-    for (_, extension) in running(entries) {
-        extension.settled().await;
+fn shared(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
+    entries.into_iter().map(Arc::new).collect()
+}
+
+/// A gate that does not come up again stays shut: a guard with a typo must not be a guard that is switched off. Returns
+/// those of which no more than their failure was found; one that the user disabled or removed is not among them.
+fn inherit(old: &[Arc<Entry>], started: &mut [Entry], faults: &[ExtensionFault]) -> Vec<Arc<Entry>> {
+    let mut missing = Vec::new();
+    for old in old.iter().filter(|old| !old.gates().is_empty()) {
+        if let Some(new) = started.iter_mut().find(|new| new.name() == old.name()) {
+            if new.state() != ExtensionState::Ready {
+                new.inherited = old.gates();
+            }
+        } else if let Some(fault) = faults.iter().find(|fault| old.is_called(&fault.extension)) {
+            missing.push(Arc::new(old.not_found_again(&fault.message)));
+        }
     }
+    missing
 }
 
 /// Asks all at once and waits for all. Returns how many were alive.

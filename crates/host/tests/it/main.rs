@@ -11,6 +11,7 @@ mod lifecycle;
 mod manifest;
 mod misbehaviour;
 mod processes;
+mod reload;
 mod scripts;
 mod support;
 mod tools;

@@ -1,23 +1,16 @@
-//! What only real processes show: groups, environments, many at once, reload.
+//! What only real processes show: groups, environments, many at once.
 
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionSpec, Host, Launch};
+use haft_host::{Host, Launch};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{
-    Events, blocked, brisk, call, config, execute, fault, misbehaving, program, spec, text, tool,
+    Events, blocked, brisk, call, config, execute, fault, misbehaving, named, program, spec, text,
 };
-
-fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
-    let args = vec![fault.to_owned(), name.to_owned()];
-    spec(name, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
-}
 
 #[tokio::test]
 async fn twenty_that_ignore_the_signal_are_stopped_together() {
@@ -33,37 +26,6 @@ async fn twenty_that_ignore_the_signal_are_stopped_together() {
     assert!(took >= Duration::from_secs(3), "they ignore both requests: {took:?}");
     assert!(took < Duration::from_secs(6), "one after the other: {took:?}");
     assert!(events.faults().iter().all(|(_, code)| code == "register_rejected"), "{:?}", events.faults());
-}
-
-#[tokio::test]
-async fn a_reload_starts_what_there_is_now_and_gates_block_meanwhile() {
-    let dir = tempfile::tempdir().unwrap();
-    let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
-    let broken =
-        spec("broken", dir.path(), Launch::Process { program: dir.path().join("none"), args: Vec::new() });
-    let rounds = std::sync::Mutex::new(vec![vec![two, broken], vec![one]]);
-    let source = move || rounds.lock().unwrap().pop().unwrap_or_default().into();
-    let (events, mut config) = (Events::default(), config());
-    config.timeouts = brisk();
-    let host = Host::builder(config).events(events.sink()).source(source).start().await;
-    assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("one".into()));
-
-    let ls = call("bash", json!({"command": "ls"}));
-    assert_eq!(blocked(&host, &ls).await, None);
-    let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
-    assert_eq!(meanwhile.map(|(by, _)| by).as_deref(), Some("one"));
-    assert_eq!(blocked(&host, &ls).await, None);
-    assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
-    assert_eq!(stats.errors.len(), 1);
-    assert_eq!(stats.errors[0].code, "spawn_failed");
-    assert_eq!(events.faults(), [fault("broken", "spawn_failed")]);
-    assert_eq!(tool(&host, "evil_tool").spec().owner, ToolOwner::Extension("two".into()));
-    assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
-
-    let stats = host.reload().await;
-    assert_eq!((stats.stopped, stats.loaded, stats.errors.len()), (1, 0, 0));
-    assert!(host.tools().is_empty());
-    host.shutdown().await;
 }
 
 #[tokio::test]
@@ -165,4 +127,46 @@ async fn after_the_shutdown_nothing_is_asked_any_more() {
     assert!(execute(&host, "evil_tool", json!({})).await.is_error);
     assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "a gate stays shut");
     assert_eq!(events.faults(), []);
+}
+
+#[tokio::test]
+async fn one_that_closes_its_output_first_may_still_clean_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = r#"echo '{"type":"hello","name":"sh"}'; echo '{"type":"ready"}'
+        while read -r line; do case $line in *shutdown*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
+    let launch =
+        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host =
+        Host::builder(config).events(events.sink()).specs(vec![spec("sh", dir.path(), launch)]).start().await;
+    host.shutdown().await;
+    assert!(dir.path().join("clean").exists(), "killed while it cleaned up");
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test]
+async fn one_that_closes_a_stream_and_runs_on_is_over() {
+    // What it says, which stream it closes, and then an hour of nothing.
+    for (close, symptom) in [("exec >&-", "closed its output"), ("exec <&-", "closed its input")] {
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!(
+            r#"echo '{{"type":"hello","name":"sh"}}'; echo '{{"type":"subscribe","intercept":["tool_call"]}}'
+            echo '{{"type":"ready"}}'; read -r ack; {close}; : > closed; exec sleep 3600"#
+        );
+        let launch = Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] };
+        let (events, mut config) = (Events::default(), config());
+        config.timeouts = brisk();
+        let specs = vec![spec("sh", dir.path(), launch)];
+        let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+        while !dir.path().join("closed").exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let start = Instant::now();
+        let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("a gate stays shut");
+        assert!(reason.contains(symptom), "{reason}");
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+        assert_eq!(events.faults(), [fault("sh", "exited")]);
+        host.shutdown().await;
+    }
 }

@@ -148,8 +148,13 @@ pub(crate) fn state(host: &Host, name: &str) -> ExtensionState {
 
 /// The misbehaving extension with one fault, under the fault's name.
 pub(crate) fn misbehaving(fault: &str, dir: &Path) -> ExtensionSpec {
-    let args = vec![fault.to_owned(), fault.to_owned()];
-    spec(fault, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
+    named(fault, fault, dir)
+}
+
+/// The misbehaving extension with one fault, under another name.
+pub(crate) fn named(fault: &str, name: &str, dir: &Path) -> ExtensionSpec {
+    let args = vec![fault.to_owned(), name.to_owned()];
+    spec(name, dir, Launch::Process { program: haft_test_support::bin("misbehave"), args })
 }
 
 pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {

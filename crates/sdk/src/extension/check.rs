@@ -54,6 +54,9 @@ fn bad_tool(tool: &RegisterTool) -> Option<String> {
     if tool.description.len() > MAX_TOOL_DESCRIPTION {
         return Some(format!("description of tool {name:?} is longer than {MAX_TOOL_DESCRIPTION} bytes"));
     }
+    if tool.guidelines.iter().map(String::len).sum::<usize>() > MAX_TOOL_DESCRIPTION {
+        return Some(format!("guidelines of tool {name:?} are longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    }
     let schema = tool.schema.as_ref()?;
     if schema.as_str().len() > MAX_TOOL_SCHEMA {
         return Some(format!("schema of tool {name:?} is longer than {MAX_TOOL_SCHEMA} bytes"));

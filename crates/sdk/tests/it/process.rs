@@ -1,16 +1,26 @@
 //! `run()`: what only a process can show.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
 
 use crate::subprocess::Process;
 
+/// Cargo builds the examples of a package before it runs its tests.
+fn probe_program() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let built = test.parent().and_then(Path::parent).expect("target/<profile>/deps");
+    let program = built.join("examples").join(format!("sdk-probe{}", env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "no probe: run `cargo test -p haft-sdk --tests --examples`");
+    program
+}
+
 fn probe() -> Process {
-    let mut process = Process::start(Path::new(env!("CARGO_BIN_EXE_sdk-probe")), &[], Path::new("/"));
+    let mut process = Process::start(&probe_program(), &[], Path::new("/"));
     process.until_ready();
     process
 }
@@ -67,7 +77,7 @@ fn files_do_for_pipes() {
     write!(input, "{ask}\n{shutdown}\n").unwrap();
     input.rewind().unwrap();
     let output = dir.path().join("output");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sdk-probe"));
+    let mut command = Command::new(probe_program());
     let status = command.stdin(input).stdout(File::create(&output).unwrap()).status().unwrap();
     assert!(status.success());
     let said = fs::read_to_string(&output).unwrap();

@@ -35,6 +35,9 @@ async fn faults_are_named() {
     check(number, "schema of tool \"a\" must describe an object: make its arguments a struct").await;
     let long = named("x").tool("a", "d".repeat(4097), tool);
     check(long, "description of tool \"a\" is longer than 4096 bytes").await;
+    let advice =
+        named("x").tool("a", "", tool).guideline("a", "x".repeat(4000)).guideline("a", "x".repeat(97));
+    check(advice, "guidelines of tool \"a\" are longer than 4096 bytes").await;
     let many = (0..129).fold(named("x"), |extension, n| extension.tool(format!("t{n}"), "", tool));
     check(many, "129 tools; the host takes 128").await;
 }

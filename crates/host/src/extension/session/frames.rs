@@ -6,6 +6,7 @@ use std::time::Instant;
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{ExtensionFrame, Hello, HostFrame, Notify, Response, Subscribe};
+use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
 
 use super::reports::{Admitted, NOTE_BURST};
@@ -154,7 +155,8 @@ impl<T> Session<T> {
         }
         let kind = excerpt(kind.as_bytes());
         let text = format!("sent a frame of unknown type {kind:?}, which is ignored");
-        if self.reports.admit_unknown_type(&kind, self.facts.timeouts.unknown_type_pause, now) {
+        let pause = self.facts.timeouts.unknown_type_pause;
+        if self.is_in_use() && self.reports.admit_unknown_type(&kind, pause, now) {
             self.fault(FaultCode::FrameUnknownType, text);
         } else {
             self.log(text);
@@ -163,17 +165,17 @@ impl<T> Session<T> {
 
     fn on_undecodable(&mut self, error: &DecodeError, line: &[u8]) {
         let code = FaultCode::from(error);
-        if let DecodeError::Malformed { kind, id, .. } = error {
+        if let Some(open) = answered_id(error, line).and_then(|id| self.pending.answered(&id)) {
+            // A gate whose answer cannot be read is a failed gate, and the message should say so.
+            let code = if open.kind == Kind::Intercept { FaultCode::HookError } else { code };
+            self.fault(code, format!("{}: {error}", open.what));
+            let answer = CallError::BadResponse { detail: error.to_string() };
+            return self.out.push_back(Output::Answer(open.ticket, Err(answer)));
+        }
+        if matches!(error, DecodeError::Malformed { .. }) {
             if matches!(self.phase, Phase::AwaitHello { .. }) {
                 return self
                     .fail(FaultCode::HelloInvalid, format!("its first frame is not a hello: {error}"));
-            }
-            if let Some(open) = id.as_ref().and_then(|id| self.pending.answered(id)) {
-                // A gate whose answer cannot be read is a failed gate, and the message should say so.
-                let code = if open.kind == Kind::Intercept { FaultCode::HookError } else { code };
-                self.fault(code, format!("{}: {error}", open.what));
-                let answer = CallError::BadResponse { detail: format!("bad {kind} frame") };
-                return self.out.push_back(Output::Answer(open.ticket, Err(answer)));
             }
             return self.report(code, error.to_string());
         }
@@ -194,12 +196,30 @@ impl<T> Session<T> {
 
     /// Reports what an author should see, as often as is useful; the log has the rest.
     fn report(&mut self, code: FaultCode, text: String) {
-        if self.reports.admit(code) && !matches!(self.phase, Phase::Draining { .. } | Phase::Closed(_)) {
+        if self.reports.admit(code) && self.is_in_use() {
             self.fault(code, text);
         } else {
             self.log(format!("{code}: {text}"));
         }
     }
+
+    /// Whether the author's mistakes still matter: it is neither gone nor being stopped.
+    fn is_in_use(&self) -> bool {
+        !matches!(self.phase, Phase::Draining { .. } | Phase::Closed(_))
+    }
+}
+
+/// The question that an unreadable line answers, if it says so: whoever asked must not wait for a better answer until
+/// the deadline. Reads the `id` alone, so that no line costs more memory than it has bytes.
+fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        id: RequestId,
+    }
+    if let DecodeError::Malformed { id, .. } = error {
+        return id.clone();
+    }
+    serde_json::from_slice(line).ok().map(|head: Head| head.id)
 }
 
 /// The beginning of something an extension sent, for messages.

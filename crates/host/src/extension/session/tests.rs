@@ -217,6 +217,45 @@ fn an_unreadable_answer_of_a_gate_fails_it_at_once() {
 }
 
 #[test]
+fn an_answer_that_is_no_frame_ends_the_wait_too() {
+    for line in [
+        b"{\"type\":\"tool_result\",\"id\":\"r1\",\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}"
+            .to_vec(),
+        br#"{"type":"tool_result","id":"r1","content":[],"content":[]}"#.to_vec(),
+        format!(r#"{{"type":"tool_result","id":"r1","content":{}{}}}"#, "[".repeat(90), "]".repeat(90))
+            .into(),
+    ] {
+        let mut bench = Bench::ready();
+        bench.tool("tool");
+        bench.bytes(&line);
+        assert!(bench.transcript.contains("= tool: sent an answer"), "{}", bench.transcript);
+        bench.pass(Duration::from_secs(61));
+        assert_eq!(bench.faults().len(), 1, "{}", String::from_utf8_lossy(&line));
+    }
+}
+
+#[test]
+fn what_one_that_is_leaving_says_is_no_fault() {
+    let mut bench = Bench::ready();
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    bench.line(r#"{"type":"warp"}"#);
+    bench.line("bye");
+    bench.line(r#"{"type":"tool_result","id":"r9"}"#);
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn one_that_is_leaving_has_its_time_after_it_closed_a_stream() {
+    let mut bench = Bench::ready();
+    bench.session.shutdown(bench.now);
+    bench.session.half_closed(bench.now, "closed its output and kept running");
+    bench.settle();
+    bench.pass(Duration::from_millis(1999));
+    assert_eq!(bench.session.state(), ExtensionState::Stopping);
+}
+
+#[test]
 fn first_lines_that_are_no_hello() {
     let first = |lines: &[&str]| {
         let mut bench = Bench::new();

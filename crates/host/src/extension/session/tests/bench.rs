@@ -59,8 +59,12 @@ impl Bench {
     }
 
     pub(super) fn line(&mut self, line: &str) {
-        self.note("←", line);
-        self.session.handle_line(line.as_bytes(), self.now);
+        self.bytes(line.as_bytes());
+    }
+
+    pub(super) fn bytes(&mut self, line: &[u8]) {
+        self.note("←", &String::from_utf8_lossy(line));
+        self.session.handle_line(line, self.now);
         self.settle();
     }
 

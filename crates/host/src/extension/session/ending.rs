@@ -1,0 +1,90 @@
+//! How a connection ends: asked to leave, gone by itself, or thrown out.
+
+use std::time::Instant;
+
+use haft_protocol::ext::{HostFrame, Shutdown};
+
+use super::{ExtensionState, Output, Phase, Session, encode};
+use crate::fault::{CallError, FaultCode};
+
+impl<T> Session<T> {
+    /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
+    pub(crate) fn shutdown(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Draining { .. } | Phase::Closed(_) => return,
+            // Nothing is sent before `hello_ack`: the end of its input tells it.
+            Phase::AwaitHello { .. } => {}
+            Phase::Registering { .. } | Phase::Ready => match encode(&HostFrame::Shutdown(Shutdown {})) {
+                Ok(line) => self.write(line, false),
+                Err(detail) => self.log(detail),
+            },
+        }
+        self.out.push_back(Output::CloseInput);
+        self.answer_all("is being stopped");
+        let terminate_at = now + self.facts.timeouts.shutdown_grace;
+        self.phase = Phase::Draining {
+            terminate_at: Some(terminate_at),
+            kill_at: terminate_at + self.facts.timeouts.kill_grace,
+        };
+        self.out.push_back(Output::Changed);
+    }
+
+    /// The process is gone: the rest of its output counts until `at`. A later call replaces an earlier one, because the
+    /// exit status says more than the end of a stream.
+    pub(crate) fn end_at(&mut self, at: Instant, text: String) {
+        self.ending = Some((at, text));
+    }
+
+    /// It closed one of its streams and runs on: as good as gone, unless it is leaving anyway. Then it has the time that
+    /// everybody has.
+    pub(crate) fn half_closed(&mut self, at: Instant, symptom: &str) {
+        if !matches!(self.phase, Phase::Draining { .. }) {
+            self.end_at(at, symptom.to_owned());
+        }
+    }
+
+    /// The connection is over, and this is how.
+    pub(crate) fn end(&mut self, text: &str) {
+        match self.phase {
+            Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
+            Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
+            Phase::Closed(_) => {}
+        }
+    }
+
+    /// The extension takes nothing of what is written to it.
+    pub(crate) fn stalled(&mut self) {
+        if !matches!(self.phase, Phase::Draining { .. }) {
+            let after = self.facts.timeouts.write_stall.as_secs_f64();
+            self.fail(FaultCode::WriteStalled, format!("read nothing of its input for {after} s"));
+        }
+    }
+
+    /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
+    pub(super) fn fail(&mut self, code: FaultCode, message: String) {
+        match self.phase {
+            Phase::Closed(_) => {}
+            Phase::Draining { .. } => {
+                self.log(format!("{code}: {message}"));
+                self.close(ExtensionState::Stopped, "was stopped");
+            }
+            Phase::AwaitHello { .. } | Phase::Registering { .. } | Phase::Ready => {
+                self.fault(code, message.clone());
+                self.close(ExtensionState::Failed { code, message: message.clone() }, &message);
+            }
+        }
+    }
+
+    pub(super) fn close(&mut self, state: ExtensionState, why: &str) {
+        self.phase = Phase::Closed(state);
+        self.answer_all(why);
+        self.out.push_back(Output::Changed);
+    }
+
+    fn answer_all(&mut self, why: &str) {
+        for open in self.pending.drain() {
+            self.out.push_back(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
+        }
+    }
+}
