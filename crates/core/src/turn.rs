@@ -133,8 +133,10 @@ impl Turn {
 
     /// Asks the hooks whether this step may begin.
     async fn start(&self, step: u32) -> Input {
+        let hooks = self.agent.hooks();
+        self.emitter.watched_by(hooks.observers);
         self.emitter.emit(AgentEvent::TurnStart { step });
-        for hook in self.agent.hooks().before_turn {
+        for hook in hooks.before_turn {
             match self.settle(hook.before_turn(&self.cancel, step)).await {
                 Some(TurnDecision::Allow) => {}
                 Some(TurnDecision::Block { by, reason }) => return Input::Blocked { by, reason },

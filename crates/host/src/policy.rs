@@ -51,15 +51,13 @@ pub(crate) fn fails_closed(hook: InterceptKind, roles: &Roles) -> bool {
     }
 }
 
-/// What the model or the user is told about a block by failure: who, what happened, what to do.
+/// What the model or the user is told about a block by failure: who and what happened. Not the way around it: the
+/// model might take it.
 pub(crate) fn reason(name: &ExtensionName, error: &CallError) -> String {
     if *error == CallError::Cancelled {
         return "the run was cancelled".to_owned();
     }
-    format!(
-        "blocked, because extension {name} decides about this and {error}; \
-         /reload-ext starts it again, `haft ext disable {name}` goes on without it"
-    )
+    format!("blocked, because extension {name} decides about this and {error}; the user has been told")
 }
 
 #[cfg(test)]
@@ -115,6 +113,6 @@ mod tests {
     fn a_reason_names_who_what_and_the_way_out() {
         let text =
             reason(&ExtensionName::new("guard"), &CallError::TimedOut { after: Duration::from_secs(5) });
-        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and did not answer within 5 s; /reload-ext starts it again, `haft ext disable guard` goes on without it");
+        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and did not answer within 5 s; the user has been told");
     }
 }

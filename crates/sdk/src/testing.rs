@@ -22,7 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::codec;
 use haft_protocol::ext::{
-    Event, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize, Request, Shutdown,
+    Event, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize, Request, Response,
+    Shutdown,
 };
 use haft_protocol::ids::{PanelId, RequestId};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
@@ -59,6 +60,7 @@ pub struct Harness {
     running: JoinHandle<()>,
     ids: AtomicU64,
     one_way: Mutex<u64>,
+    failures: Mutex<Vec<String>>,
     /// Removed when the harness is dropped.
     _dir: Option<TempDir>,
 }
@@ -112,8 +114,15 @@ impl Harness {
             watching.send_modify(|seen| seen.end(outcome.map_err(|error| error.to_string())));
         });
         let input = Mutex::new(Some(to_extension));
-        let harness =
-            Self { seen, input, running, ids: AtomicU64::new(1), one_way: Mutex::new(0), _dir: dir };
+        let harness = Self {
+            seen,
+            input,
+            running,
+            ids: AtomicU64::new(1),
+            one_way: Mutex::default(),
+            failures: Mutex::default(),
+            _dir: dir,
+        };
         harness.until("hello", |seen| seen.said_hello().then_some(())).await;
         harness.send(info).await;
         harness.until("ready", |seen| seen.said_ready().then_some(())).await;
@@ -144,6 +153,12 @@ impl Harness {
     /// Closes a panel as the user would and returns when its handler is done.
     pub async fn panel_close(&self, panel: &str) {
         self.tell(PanelClose { panel_id: PanelId::new(panel) }).await;
+    }
+
+    /// Why intercept handlers failed, in order. A failed one is reported by the host, which then does what it does when
+    /// there is no answer at all; the methods here return what a host reads that does not know of failures.
+    pub async fn failures(&self) -> Vec<String> {
+        self.failures.lock().await.clone()
     }
 
     /// Says `shutdown`, waits for the end, and returns the transcript.
@@ -190,7 +205,13 @@ impl Harness {
     async fn ask<R: Request>(&self, question: R) -> R::Answer {
         let id = RequestId::new(self.ids.fetch_add(1, Ordering::Relaxed).to_string());
         self.send(question.into_frame(id.clone())).await;
-        let response = self.until("answer", |seen| seen.response(&id)).await;
+        let mut response = self.until("answer", |seen| seen.response(&id)).await;
+        if let Response::Intercept(answer) = &mut response
+            && !answer.error.is_empty()
+        {
+            let failure = std::mem::take(&mut answer.error);
+            self.failures.lock().await.push(failure);
+        }
         R::answer(response)
             .unwrap_or_else(|error| panic!("answer does not fit: {error}\n{}", self.transcript()))
     }

@@ -68,15 +68,17 @@ async fn a_silent_guard_blocks_after_five_seconds_and_is_reported_once() {
     let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
     assert_eq!(start.elapsed(), Duration::from_secs(5));
     assert_eq!(by, "guard");
-    insta::assert_snapshot!(reason, @"blocked, because extension guard decides about this and did not answer within 5 s; /reload-ext starts it again, `haft ext disable guard` goes on without it");
+    insta::assert_snapshot!(reason, @"blocked, because extension guard decides about this and did not answer within 5 s; the user has been told");
     assert_eq!(events.faults(), [fault("guard", "hook_timeout")]);
     insta::assert_snapshot!(events.only_message(), @"tool_call intercept was not answered within 5 s");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nonsense_from_a_guard_blocks() {
-    for nonsense in [json!({"modified_args": null}), json!({"modified_args": [1]}), json!({"block": "false"})]
-    {
+    let failed = json!({"error": "no disk"});
+    let nonsense =
+        [json!({"modified_args": null}), json!({"modified_args": [1]}), json!({"block": "false"}), failed];
+    for nonsense in nonsense {
         let (host, mut peer, events) = guard().await;
         let reply = async {
             let question = peer.expect("event_intercept").await;

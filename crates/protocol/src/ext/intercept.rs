@@ -168,6 +168,10 @@ pub struct EventInterceptResponse {
     /// that was asked about, and what follows is appended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
+    /// Not empty: the extension failed to decide. The host reports it and does what it does when there is no answer
+    /// at all, whatever else is said here. Since haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub error: String,
 }
 
 /// Keeps an explicit `null` as a value: `"modified_args":null` is a broken rewrite, not the absence of one.
@@ -186,7 +190,16 @@ impl EventInterceptResponse {
             replace_text: String::new(),
             append_system_prompt: String::new(),
             system_prompt: None,
+            error: String::new(),
         }
+    }
+
+    /// "I could not decide." A host that does not know `error` reads a refusal where one can be said.
+    pub fn failed(kind: InterceptKind, id: RequestId, error: impl Into<String>) -> Self {
+        let error = error.into();
+        let block = kind == InterceptKind::ToolCall;
+        let reason = if block { error.clone() } else { String::new() };
+        Self { block, reason, error, ..Self::pass(id) }
     }
 }
 
@@ -199,6 +212,9 @@ impl<H: Hook> Request for H {
 
     fn answer(response: Response) -> Result<Self::Answer, AnswerError> {
         match response {
+            Response::Intercept(response) if !response.error.is_empty() => {
+                Err(AnswerError::new(format!("failed to decide: {}", response.error)))
+            }
             Response::Intercept(response) => H::read(response),
             Response::Command(_) | Response::Tool(_) => {
                 Err(AnswerError::wrong_kind("event_intercept_response"))

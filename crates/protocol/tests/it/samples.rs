@@ -129,6 +129,8 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Unchanged, id("7")),
         InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Append { text: "Hi.".into() }, id("7")),
         InterceptBeforeAgentStart::respond(whole, id("7")),
+        EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
+        EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ]
     .into_iter()
 }

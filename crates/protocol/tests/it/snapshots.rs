@@ -60,6 +60,8 @@ fn extension_frames() {
     {"type":"event_intercept_response","id":"7"}
     {"type":"event_intercept_response","id":"7","append_system_prompt":"Hi."}
     {"type":"event_intercept_response","id":"7","system_prompt":"You are haft. Be brief."}
+    {"type":"event_intercept_response","id":"8","block":true,"reason":"no disk","error":"no disk"}
+    {"type":"event_intercept_response","id":"8","error":"no disk"}
     {"type":"command_response","id":"1","action":"prompt","prompt":"weather?"}
     {"type":"command_response","id":"1","action":"insert","insert":"/weather "}
     {"type":"command_response","id":"1","action":"display","display":"fog"}

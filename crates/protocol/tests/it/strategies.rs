@@ -182,9 +182,9 @@ fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
 }
 
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
-    let texts = (text(), text(), text(), option::of(text()));
+    let texts = (text(), text(), text(), option::of(text()), text());
     (id(), any::<bool>(), option::of(raw()), texts).prop_map(|(id, block, modified_args, texts)| {
-        let (reason, replace_text, append_system_prompt, system_prompt) = texts;
+        let (reason, replace_text, append_system_prompt, system_prompt, error) = texts;
         let response = EventInterceptResponse {
             id,
             block,
@@ -193,6 +193,7 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             replace_text,
             append_system_prompt,
             system_prompt,
+            error,
         };
         response.into()
     })

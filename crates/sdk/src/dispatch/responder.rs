@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use haft_protocol::event::Level;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CallTool, CommandAction, ExtensionFrame, Hook,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall, InterceptTurnStart,
-    InvokeCommand, Notify, ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, CallTool, CommandAction, EventInterceptResponse,
+    ExtensionFrame, Hook, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall,
+    InterceptTurnStart, InvokeCommand, ToolCallDecision, TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -19,68 +18,59 @@ pub(crate) trait Question {
     /// What a handler answers.
     type Answer: Send + 'static;
 
-    /// The hook's name, where a failure lets things pass, so that the user must be told in a note.
-    const PASSES: Option<&'static str>;
-
     /// The frame of an answer.
     fn frame(answer: Self::Answer, id: RequestId) -> ExtensionFrame;
 
-    /// What is answered when the handler failed.
-    fn failed(reason: String) -> Self::Answer;
+    /// The frame that says the handler failed.
+    fn failed(reason: String, id: RequestId) -> ExtensionFrame;
 }
 
 impl Question for InvokeCommand {
     type Answer = CommandAction;
 
-    const PASSES: Option<&'static str> = None;
-
     fn frame(answer: CommandAction, id: RequestId) -> ExtensionFrame {
         answer.respond(id).into()
     }
 
-    fn failed(reason: String) -> CommandAction {
-        CommandAction::Failed(reason)
+    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
+        Self::frame(CommandAction::Failed(reason), id)
     }
 }
 
 impl Question for CallTool {
     type Answer = ToolResult;
 
-    const PASSES: Option<&'static str> = None;
-
     fn frame(answer: ToolResult, id: RequestId) -> ExtensionFrame {
         answer.respond(id).into()
     }
 
-    fn failed(reason: String) -> ToolResult {
-        ToolResult::error(reason)
+    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
+        Self::frame(ToolResult::error(reason), id)
     }
 }
 
 macro_rules! hook_questions {
-    ($($hook:ident -> $decision:ident, $passes:expr, $failed:expr;)*) => { $(
+    ($($hook:ident -> $decision:ident;)*) => { $(
         impl Question for $hook {
             type Answer = $decision;
-
-            const PASSES: Option<&'static str> = $passes;
 
             fn frame(answer: $decision, id: RequestId) -> ExtensionFrame {
                 <$hook as Hook>::respond(answer, id).into()
             }
 
-            fn failed(reason: String) -> $decision {
-                $failed(reason)
+            // What a failure means is the host's to say: a gate keeps shut, others let pass, the user is told.
+            fn failed(reason: String, id: RequestId) -> ExtensionFrame {
+                EventInterceptResponse::failed(<$hook as Hook>::KIND, id, reason).into()
             }
         }
     )* };
 }
 
-// A gate that broke keeps shut; the others would only punish the user for the author's mistake.
 hook_questions! {
-    InterceptToolCall -> ToolCallDecision, None, ToolCallDecision::block;
-    InterceptTurnStart -> TurnStartDecision, Some("turn_start"), |_| TurnStartDecision::Allow;
-    InterceptAssistantMessage -> AssistantMessageDecision, Some("assistant_message"), |_| AssistantMessageDecision::Show;
-    InterceptBeforeAgentStart -> BeforeAgentStartDecision, Some("before_agent_start"), |_| BeforeAgentStartDecision::Unchanged;
+    InterceptToolCall -> ToolCallDecision;
+    InterceptTurnStart -> TurnStartDecision;
+    InterceptAssistantMessage -> AssistantMessageDecision;
+    InterceptBeforeAgentStart -> BeforeAgentStartDecision;
 }
 
 /// The duty to answer one question. Dropping it unanswered answers that the handler failed.
@@ -104,19 +94,13 @@ impl<Q: Question> Responder<Q> {
 
     fn settle(&mut self, outcome: Result<Q::Answer, Failure>) {
         let Some(id) = self.id.take() else { return };
-        let answer = outcome.unwrap_or_else(|Failure(reason)| self.fail(reason));
-        if let Err(error) = self.outbox.send(Q::frame(answer, id.clone())) {
-            let answer = self.fail(error.to_string());
-            self.outbox.push(Q::frame(answer, id));
+        let frame = match outcome {
+            Ok(answer) => Q::frame(answer, id.clone()),
+            Err(Failure(reason)) => Q::failed(reason, id.clone()),
+        };
+        if let Err(error) = self.outbox.send(frame) {
+            self.outbox.push(Q::failed(error.to_string(), id));
         }
-    }
-
-    fn fail(&self, reason: String) -> Q::Answer {
-        if let Some(hook) = Q::PASSES {
-            let message = format!("{hook} intercept failed, passed unchanged: {reason}");
-            self.outbox.push(Notify { level: Level::Error, message });
-        }
-        Q::failed(reason)
     }
 }
 

@@ -111,7 +111,7 @@ async fn odd_lines_do_no_harm() {
     ← {"type":"tool_result","id":"2","content":[{"type":"text","text":"request cannot be read: bad \"tool_call\" frame: missing field `args`"}],"is_error":true}
     ← {"type":"tool_result","id":"3","content":[{"type":"text","text":"request cannot be read: key \"a\" occurs twice in one object"}],"is_error":true}
     ← {"type":"command_response","id":"4","action":"noop","error":"request cannot be read: bad \"command_invoked\" frame: missing field `name`"}
-    ← {"type":"event_intercept_response","id":"5","block":true,"reason":"request cannot be read: bad \"event_intercept\" frame: missing field `tool_args`"}
+    ← {"type":"event_intercept_response","id":"5","block":true,"reason":"request cannot be read: bad \"event_intercept\" frame: missing field `tool_args`","error":"request cannot be read: bad \"event_intercept\" frame: missing field `tool_args`"}
     ← {"type":"event_intercept_response","id":"6"}
     ← {"type":"event_intercept_response","id":"7"}
     ← {"type":"command_response","id":"9","action":"noop"}
