@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
@@ -25,17 +26,16 @@ impl Tool for Dice {
     }
 }
 
-/// A hook that lets only `dice` run.
-struct OnlyDice;
+/// A hook that lets the first call run and blocks the others.
+#[derive(Default)]
+struct OneRoll(AtomicBool);
 
 #[async_trait]
-impl BeforeToolExecute for OnlyDice {
-    async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
-        match call.name.as_str() {
-            "dice" => ToolDecision::Allow,
-            _ => {
-                ToolDecision::Block { by: "only-dice".into(), reason: "this program plays dice only".into() }
-            }
+impl BeforeToolExecute for OneRoll {
+    async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        match self.0.swap(true, Ordering::Relaxed) {
+            false => ToolDecision::Allow,
+            true => ToolDecision::Block { by: "one-roll".into(), reason: "one roll is enough".into() },
         }
     }
 }
@@ -43,10 +43,13 @@ impl BeforeToolExecute for OnlyDice {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Any model of haft-providers will do, or your own; this one needs neither key nor network.
+    // It rolls, rolls again, which the hook blocks, and says what it was told.
     let model = Scripted::from_json(
-        r#"{"steps": [{"say": [{"call": {"name": "dice", "args": {}}}]}, {"say": [{"text": "A {{last_tool_result}}!"}]}]}"#,
+        r#"{"steps": [{"say": [{"call": {"name": "dice", "args": {}}}]},
+                      {"say": [{"call": {"name": "dice", "args": {}}}]},
+                      {"say": [{"text": "A 4, and then: {{last_tool_result}}"}]}]}"#,
     )?;
-    let agent = Agent::builder(Arc::new(model)).tool(Dice).before_tool_execute(OnlyDice).build()?;
+    let agent = Agent::builder(Arc::new(model)).tool(Dice).before_tool_execute(OneRoll::default()).build()?;
     let mut run = agent.prompt("Roll the dice.");
     while let Some(event) = run.next().await {
         println!("{event:?}");
