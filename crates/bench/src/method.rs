@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_slows_both_down_does_not_show() {
-        let tick = RefCell::new(0.0);
+        let tick = RefCell::new(0.0_f64);
         // Each pair runs on a machine twice as slow as the one before.
         let slow = |cost: f64| {
             *tick.borrow_mut() += 0.5;
