@@ -85,6 +85,11 @@ fn cargo(args: &str, depth: Depth) -> Result<()> {
     finish(&mut command, args)
 }
 
+/// Runs cargo as if it had been typed.
+pub(crate) fn cargo_run(args: &[&str]) -> Result<()> {
+    finish(repo::cargo().args(args), &args.join(" "))
+}
+
 fn finish(command: &mut Command, args: &str) -> Result<()> {
     let status = command.status().with_context(|| format!("start cargo {args}"))?;
     if !status.success() {

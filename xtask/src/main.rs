@@ -1,4 +1,4 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|ci`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|tidy|ci|bench`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
@@ -13,7 +13,8 @@ const USAGE: &str = "usage: cargo xtask <command>
 
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   tidy                check what the compiler cannot: edges, lengths, forgotten tests
-  ci [--full]         everything a change has to pass; --full tries more cases";
+  ci [--full]         everything a change has to pass; --full tries more cases
+  bench [ROW]         measure in release mode; rows are in docs/benchmarks.md";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -24,6 +25,9 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["ci"] => ci::run(ci::Depth::Usual),
         ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["bench", ref row @ ..] => {
+            ci::cargo_run(&[&["run", "--release", "-p", "haft-bench", "--"], row].concat())
+        }
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -1,6 +1,7 @@
 //! One extension: a handle that asks and tells, and the task behind it.
 
 mod actor;
+mod alarm;
 mod ids;
 mod offers;
 mod pending;

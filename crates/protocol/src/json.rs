@@ -98,6 +98,9 @@ impl Serialize for RawJson {
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if scan::is_compact(raw.get()) {
+            return Ok(Self(raw));
+        }
         let compact = scan::compact(raw.get());
         RawValue::from_string(compact).map(Self).map_err(serde::de::Error::custom)
     }

@@ -50,6 +50,25 @@ fn named(error: &serde_json::Error) -> DecodeError {
     }
 }
 
+/// Whether [`compact`] would change nothing. Much quicker than finding out by doing it.
+pub(crate) fn is_compact(text: &str) -> bool {
+    if has_line_ends(text) {
+        return false;
+    }
+    let mut in_string = false;
+    for piece in text.split('"') {
+        if in_string {
+            // An odd number of backslashes escapes the quote that ended this piece.
+            in_string = piece.bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 1;
+        } else if piece.bytes().any(|byte| byte.is_ascii_whitespace()) {
+            return false;
+        } else {
+            in_string = true;
+        }
+    }
+    true
+}
+
 /// Removes the white space between tokens of valid JSON. The strings keep their values; the characters of
 /// [`escape_line_ends`] are escaped in them.
 pub(crate) fn compact(text: &str) -> String {
@@ -71,7 +90,7 @@ pub(crate) fn compact(text: &str) -> String {
 
 /// Escapes, in valid JSON, the characters that some languages end a line at. They can stand only inside strings.
 pub(crate) fn escape_line_ends(json: String) -> String {
-    if !json.contains(LINE_ENDS) {
+    if !has_line_ends(&json) {
         return json;
     }
     json.chars().fold(String::with_capacity(json.len() + 16), |mut out, char| {
@@ -81,6 +100,11 @@ pub(crate) fn escape_line_ends(json: String) -> String {
         }
         out
     })
+}
+
+/// None of them is ASCII, which most frames are, and which is seen at once.
+fn has_line_ends(json: &str) -> bool {
+    !json.is_ascii() && json.contains(LINE_ENDS)
 }
 
 /// Next line, line separator, paragraph separator.
@@ -209,6 +233,24 @@ mod tests {
         check("NaN", "frame_not_json");
         check("{} {}", "frame_not_json");
         check("{\"a\":\"\0\"}", "frame_not_json");
+    }
+
+    #[test]
+    fn compact_text_is_known_without_making_it() {
+        for text in [
+            r#"{"a":[1,"b c",{"d":null}]}"#,
+            r#"{"a": 1}"#,
+            r#" 1"#,
+            "1\n",
+            r#"{"a\" b":"\\","c":2}"#,
+            r#"{"a":"\\" }"#,
+            r#"{"a":"\\\" : ","b":"\\\\"}"#,
+            r#"["","" ,""]"#,
+            "\"\u{e9} \u{2028}\"",
+            "\"\u{e9} \u{2027}\"",
+        ] {
+            assert_eq!(is_compact(text), compact(text) == text, "{text}");
+        }
     }
 
     #[test]

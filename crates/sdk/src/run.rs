@@ -52,8 +52,8 @@ fn run(extension: Extension) -> Result<(), ServeError> {
 
 async fn connect(extension: Extension, workers: Handle) -> Result<(), ServeError> {
     let output = stdio::output()?;
-    let outcome =
-        serve::serve(extension, stdio::input()?, output.writer, Options { workers, handled: None }).await;
+    let options = Options { workers, handled: None, pipe: output.pipe };
+    let outcome = serve::serve(extension, stdio::input()?, output.writer, options).await;
     if let Some(thread) = output.thread {
         // Its input is closed, so it ends once everything is written. A panic there has nobody left to hear of it.
         let _ = tokio::task::spawn_blocking(move || thread.join()).await;

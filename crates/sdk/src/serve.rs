@@ -1,5 +1,6 @@
 //! One connection: opening, frames in, handlers, frames out, the end.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use haft_protocol::ext::ShutdownAck;
@@ -18,12 +19,14 @@ pub(crate) mod lines;
 use lines::Lines;
 
 /// How a connection is served.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Options {
     /// Where everything but intercepts runs.
     pub(crate) workers: Handle,
     /// A line to send after each event and panel event that was dealt with; for the harness.
     pub(crate) handled: Option<&'static str>,
+    /// Another handle on the pipe that is written to, if it is one and does not block.
+    pub(crate) pipe: Option<File>,
 }
 
 impl Extension {
@@ -40,7 +43,7 @@ impl Extension {
         R: AsyncRead + Send + Unpin,
         W: AsyncWrite + Send + Unpin,
     {
-        let options = Options { workers: Handle::current(), handled: None };
+        let options = Options { workers: Handle::current(), handled: None, pipe: None };
         serve(self, reader, writer, options).await
     }
 }
@@ -49,14 +52,14 @@ pub(crate) async fn serve<R, W>(
     extension: Extension,
     reader: R,
     writer: W,
-    options: Options,
+    mut options: Options,
 ) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin,
 {
     extension.check()?;
-    let (outbox, queue) = Outbox::new();
+    let (outbox, queue) = Outbox::new(options.pipe.take());
     for frame in extension.opening() {
         outbox.push(frame);
     }

@@ -106,7 +106,7 @@ impl Harness {
         let (from_extension, to_extension) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
         let seen = watch::Sender::new(Seen::new(info.data_dir.clone()));
-        let options = Options { workers: Handle::current(), handled: Some(HANDLED) };
+        let options = Options { workers: Handle::current(), handled: Some(HANDLED), pipe: None };
         let watching = seen.clone();
         let running = tokio::spawn(async move {
             let serving = serve::serve(extension, reader, writer, options);

@@ -12,8 +12,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::process::ChildStderr;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, timeout};
 
+use super::alarm::Alarm;
 use super::ids::Ids;
 use super::session::{Facts, Output, Session, Ui};
 use super::writer::{Writer, WriterEnd};
@@ -77,6 +78,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         exit: None,
         inbox: Some(inbox),
         timeouts,
+        alarm: Alarm::default(),
         event_count: Arc::clone(&event_count),
         half_frame: None,
         crowded: false,
@@ -133,6 +135,7 @@ struct Actor {
     /// The last read brought many lines.
     crowded: bool,
     timeouts: Timeouts,
+    alarm: Alarm,
     reporter: Reporter,
     frontend: Arc<dyn Frontend>,
     log: Arc<Log>,
@@ -152,11 +155,11 @@ impl Actor {
             if std::mem::take(&mut self.crowded) {
                 tokio::task::yield_now().await;
             }
-            let deadline = self.session.poll_deadline();
+            self.alarm.set(self.session.poll_deadline());
             tokio::select! {
                 read = read_some(&mut self.reader, &mut self.framer) => self.on_read(read),
                 command = received(&mut self.inbox) => self.on_command(command),
-                () = until(deadline) => self.session.handle_deadline(now(), self.writer.flushed()),
+                () = self.alarm.rung() => self.session.handle_deadline(now(), self.writer.flushed()),
                 exit = exited(&mut self.process) => self.on_exit(exit),
                 () = finished(&mut self.stderr) => self.on_stderr_end(),
                 end = self.writer.ended() => self.on_writer_end(end),
@@ -338,13 +341,6 @@ impl Actor {
 
 fn now() -> StdInstant {
     Instant::now().into_std()
-}
-
-async fn until(deadline: Option<StdInstant>) {
-    match deadline {
-        Some(at) => sleep_until(at.into()).await,
-        None => pending().await,
-    }
 }
 
 async fn read_some(reader: &mut Option<Reader>, framer: &mut Framer) -> std::io::Result<usize> {

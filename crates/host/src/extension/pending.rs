@@ -79,11 +79,13 @@ pub(crate) enum Past {
 pub(crate) struct Pending<T> {
     open: HashMap<RequestId, Open<T>>,
     past: VecDeque<(RequestId, Past)>,
+    /// How many of them are tool calls that were dropped. Counted, because every line that comes asks for it.
+    dropped_tools: usize,
 }
 
 impl<T> Default for Pending<T> {
     fn default() -> Self {
-        Self { open: HashMap::new(), past: VecDeque::new() }
+        Self { open: HashMap::new(), past: VecDeque::new(), dropped_tools: 0 }
     }
 }
 
@@ -113,7 +115,9 @@ impl<T> Pending<T> {
     /// What became of a question that is not open. A dropped one counts as answered from here on.
     pub(crate) fn look_back(&mut self, id: &RequestId) -> Option<Past> {
         let (_, past) = self.past.iter_mut().find(|(known, _)| known == id)?;
-        Some(std::mem::replace(past, Past::Answered))
+        let was = std::mem::replace(past, Past::Answered);
+        self.dropped_tools -= usize::from(was == Past::Dropped(Kind::Tool));
+        Some(was)
     }
 
     /// The earliest deadline.
@@ -134,8 +138,7 @@ impl<T> Pending<T> {
 
     /// Whether a tool's result may still come, and with it a long line.
     pub(crate) fn expects_result(&self) -> bool {
-        self.open.values().any(|open| open.kind == Kind::Tool)
-            || self.past.iter().any(|(_, past)| *past == Past::Dropped(Kind::Tool))
+        self.dropped_tools > 0 || self.open.values().any(|open| open.kind == Kind::Tool)
     }
 
     /// Takes all open questions, in the order they were asked.
@@ -151,9 +154,12 @@ impl<T> Pending<T> {
     }
 
     fn remember(&mut self, id: RequestId, past: Past) {
-        if self.past.len() == REMEMBERED {
-            self.past.pop_front();
+        if self.past.len() == REMEMBERED
+            && let Some((_, forgotten)) = self.past.pop_front()
+        {
+            self.dropped_tools -= usize::from(forgotten == Past::Dropped(Kind::Tool));
         }
+        self.dropped_tools += usize::from(past == Past::Dropped(Kind::Tool));
         self.past.push_back((id, past));
     }
 }

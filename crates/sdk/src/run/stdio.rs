@@ -4,6 +4,7 @@
 //! through a second thread and back, which costs four times the round trip; it is used for nothing here. What is no
 //! pipe (a terminal, a file, a socket, anything on Windows) goes through a thread of ours.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::thread;
 
@@ -26,7 +27,8 @@ pub(crate) fn input() -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
 pub(crate) fn output() -> io::Result<Output> {
     #[cfg(unix)]
     if let Ok(pipe) = unix::output() {
-        return Ok(Output { writer: Box::new(pipe), thread: None });
+        let shortcut = unix::shortcut(&pipe);
+        return Ok(Output { writer: Box::new(pipe), pipe: shortcut, thread: None });
     }
     threaded_output()
 }
@@ -34,11 +36,14 @@ pub(crate) fn output() -> io::Result<Output> {
 /// stdout and, where one is needed, the thread that writes to it.
 pub(crate) struct Output {
     pub(crate) writer: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Another handle on the same pipe, if it is one.
+    pub(crate) pipe: Option<File>,
     pub(crate) thread: Option<thread::JoinHandle<()>>,
 }
 
 #[cfg(unix)]
 mod unix {
+    use std::fs::File;
     use std::io;
     use std::os::fd::AsFd;
 
@@ -51,6 +56,12 @@ mod unix {
 
     pub(super) fn output() -> io::Result<Sender> {
         Sender::from_owned_fd(io::stdout().as_fd().try_clone_to_owned()?)
+    }
+
+    /// Does not block either: that is a property of the pipe's end, not of the handle. Without one, all goes
+    /// through the queue.
+    pub(super) fn shortcut(pipe: &Sender) -> Option<File> {
+        pipe.as_fd().try_clone_to_owned().ok().map(File::from)
     }
 }
 
@@ -85,5 +96,5 @@ fn threaded_output() -> io::Result<Output> {
         }
     };
     let thread = thread::Builder::new().name("stdout".to_owned()).spawn(copy)?;
-    Ok(Output { writer: Box::new(ours), thread: Some(thread) })
+    Ok(Output { writer: Box::new(ours), pipe: None, thread: Some(thread) })
 }

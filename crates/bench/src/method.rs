@@ -1,0 +1,156 @@
+//! How two things are compared on a machine that is never quiet: in short blocks that alternate.
+//!
+//! A block is a handful of repetitions that fit between two preemptions; its statistic is the median. Base and
+//! candidate take turns in the order A B B A, and what counts is the ratio within a pair of neighbours: what slows
+//! the machine down slows both. The result is the median of all pair ratios; the whole is repeated, and the medians'
+//! spread says how far the result can be trusted.
+
+use anyhow::{Result, ensure};
+
+/// How far base against base may be off before a run says nothing.
+const CONTROL_TOLERANCE: f64 = 0.03;
+
+/// How often everything is done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// Medians that are taken; the result is theirs.
+    pub(crate) repetitions: usize,
+    /// Pairs for one median.
+    pub(crate) pairs: usize,
+}
+
+/// What a comparison found. Seconds, or whatever the blocks return.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Comparison {
+    /// Median of the base's blocks.
+    pub(crate) base: f64,
+    /// Median of the candidate's blocks.
+    pub(crate) candidate: f64,
+    /// Median of the repetitions' median pair ratios, candidate by base.
+    pub(crate) ratio: f64,
+    /// Distance between the largest and the smallest of those medians, by the ratio.
+    pub(crate) spread: f64,
+}
+
+impl Comparison {
+    /// Whether this, a comparison of the base with itself, shows a machine that can be measured on.
+    pub(crate) fn is_sound_control(&self) -> bool {
+        (self.ratio - 1.0).abs() <= CONTROL_TOLERANCE
+    }
+}
+
+/// Compares two kinds of blocks. A block returns `N` statistics, each compared for itself.
+///
+/// # Errors
+/// The first error of a block, or a plan without pairs.
+pub(crate) fn compare<const N: usize>(
+    plan: Plan,
+    mut base: impl FnMut() -> Result<[f64; N]>,
+    mut candidate: impl FnMut() -> Result<[f64; N]>,
+) -> Result<[Comparison; N]> {
+    ensure!(plan.repetitions > 0 && plan.pairs > 0, "nothing is measured without pairs");
+    // Whatever happens once (page faults, a first allocation) happens here.
+    base()?;
+    candidate()?;
+    let mut repetitions = Vec::with_capacity(plan.repetitions);
+    for _ in 0..plan.repetitions {
+        let mut pairs = Vec::with_capacity(plan.pairs);
+        for at in 0..plan.pairs {
+            pairs.push(if at % 2 == 0 {
+                let first = base()?;
+                (first, candidate()?)
+            } else {
+                let first = candidate()?;
+                (base()?, first)
+            });
+        }
+        repetitions.push(pairs);
+    }
+    Ok(std::array::from_fn(|metric| {
+        let of = |(base, candidate): &([f64; N], [f64; N])| (base[metric], candidate[metric]);
+        let repetitions: Vec<Vec<(f64, f64)>> =
+            repetitions.iter().map(|pairs| pairs.iter().map(of).collect()).collect();
+        summary(&repetitions)
+    }))
+}
+
+fn summary(repetitions: &[Vec<(f64, f64)>]) -> Comparison {
+    let all = || repetitions.iter().flatten();
+    let medians: Vec<f64> = repetitions
+        .iter()
+        .map(|pairs| median(pairs.iter().map(|(base, candidate)| candidate / base).collect()))
+        .collect();
+    let least = medians.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let ratio = median(medians);
+    Comparison {
+        base: median(all().map(|(base, _)| *base).collect()),
+        candidate: median(all().map(|(_, candidate)| *candidate).collect()),
+        ratio,
+        spread: (most - least) / ratio,
+    }
+}
+
+/// The middle value, or the mean of the two in the middle; 0 of nothing.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = values.get(middle).copied().unwrap_or_default();
+    if values.len() % 2 == 1 {
+        return upper;
+    }
+    let lower = middle.checked_sub(1).and_then(|at| values.get(at)).copied().unwrap_or_default();
+    f64::midpoint(lower, upper)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn medians() {
+        let check = |values: &[f64], expect: f64| assert_eq!(median(values.to_vec()), expect, "{values:?}");
+        check(&[], 0.0);
+        check(&[3.0, 1.0, 2.0], 2.0);
+        check(&[4.0, 1.0, 2.0, 3.0], 2.5);
+    }
+
+    #[test]
+    fn blocks_alternate_and_their_order_turns() {
+        let order = RefCell::new(String::new());
+        let block = |name: char| {
+            order.borrow_mut().push(name);
+            Ok([1.0])
+        };
+        compare(Plan { repetitions: 1, pairs: 4 }, || block('A'), || block('B')).unwrap();
+        assert_eq!(order.into_inner(), "AB ABBAABBA".replace(' ', ""));
+    }
+
+    #[test]
+    fn what_slows_both_down_does_not_show() {
+        let tick = RefCell::new(0.0_f64);
+        // Each pair runs on a machine twice as slow as the one before.
+        let slow = |cost: f64| {
+            *tick.borrow_mut() += 0.5;
+            Ok([cost * f64::exp2(tick.borrow().ceil())])
+        };
+        let [found] = compare(Plan { repetitions: 2, pairs: 10 }, || slow(1.0), || slow(1.5)).unwrap();
+        assert_eq!((found.ratio, found.spread), (1.5, 0.0));
+    }
+
+    #[test]
+    fn the_spread_is_that_of_the_repetitions() {
+        let found = summary(&[vec![(1.0, 2.0)], vec![(1.0, 2.2)], vec![(1.0, 1.8)]]);
+        assert_eq!((found.base, found.candidate, found.ratio), (1.0, 2.0, 2.0));
+        assert!((found.spread - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_control_that_is_off_is_not_sound() {
+        let control = |ratio| Comparison { base: 1.0, candidate: ratio, ratio, spread: 0.0 };
+        assert!(control(1.029).is_sound_control());
+        assert!(!control(1.031).is_sound_control());
+        assert!(!control(f64::NAN).is_sound_control());
+    }
+}

@@ -1,0 +1,58 @@
+//! A deadline's timer that is rarely touched.
+
+use std::future::pending;
+use std::pin::Pin;
+use std::time::Instant as StdInstant;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Rings at the deadline, or earlier.
+///
+/// Setting a timer wakes the runtime's driver, which costs a system call and a turn, and nearly every question is
+/// answered long before its time is up. So a timer that rings too early stays as it is: whoever hears it finds
+/// nothing due and sets it again.
+#[derive(Debug, Default)]
+pub(super) struct Alarm {
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Alarm {
+    /// Sees to it that it rings at `deadline` at the latest, if there is one.
+    pub(super) fn set(&mut self, deadline: Option<StdInstant>) {
+        let Some(at) = deadline.map(Instant::from) else { return };
+        match &mut self.sleep {
+            Some(sleep) if sleep.deadline() <= at => {}
+            Some(sleep) => sleep.as_mut().reset(at),
+            None => self.sleep = Some(Box::pin(sleep_until(at))),
+        }
+    }
+
+    /// Waits until it rings, once. Safe to drop and to call again.
+    pub(super) async fn rung(&mut self) {
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().await,
+            None => pending().await,
+        }
+        self.sleep = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test(start_paused = true)]
+    async fn rings_at_the_earliest_deadline_it_was_ever_set_to() {
+        let start = Instant::now();
+        let at = |seconds| Some((start + Duration::from_secs(seconds)).into_std());
+        let mut alarm = Alarm::default();
+        for (set, rings) in [(vec![at(5), at(9), None], 5), (vec![at(9)], 9), (vec![at(20), at(12)], 12)] {
+            set.into_iter().for_each(|deadline| alarm.set(deadline));
+            alarm.rung().await;
+            assert_eq!(start.elapsed().as_secs(), rings);
+        }
+        let silent = tokio::time::timeout(Duration::from_secs(60), alarm.rung());
+        assert!(silent.await.is_err());
+    }
+}
