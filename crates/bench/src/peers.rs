@@ -86,6 +86,6 @@ fn idle_host() -> io::Result<()> {
 
 /// A host's config as rows use it: without logs, because a row measures no disk.
 pub(crate) fn config() -> HostConfig {
-    let model = ModelInfo { provider: "bench".into(), model: "none".into(), context_window: None };
+    let model = ModelInfo { provider: "bench".into(), model: "none".into() };
     HostConfig::new(env!("CARGO_PKG_VERSION"), model, std::env::temp_dir())
 }
