@@ -44,6 +44,28 @@ fn a_setting_that_cannot_be_used() {
 }
 
 #[test]
+fn a_named_extension_that_cannot_be_used() {
+    let world = World::new();
+    let dir = world.extension("redact", r#"{"name":"redact","exec":"./gone.js"}"#);
+    std::fs::write(dir.join("redact.js"), "").unwrap();
+    std::fs::write(world.project().join("script.json"), r#"{"steps":[{"say":[{"text":"never"}]}]}"#).unwrap();
+    let named = |path: &str, expect: &str| {
+        check(&world, &["--provider", "scripted", "--model", "script.json", "-e", path, "hi"], 3, expect);
+    };
+    named("./typo", "there is no directory ROOT/project/typo");
+    named("./redact/redact.js", "redact.js is a file; --ext takes the extension's directory");
+    named("./redact", "gone.js");
+}
+
+#[test]
+fn a_script_that_a_flag_names() {
+    let world = World::new();
+    check(&world, &["--provider", "scripted", "--model", "gone.json", "hi"], 2, "gone.json");
+    let output = world.command(&["--provider", "scripted", "hi"]).env("HAFT_MODEL", "gone.json").output();
+    assert_eq!(output.unwrap().status.code(), Some(9), "a setting of the environment");
+}
+
+#[test]
 fn a_projects_own_settings_are_not_read() {
     let world = World::new();
     std::fs::create_dir(world.project().join(".haft")).unwrap();
