@@ -2,11 +2,13 @@
 
 mod ext;
 mod help;
+mod values;
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
 use haft_config::{Layer, Origin, Reasoning, SecretString};
 
 use crate::exit::Exit;
@@ -49,7 +51,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// What to do; several words are joined by spaces. Piped standard input is appended
-    #[arg(value_name = "PROMPT")]
+    #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
     pub(crate) prompt: Vec<String>,
     /// Print the final answer only
     #[arg(short, long)]
@@ -57,7 +59,7 @@ pub(crate) struct RunArgs {
     /// Print every event as a line of JSON
     #[arg(long, conflicts_with = "print")]
     pub(crate) json: bool,
-    /// Print the models that can be used, and end
+    /// Print the models of servers on this machine and all known ones, and end; with --provider, only that one's
     #[arg(long)]
     pub(crate) list_models: bool,
     #[command(flatten)]
@@ -73,19 +75,23 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = values::Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
     /// The model's id at that provider
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) model: Option<String>,
     /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::Other)]
     pub(crate) api_key: Option<SecretString>,
     /// Where the provider is reached, for compatible servers
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) base_url: Option<String>,
-    /// How much to think before answering: default, off, low, medium or high
-    #[arg(long, value_name = "LEVEL")]
+    /// How much to think before answering
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_parser = PossibleValuesParser::new(Reasoning::NAMES).try_map(|name| name.parse::<Reasoning>()),
+    )]
     pub(crate) reasoning: Option<Reasoning>,
 }
 
@@ -94,24 +100,24 @@ pub(crate) struct ModelArgs {
 #[command(next_help_heading = "Agent")]
 pub(crate) struct AgentArgs {
     /// Replace haft's system prompt
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
     pub(crate) system_prompt: Option<String>,
     /// Add to the system prompt; may be repeated
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
     pub(crate) append_system_prompt: Vec<String>,
     /// Work in this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Offer the model only these tools, extensions' tools included; separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_hint = ValueHint::Other)]
     pub(crate) tools: Option<Vec<String>>,
     /// Offer the model no tools at all
     #[arg(long, conflicts_with = "tools")]
     pub(crate) no_tools: bool,
     /// Stop after this many steps
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
-    /// Do not record the session
+    /// Do not record the session. Sessions are not recorded yet, so for now it changes nothing
     #[arg(long)]
     pub(crate) no_session: bool,
 }
@@ -121,7 +127,7 @@ pub(crate) struct AgentArgs {
 #[command(next_help_heading = "Extensions")]
 pub(crate) struct ExtensionArgs {
     /// Run the extension in this directory too, before all others; may be repeated
-    #[arg(short = 'e', long = "ext", value_name = "PATH")]
+    #[arg(short = 'e', long = "ext", value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) ext: Vec<PathBuf>,
     /// Run no installed extensions, only those named by --ext
     #[arg(long)]
@@ -148,6 +154,11 @@ impl ModelArgs {
 /// The command line's definition, for parsing, completions and the manual page.
 pub(crate) fn command() -> clap::Command {
     Cli::command().after_help(help::SHORT).after_long_help(help::long())
+}
+
+/// The tables below `haft --help`.
+pub(crate) fn long_help() -> String {
+    help::long()
 }
 
 /// Reads the command line. The error may also be help or the version that was asked for.

@@ -45,7 +45,7 @@ impl Exit {
         match self {
             Self::Ok => "done",
             Self::Failure => "something failed that has no code of its own",
-            Self::Usage => "the command line cannot be understood",
+            Self::Usage => "something on the command line cannot be used",
             Self::RequiredExtension => "an extension that must be in place did not start, or failed",
             Self::Blocked => "an extension blocked the turn",
             Self::Provider => "the model's provider failed",

@@ -65,7 +65,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
     let row = find(store, which).or_exit(Exit::Extensions)?;
     if !yes && !io::stdin().is_terminal() {
         return Err(anyhow::anyhow!("nobody to ask whether to remove {}; use -y", row.dir.display()))
-            .or_exit(Exit::Usage);
+            .or_exit(Exit::Extensions);
     }
     if !yes && !confirmed(&row).or_exit(Exit::Extensions)? {
         note("nothing removed");
@@ -103,5 +103,13 @@ fn find(store: &Store, which: &Which) -> anyhow::Result<Row> {
         Scope::Global => Origin::Global,
         Scope::Project => Origin::Project,
     });
-    Ok(store.find(&which.name, origin)?)
+    let row = store.find(&which.name, origin)?;
+    // Files of a repository are not changed unasked: they are other people's as well.
+    anyhow::ensure!(
+        row.origin != Origin::Project || origin == Some(Origin::Project),
+        "{} belongs to the project, in {}; add --scope project to change it there",
+        row.name,
+        row.dir.display()
+    );
+    Ok(row)
 }

@@ -1,5 +1,7 @@
 //! What is generated from the command line's definition: completions and the manual page.
 
+use clap_mangen::roff::{Roff, bold, roman};
+
 use crate::args;
 use crate::console;
 use crate::exit::Exit;
@@ -14,8 +16,49 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<Exit> {
 
 /// Prints the manual page, in roff.
 pub(crate) fn man() -> anyhow::Result<Exit> {
+    let mut command = args::command();
+    command.build();
     let mut page = Vec::new();
-    clap_mangen::Man::new(args::command()).render(&mut page)?;
+    let man = clap_mangen::Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    let mut rest = Roff::default();
+    rest.control("SH", ["COMMANDS"]);
+    subcommands(&mut rest, "haft", &command);
+    sections(&mut rest, &args::long_help());
+    rest.to_writer(&mut page)?;
     console::write(&page)?;
     Ok(Exit::Ok)
+}
+
+/// All commands below one. They have no pages of their own, so they are named as they are typed.
+fn subcommands(page: &mut Roff, above: &str, command: &clap::Command) {
+    let shown = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
+    for sub in command.get_subcommands().filter(shown) {
+        let name = format!("{above} {}", sub.get_name());
+        page.control("TP", []);
+        page.text([bold(name.as_str())]);
+        page.text([roman(sub.get_about().map(ToString::to_string).unwrap_or_default())]);
+        subcommands(page, &name, sub);
+    }
+}
+
+/// The tables below `haft --help`, each a section whose lines stay as they are.
+fn sections(page: &mut Roff, text: &str) {
+    for line in text.lines() {
+        match line.strip_suffix(':').filter(|line| !line.starts_with(' ')) {
+            Some(heading) => {
+                page.control("fi", []);
+                page.control("SH", [heading.to_uppercase().as_str()]);
+                page.control("nf", []);
+            }
+            None => {
+                page.text([roman(line)]);
+            }
+        }
+    }
+    page.control("fi", []);
 }

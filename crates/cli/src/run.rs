@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
-use crate::{logging, prompt};
+use crate::{extensions, logging, prompt};
 
 pub(crate) use join::{Parts, ToolChoice, facts};
 pub(crate) use output::Output;
@@ -32,6 +32,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     };
+    extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };
     complete(async {
         let model = model::choose(&args, &setup).await?;

@@ -181,6 +181,11 @@ fn first<T>(layers: &[Layer], get: impl Fn(&Layer) -> Option<T>) -> Option<Sourc
     layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.origin }))
 }
 
+impl Reasoning {
+    /// All levels as they are written.
+    pub const NAMES: [&str; 5] = ["default", "off", "low", "medium", "high"];
+}
+
 impl FromStr for Reasoning {
     type Err = UnknownReasoning;
 

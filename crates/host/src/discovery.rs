@@ -117,6 +117,12 @@ pub enum DiscoveryErrorKind {
     /// Its `exec`.
     #[error(transparent)]
     Exec(#[from] ExecError),
+    /// `--ext` names a file where it should name the directory around it.
+    #[error("{} is a file; --ext takes the extension's directory", path.display())]
+    IsFile {
+        /// The file.
+        path: PathBuf,
+    },
     /// The directory of extensions cannot be listed.
     #[error("cannot list {}", dir.display())]
     List {
@@ -141,7 +147,7 @@ impl Discovery {
             Collect { search, found: Self::default(), names: HashMap::new(), dirs: HashSet::new() };
         for path in &search.explicit {
             let dir = explicit_dir(path);
-            let manifest = Manifest::read(&dir).map_err(Into::into);
+            let manifest = read_explicit(&dir);
             collect.take(Origin::Explicit, Candidate { dir, manifest });
         }
         for candidate in search.global.iter().flat_map(|dir| scan(&absolute(dir))) {
@@ -256,6 +262,14 @@ fn explicit_dir(path: &Path) -> PathBuf {
     }
 }
 
+/// The manifest in a directory that `--ext` named.
+fn read_explicit(dir: &Path) -> Result<Manifest, DiscoveryErrorKind> {
+    if dir.is_file() {
+        return Err(DiscoveryErrorKind::IsFile { path: dir.into() });
+    }
+    Ok(Manifest::read(dir)?)
+}
+
 /// The path from the root; as it is when the process has no directory any more.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.into())
@@ -270,7 +284,7 @@ impl DiscoveryError {
     /// The stable name of the case, as `extension_error` events carry it.
     pub fn code(&self) -> &'static str {
         match &self.kind {
-            DiscoveryErrorKind::Manifest(_) => "manifest_invalid",
+            DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => "manifest_invalid",
             DiscoveryErrorKind::Exec(_) => "spawn_failed",
             DiscoveryErrorKind::List { .. } => "discovery_failed",
         }

@@ -124,7 +124,8 @@ impl Store {
         rows
     }
 
-    /// The one extension of that name: its manifest's, or its directory's.
+    /// The one extension of that name: its manifest's, or its directory's. Where `origin` is open, the user's own
+    /// come before the project's.
     ///
     /// # Errors
     /// When there is none, or more than one.
@@ -132,7 +133,11 @@ impl Store {
         let wanted = |row: &Row| {
             origin.is_none_or(|origin| row.origin == origin) && (row.name == name || row.dir_name() == name)
         };
-        let mut rows = self.list().into_iter().filter(wanted);
+        let mut found: Vec<_> = self.list().into_iter().filter(wanted).collect();
+        if found.iter().any(|row| row.origin == Origin::Global) {
+            found.retain(|row| row.origin == Origin::Global);
+        }
+        let mut rows = found.into_iter();
         match (rows.next(), rows.next()) {
             (None, _) => Err(InstallError::NotFound { name: name.into() }),
             (Some(row), None) => Ok(row),

@@ -11,6 +11,7 @@ use haft_protocol::error::DecodeError;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 use serde::de::IgnoredAny;
+use serde_json::error::Category;
 
 use crate::spec::{Launch, Roles};
 use fields::Fields;
@@ -125,7 +126,7 @@ impl Manifest {
         let json = RawJson::parse(text).map_err(|error| {
             match (serde_json::from_str::<IgnoredAny>(text), error) {
                 // A frame is one line, a manifest has many: the plain parser says where.
-                (Err(at), DecodeError::NotJson { .. }) => not_json(at.to_string()),
+                (Err(at), DecodeError::NotJson { .. }) => not_json(mistake(&at)),
                 (_, ambiguous) => not_json(ambiguous.to_string()),
             }
         })?;
@@ -158,6 +159,16 @@ impl Manifest {
                 let program = exec::resolve(&exec.program, dir, path)?;
                 Ok(Launch::Process { program, args: exec.args.clone() })
             }
+        }
+    }
+}
+
+/// Where a text is no JSON, in words that do not need the parser's author to explain them.
+fn mistake(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Eof => "it ends in the middle".to_owned(),
+        Category::Io | Category::Syntax | Category::Data => {
+            format!("mistake in line {}, column {}", error.line(), error.column())
         }
     }
 }

@@ -143,7 +143,7 @@ pub enum ChooseError {
         known: String,
     },
     /// The provider needs a key.
-    #[error("no key for {provider}; set {variable} or pass --api-key")]
+    #[error("no key for {provider}; set {variable}, write it to auth.json, or pass --api-key")]
     NoKey {
         /// The provider.
         provider: String,

@@ -51,7 +51,7 @@ pub(crate) enum ExtCommand {
 pub(crate) struct Which {
     /// The name in its manifest, or of its directory
     pub(crate) name: String,
-    /// Where it is, when there are two of the name
+    /// Where it is: global without this. What belongs to the project is changed with `project` only
     #[arg(long)]
     pub(crate) scope: Option<Scope>,
 }

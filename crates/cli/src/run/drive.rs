@@ -4,7 +4,7 @@ use futures::StreamExt as _;
 use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelErrorKind;
-use haft_host::{CommandError, ExtensionState};
+use haft_host::{CommandError, CommandInfo, ExtensionState};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,7 @@ pub(super) async fn drive(parts: Parts, prompt: String, output: Output) -> anyho
 
 async fn work(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Exit> {
     required(joined)?;
+    joined.check_tools()?;
     joined.host.session_start();
     let prompt = match command(joined, prompt, screen).await? {
         Next::Prompt(prompt) => prompt,
@@ -133,17 +134,40 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
     match outcome {
         Ok(outcome) => match outcome.action {
             CommandAction::Prompt(text) => Ok(Next::Prompt(text)),
-            CommandAction::Failed(error) => Err(anyhow::anyhow!("extension /{name}: {error}")),
+            CommandAction::Failed(error) => {
+                Err(anyhow::anyhow!("extension {}: /{name}: {error}", outcome.extension))
+            }
             CommandAction::Insert(_)
             | CommandAction::Display(_)
             | CommandAction::OpenPanel(_)
             | CommandAction::Noop => Ok(Next::Done(Exit::Ok)),
         },
         // A prompt may begin with a path; only a command that exists is one.
-        Err(CommandError::Unknown { .. }) => Ok(Next::Prompt(prompt.to_owned())),
+        Err(CommandError::Unknown { .. }) => {
+            if let Some(warning) = mistyped(name, &host.commands()) {
+                note(&warning);
+            }
+            Ok(Next::Prompt(prompt.to_owned()))
+        }
         Err(_) if cancel.is_cancelled() => Ok(Next::Done(Exit::Aborted)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What to say of a prompt whose first word looks like a command and is none; nothing when it looks like a path.
+fn mistyped(name: &str, known: &[CommandInfo]) -> Option<String> {
+    /// Below this likeness, of at most 1, another command is not what was meant.
+    const ALIKE: f64 = 0.8;
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
+        return None;
+    }
+    let likeness = |command: &CommandInfo| strsim::jaro_winkler(&command.name, name);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = nearest
+        .filter(|command| likeness(command) >= ALIKE)
+        .map(|command| format!("; did you mean /{}?", command.name))
+        .unwrap_or_default();
+    Some(format!("haft: no command /{name}; sent to the model as a prompt{hint}"))
 }
 
 /// Shows every event of the run and of the extensions until the run is over.

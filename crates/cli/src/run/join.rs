@@ -155,6 +155,23 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
 }
 
 impl Joined {
+    /// Makes sure that `--tools` names tools that there are, now that all extensions said what they have.
+    ///
+    /// # Errors
+    /// Which is unknown, and which there are.
+    pub(crate) fn check_tools(&self) -> anyhow::Result<()> {
+        let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
+        let tools: Vec<_> = self.builtin.iter().cloned().chain(self.host.tools()).collect();
+        let known: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        match names.iter().find(|name| !known.contains(name)) {
+            None => Ok(()),
+            Some(name) => {
+                Err(anyhow::anyhow!("--tools: there is no tool {name:?}; there are {}", known.join(", ")))
+                    .or_exit(Exit::Usage)
+            }
+        }
+    }
+
     /// Offers the tools of this moment: the built-in ones, then the extensions'.
     pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
         let mut set = ToolSet::default();

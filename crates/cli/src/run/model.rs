@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_config::{Auth, ExposeSecret as _, SecretString};
+use haft_config::{Auth, ExposeSecret as _, Origin, SecretString, Sourced};
 use haft_core::model::Model;
 use haft_providers::{
-    Machine, PRESETS, Surroundings, Wish, catalogue, choose as choose_model, local_servers,
+    Choice, KnownModel, Machine, PRESETS, Surroundings, Wish, catalogue, choose as choose_model,
+    local_servers,
 };
 
 use crate::args::RunArgs;
@@ -26,8 +27,24 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
     };
     let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
     let chosen = choose_model(wish, &machine).await.or_exit(Exit::NoProvider)?;
-    tracing::info!(because = %chosen.because, "model chosen");
-    chosen.choice.open().or_exit(Exit::Configuration)
+    let exit = at_fault(&chosen.choice, setup);
+    let model = chosen.choice.open().or_exit(exit)?;
+    let info = model.info();
+    tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
+    Ok(model)
+}
+
+/// How haft ends when the choice cannot be opened: who named the script or the address by a flag mistyped a flag.
+fn at_fault(choice: &Choice, setup: &Setup) -> Exit {
+    let settings = &setup.settings;
+    let named = match choice {
+        Choice::Scripted(_) => &settings.model,
+        Choice::Http(_) => &settings.base_url,
+    };
+    match named {
+        Some(Sourced { origin: Origin::Flag, .. }) => Exit::Usage,
+        Some(_) | None => Exit::Configuration,
+    }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
@@ -66,15 +83,51 @@ pub(super) async fn list(setup: &Setup) -> anyhow::Result<Exit> {
             print(&format!("{}/{model}", server.preset.name))?;
         }
     }
-    for model in catalogue().iter().filter(|model| wanted(model.provider) && !model.deprecated) {
+    let mut known = catalogue();
+    known.retain(|model| wanted(model.provider) && !model.deprecated);
+    for row in table(&known) {
         any = true;
-        let window =
-            model.context_window.map(|tokens| format!("  {}k context", tokens / 1000)).unwrap_or_default();
-        let reasoning = if model.reasoning { "  reasoning" } else { "" };
-        print(&format!("{:<48}{window}{reasoning}", format!("{}/{}", model.provider, model.model)))?;
+        print(&row)?;
     }
     if !any {
         note("haft: no models known for this provider; ask the provider, then pass --model");
     }
     Ok(Exit::Ok)
+}
+
+/// A row for each model, in columns: its name, its context window where known, whether it reasons.
+fn table(models: &[KnownModel]) -> Vec<String> {
+    let name = |model: &KnownModel| format!("{}/{}", model.provider, model.model);
+    let width = models.iter().map(|model| name(model).chars().count()).max().unwrap_or_default();
+    let row = |model: &KnownModel| {
+        let window = model.context_window.map(|tokens| format!("{}k context", tokens / 1000));
+        let reasoning = if model.reasoning { "reasoning" } else { "" };
+        let row = format!("{:<width$}  {:>13}  {reasoning}", name(model), window.unwrap_or_default());
+        row.trim_end().to_owned()
+    };
+    models.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_of_unknown_size_keeps_the_columns() {
+        let model = |model: &str, context_window| KnownModel {
+            provider: "p",
+            model: model.into(),
+            name: String::new(),
+            context_window,
+            max_output: None,
+            reasoning: true,
+            images: false,
+            deprecated: false,
+        };
+        let rows = table(&[model("short", Some(1_000_000)), model("a-longer-one", None)]);
+        assert_eq!(
+            rows,
+            ["p/short         1000k context  reasoning", "p/a-longer-one                 reasoning"]
+        );
+    }
 }

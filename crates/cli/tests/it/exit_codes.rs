@@ -14,7 +14,7 @@ fn check(world: &World, args: &[&str], code: i32, expect: &str) {
 fn a_command_line_that_cannot_be_understood() {
     let world = World::new();
     check(&world, &["--no-such-flag"], 2, "unexpected argument '--no-such-flag'");
-    check(&world, &["--reasoning", "lots", "hi"], 2, "use default, off, low, medium or high");
+    check(&world, &["--reasoning", "lots", "hi"], 2, "[possible values: default, off, low, medium, high]");
     check(&world, &["--max-steps", "0", "hi"], 2, "--max-steps");
     check(&world, &["--json", "-p", "hi"], 2, "cannot be used with");
     check(&world, &["--tools", "read", "--no-tools", "hi"], 2, "cannot be used with");
@@ -41,6 +41,28 @@ fn a_setting_that_cannot_be_used() {
     assert_eq!(output.status.code(), Some(9));
     let output = world.command(&["-p", "hi"]).env("HAFT_LOG", "a=b=c").output().unwrap();
     assert_eq!(output.status.code(), Some(9));
+}
+
+#[test]
+fn a_named_extension_that_cannot_be_used() {
+    let world = World::new();
+    let dir = world.extension("redact", r#"{"name":"redact","exec":"./gone.js"}"#);
+    std::fs::write(dir.join("redact.js"), "").unwrap();
+    std::fs::write(world.project().join("script.json"), r#"{"steps":[{"say":[{"text":"never"}]}]}"#).unwrap();
+    let named = |path: &str, expect: &str| {
+        check(&world, &["--provider", "scripted", "--model", "script.json", "-e", path, "hi"], 3, expect);
+    };
+    named("./typo", "there is no directory ROOT/project/typo");
+    named("./redact/redact.js", "redact.js is a file; --ext takes the extension's directory");
+    named("./redact", "gone.js");
+}
+
+#[test]
+fn a_script_that_a_flag_names() {
+    let world = World::new();
+    check(&world, &["--provider", "scripted", "--model", "gone.json", "hi"], 2, "gone.json");
+    let output = world.command(&["--provider", "scripted", "hi"]).env("HAFT_MODEL", "gone.json").output();
+    assert_eq!(output.unwrap().status.code(), Some(9), "a setting of the environment");
 }
 
 #[test]

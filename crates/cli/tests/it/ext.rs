@@ -79,7 +79,7 @@ fn removing_is_asked_for_where_nobody_can_answer() {
     hello(&world);
     world.haft(&["ext", "install", "src/hello"]);
     let ended = world.haft_reading(&["ext", "remove", "hello"], "y\n");
-    assert_eq!(ended.code, 2, "{ended:?}");
+    assert_eq!(ended.code, 8, "{ended:?}");
     assert!(ended.stderr.contains("use -y"), "{ended:?}");
     assert!(world.home().join("extensions/hello").exists());
 }
@@ -104,11 +104,19 @@ fn a_projects_extension_is_listed_and_told_apart() {
     world.extension(".haft/extensions/bad", "{\"name\":\"\u{1b}[31mred\"}");
     insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript());
 
-    let ended = world.haft(&["ext", "disable", "hello"]);
-    assert_eq!(ended.code, 8);
-    assert!(ended.stderr.contains("two extensions") && ended.stderr.contains("--scope"), "{ended:?}");
-    assert_eq!(world.haft(&["ext", "disable", "hello", "--scope", "project"]).code, 0);
-    assert_eq!(world.haft(&["ext", "disable", "copy"]).stderr, "hello is already disabled\n");
+    assert_eq!(world.haft(&["ext", "disable", "hello"]).stderr, "hello is disabled\n");
+    let copy =
+        || std::fs::read_to_string(world.project().join(".haft/extensions/copy/extension.json")).unwrap();
+    assert_eq!(copy(), HELLO, "the user's own one was meant");
+
+    for command in [&["ext", "disable", "copy"][..], &["ext", "remove", "-y", "copy"]] {
+        let ended = world.haft(command);
+        assert_eq!(ended.code, 8, "{ended:?}");
+        assert!(ended.stderr.contains("belongs to the project") && ended.stderr.contains("--scope project"));
+        assert_eq!(copy(), HELLO, "a repository's files are not changed unasked");
+    }
+    assert_eq!(world.haft(&["ext", "disable", "copy", "--scope", "project"]).code, 0);
+    assert_ne!(copy(), HELLO);
 }
 
 #[test]

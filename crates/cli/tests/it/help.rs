@@ -35,7 +35,17 @@ fn completions_know_the_flags() {
 fn the_manual_page_has_examples_variables_and_exit_codes() {
     let ended = World::new().haft(&["man"]);
     assert_eq!(ended.code, 0);
-    for part in [".TH haft 1", "HAFT_HOME", "Exit codes:", "haft demo"] {
+    for part in [".TH haft 1", "HAFT_HOME", ".SH \"EXIT CODES\"\n.nf", "haft demo", "haft ext install"] {
         assert!(ended.stdout.contains(part), "{part} is missing");
+    }
+    assert!(!ended.stdout.contains("(1)"), "there are no other pages");
+    assert!(ended.stdout.contains("\n  5    the model"), "tables keep their lines");
+}
+
+#[test]
+fn completions_offer_values_and_not_files() {
+    let script = World::new().haft(&["completions", "bash"]).stdout;
+    for values in ["anthropic openai", "default off low medium high"] {
+        assert!(script.contains(&format!("compgen -W \"{values}")), "{values} is missing");
     }
 }

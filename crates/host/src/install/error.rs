@@ -40,7 +40,7 @@ pub enum InstallError {
     },
     /// Two of that name are there.
     #[error(
-        "{name:?} is the name of two extensions, {} and {}; say which with --scope or by the name of its directory",
+        "{name:?} is the name of two extensions, {} and {}; say which by the name of its directory",
         first.display(), second.display()
     )]
     Ambiguous {
@@ -60,7 +60,11 @@ pub enum InstallError {
         problem: String,
     },
     /// The tree is too large.
-    #[error("{} holds {what}; run it in place with `--ext` instead, or leave build results out", dir.display())]
+    #[error(
+        "{} holds {what}; copy extension.json and the program into a directory of their own and install that, \
+         or run it in place with --ext",
+        dir.display()
+    )]
     TooLarge {
         /// The tree.
         dir: PathBuf,

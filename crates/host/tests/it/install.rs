@@ -146,6 +146,7 @@ fn a_failed_replacement_leaves_the_old_one() {
     }
     let error = world.install(&source, Existing::Replace).unwrap_err();
     assert!(matches!(error, InstallError::TooLarge { .. }), "{error}");
+    assert!(error.to_string().contains("copy extension.json and the program into a directory of their own"));
     assert!(dir.join("old").exists());
     assert_eq!(world.entries(), ["hello"]);
 }
@@ -162,14 +163,16 @@ fn names_are_the_manifests_or_the_directorys() {
 }
 
 #[test]
-fn an_ambiguous_name_is_refused_with_both_places() {
+fn a_name_means_the_users_own_and_two_of_those_are_told_apart() {
     let world = World::new();
     let global = extension(&world.store.global.join("a"), r#"{"name":"same","exec":"./run"}"#);
     let project = world.store.project.clone().unwrap().join("b");
     extension(&project, r#"{"name":"same","exec":"./run"}"#);
-    let error = world.store.find("same", None).unwrap_err().to_string();
-    assert!(error.contains(global.to_str().unwrap()) && error.contains(project.to_str().unwrap()), "{error}");
+    assert_eq!(world.store.find("same", None).unwrap().dir, global);
     assert_eq!(world.store.find("same", Some(Origin::Project)).unwrap().dir, project);
+    let other = extension(&world.store.global.join("c"), r#"{"name":"same","exec":"./run"}"#);
+    let error = world.store.find("same", None).unwrap_err().to_string();
+    assert!(error.contains(global.to_str().unwrap()) && error.contains(other.to_str().unwrap()), "{error}");
     assert_eq!(world.store.find("a", None).unwrap().dir, global);
 }
 

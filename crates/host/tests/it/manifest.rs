@@ -77,6 +77,9 @@ fn what_is_no_object_says_so() {
         let error = read(text).unwrap_err();
         assert!(error.starts_with("extension.json is not a JSON object: "), "{error}");
     }
+    refused("nonsense", "extension.json is not a JSON object: mistake in line 1, column 2");
+    refused("{\n  \"a\": 1,\n}", "extension.json is not a JSON object: mistake in line 3, column 1");
+    refused("{", "extension.json is not a JSON object: it ends in the middle");
 }
 
 #[test]

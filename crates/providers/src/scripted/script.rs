@@ -4,6 +4,7 @@ use haft_core::model::ModelErrorKind;
 use haft_protocol::RawJson;
 use haft_protocol::message::{Stop, Usage};
 use serde::Deserialize;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::ScriptError;
@@ -151,20 +152,35 @@ impl From<FailureKind> for ModelErrorKind {
     }
 }
 
+/// The script as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File<S> {
+    model: Option<String>,
+    context_window: Option<u64>,
+    steps: Vec<S>,
+}
+
+/// What is wrong with the JSON, and where in the file, in words that do not need the parser's author to explain them.
+fn mistake(error: &serde_json::Error) -> String {
+    let place = format!("in line {}, column {}", error.line(), error.column());
+    match error.classify() {
+        Category::Eof => "it ends in the middle".to_owned(),
+        Category::Io | Category::Syntax => format!("no JSON {place}"),
+        Category::Data => {
+            let message = error.to_string();
+            let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+            format!("{what}, {place}")
+        }
+    }
+}
+
 impl Script {
     pub(super) fn parse(text: &str) -> Result<Self, ScriptError> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct File<'a> {
-            model: Option<String>,
-            context_window: Option<u64>,
-            #[serde(borrow)]
-            steps: Vec<&'a RawValue>,
-        }
-        let file: File<'_> =
-            serde_json::from_str(text).map_err(|error| ScriptError::Script { reason: error.to_string() })?;
+        let file: File<&RawValue> =
+            serde_json::from_str(text).map_err(|error| ScriptError::Script { reason: mistake(&error) })?;
         let steps = file.steps.iter().enumerate().map(|(index, raw)| {
-            Step::parse(raw.get()).map_err(|reason| ScriptError::Step { step: index + 1, reason })
+            Step::parse(raw.get(), text).map_err(|reason| ScriptError::Step { step: index + 1, reason })
         });
         Ok(Self {
             model: file.model.unwrap_or_else(|| "script".to_owned()),
@@ -175,8 +191,12 @@ impl Script {
 }
 
 impl Step {
-    fn parse(text: &str) -> Result<Self, String> {
-        let step: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    /// Reads one step of the script `whole`.
+    fn parse(text: &str, whole: &str) -> Result<Self, String> {
+        let step: Self = serde_json::from_str(text).map_err(|error| {
+            // The same mistake is the first one of the script, where it is counted in the script's lines.
+            mistake(&serde_json::from_str::<File<Self>>(whole).err().unwrap_or(error))
+        })?;
         if step.say.is_empty() && step.error.is_none() {
             return Err("it neither says anything nor fails".to_owned());
         }

@@ -190,7 +190,7 @@ async fn errors_say_what_to_do() {
         [("provider", "anthropic")],
         [],
         [],
-        "error: no key for anthropic; set ANTHROPIC_API_KEY or pass --api-key"
+        "error: no key for anthropic; set ANTHROPIC_API_KEY, write it to auth.json, or pass --api-key"
     );
     check!(
         [("provider", "ollama")],

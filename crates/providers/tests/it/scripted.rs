@@ -145,15 +145,19 @@ async fn an_answer_that_is_complete_stays_so() {
 #[test]
 fn mistakes_are_named_with_their_step() {
     let said = |script: &str| Scripted::from_json(script).unwrap_err().to_string();
-    assert_snapshot!(said("{"), @"the script is not valid: EOF while parsing an object at line 1 column 1");
-    assert_snapshot!(said("{}"), @"the script is not valid: missing field `steps` at line 1 column 2");
+    assert_snapshot!(said("{"), @"the script is not valid: it ends in the middle");
+    assert_snapshot!(said("{}"), @"the script is not valid: missing field `steps`, in line 1, column 2");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"}]},{}]}"#),
         @"step 2 of the script is not valid: it neither says anything nor fails");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"text":"a"},{"text":"b","thinking":"c"}]}]}"#),
         @"step 1 of the script is not valid: block 2: give exactly one of text, thinking and call");
     assert_snapshot!(said(r#"{"steps":[{"say":[{"call":{"name":"bash","args":[1]}}]}]}"#),
         @"step 1 of the script is not valid: block 1: args is not an object; use args_text for arguments that are no object");
-    assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error` at line 1 column 6");
+    assert_snapshot!(said(r#"{"steps":[{"sya":[]}]}"#), @"step 1 of the script is not valid: unknown field `sya`, expected one of `when`, `repeat`, `say`, `chunk`, `pause_ms`, `usage`, `stop`, `error`, in line 1, column 16");
+    assert_snapshot!(said("nonsense"), @"the script is not valid: no JSON in line 1, column 2");
+    let second = "{\"steps\": [\n  {\"say\": [{\"text\": \"a\"}]},\n  {\"say\": 1}\n]}";
+    assert_snapshot!(said(second),
+        @"step 2 of the script is not valid: invalid type: integer `1`, expected a sequence, in line 3, column 11");
 }
 
 #[test]

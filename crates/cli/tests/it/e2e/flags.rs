@@ -49,6 +49,15 @@ fn installed_and_trusted_extensions_run_beside_named_ones() {
     assert_eq!(witnesses(&scene), ["installed", "local", "named"]);
 }
 
+#[test]
+fn one_that_is_named_and_disabled_is_told() {
+    let scene = Scene::new(says("Hi."));
+    let dir = scene.world.extension("off", r#"{"name":"off","exec":"./gone","enabled":false}"#);
+    let ran = scene.with(dir).haft(&["-p", "hi"]);
+    ran.expect(0);
+    assert!(ran.stderr.contains("extension off") && ran.stderr.contains("disabled"), "{}", ran.stderr);
+}
+
 #[track_caller]
 fn check_offers(args: &[&str], expect: &[&str]) {
     let scene = Scene::new(says("Hi.")).python("witness", WITNESS);
@@ -64,6 +73,17 @@ fn tools_are_filtered_extensions_tools_included() {
     check_offers(&["--tools", "read,witness_tool"], &["read", "witness_tool"]);
     check_offers(&["--tools", "bash"], &["bash"]);
     check_offers(&[], &["read", "bash", "edit", "write", "grep", "find", "ls", "witness_tool"]);
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_not_asked_for() {
+    let scene = Scene::new(says("Never.")).python("witness", WITNESS);
+    let ran = scene.haft(&["-p", "--tools", "read,nope", "hi"]);
+    ran.expect(2);
+    let expect = "haft: --tools: there is no tool \"nope\"; there are read, bash, edit, write, grep, find, ls, \
+                  witness_tool\n";
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", expect));
+    assert_eq!(scene.server.requests().len(), 0, "the model is not asked");
 }
 
 #[test]
@@ -118,8 +138,41 @@ fn a_prompt_is_read_from_standard_input() {
 #[test]
 fn a_slash_that_is_no_command_goes_to_the_model() {
     let scene = Scene::new(says("A path.")).python("witness", WITNESS);
-    scene.haft(&["-p", "/etc/passwd is what?"]).expect(0);
+    let ran = scene.haft(&["-p", "/etc/passwd is what?"]);
+    ran.expect(0);
+    assert_eq!(ran.stderr, "");
     assert_eq!(said(&scene.server.requests()[0], "user"), ["/etc/passwd is what?"]);
+}
+
+/// An extension with a command that fails.
+const GREETER: &str = r#"
+emit("register_command", name="greet", description="Greets.")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        emit("command_response", id=frame["id"], action="noop", error="say whom")
+"#;
+
+#[test]
+fn a_mistyped_command_is_told() {
+    let scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]).python("greeter", GREETER);
+    let told = |prompt: &str| {
+        let ran = scene.haft(&["-p", prompt]);
+        ran.expect(0);
+        assert_eq!(ran.stdout, "Hi.\n");
+        ran.stderr
+    };
+    let expect = "haft: no command /gret; sent to the model as a prompt; did you mean /greet?\n";
+    assert_eq!(told("/gret Ada"), expect);
+    assert_eq!(told("/xyz"), "haft: no command /xyz; sent to the model as a prompt\n");
+}
+
+#[test]
+fn a_command_that_fails_names_its_extension() {
+    let scene = Scene::new(Vec::new()).python("greeter", GREETER);
+    let ran = scene.haft(&["-p", "/greet"]);
+    ran.expect(1);
+    assert_eq!(ran.stderr, "haft: extension greeter: /greet: say whom\n");
 }
 
 #[test]

@@ -152,7 +152,11 @@ fn a_missing_key_names_the_ways() {
     let world = World::new();
     let ran = Running::start(world.command(&["-p", "--provider", "anthropic", "hi"]), None).wait();
     ran.expect(6);
-    assert!(ran.stderr.contains("ANTHROPIC_API_KEY") && ran.stderr.contains("--api-key"), "{}", ran.stderr);
+    assert!(
+        ["ANTHROPIC_API_KEY", "auth.json", "--api-key"].iter().all(|way| ran.stderr.contains(way)),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(ran.stdout, "");
 }
 
@@ -188,4 +192,12 @@ mark("left")
     command.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).env("HAFT_API_KEY", KEY);
     Running::start(command, None).wait().expect(0);
     assert_eq!(scene.marks(), ["left"]);
+}
+
+#[test]
+fn the_log_names_the_model() {
+    let scene = Scene::new(vec![Scenario::text("Hi.")]);
+    scene.haft(&["-p", "hi"]).expect(0);
+    let log = scene.logs();
+    assert!(log.contains("using openai-chat/m, as asked for"), "{log}");
 }
