@@ -27,7 +27,7 @@ pub enum TurnErrorKind {
         reason: String,
     },
     /// The model wanted more steps than allowed.
-    #[error("stopped after {limit} steps; raise --max-steps or ask for less at once")]
+    #[error("stopped at the limit of steps, which is {limit}; raise --max-steps or ask for less at once")]
     MaxSteps {
         /// The limit.
         limit: u32,
