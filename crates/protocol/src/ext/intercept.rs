@@ -196,7 +196,11 @@ impl EventInterceptResponse {
 
     /// "I could not decide." A host that does not know `error` reads a refusal where one can be said.
     pub fn failed(kind: InterceptKind, id: RequestId, error: impl Into<String>) -> Self {
-        let error = error.into();
+        let mut error = error.into();
+        if error.is_empty() {
+            // An empty one would say that all went well.
+            "no reason given".clone_into(&mut error);
+        }
         let block = kind == InterceptKind::ToolCall;
         let reason = if block { error.clone() } else { String::new() };
         Self { block, reason, error, ..Self::pass(id) }
@@ -219,6 +223,20 @@ impl<H: Hook> Request for H {
             Response::Command(_) | Response::Tool(_) => {
                 Err(AnswerError::wrong_kind("event_intercept_response"))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_without_a_reason_is_one() {
+        for kind in InterceptKind::ALL {
+            let failed = EventInterceptResponse::failed(*kind, RequestId::new("1"), "");
+            let answer = <InterceptTurnStart as Request>::answer(Response::Intercept(failed));
+            assert_eq!(answer.unwrap_err().to_string(), "failed to decide: no reason given");
         }
     }
 }
