@@ -51,6 +51,11 @@ impl Shortcut {
         out
     }
 
+    /// Counts a line that is never written, so that nothing takes this way from here on.
+    fn close(&self) {
+        *self.queued.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
     fn written(&self) {
         *self.queued.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
     }
@@ -120,6 +125,9 @@ impl Outbox {
 
     /// Says that nothing follows; the writer ends after what was sent before.
     pub(crate) fn close(&self) {
+        if let Some(shortcut) = &self.shortcut {
+            shortcut.close();
+        }
         let _ = self.queue.send(Outgoing::Close);
     }
 }
@@ -134,4 +142,42 @@ pub(crate) async fn write_all<W: AsyncWrite + Unpin>(mut queue: Queue, mut write
         }
     }
     writer.shutdown().await
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::io::Read as _;
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    /// What goes straight into the pipe.
+    #[track_caller]
+    fn check(send: impl FnOnce(&Outbox), expect: &str) {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let (outbox, queue) = Outbox::new(Some(File::from(OwnedFd::from(writer))));
+        send(&outbox);
+        drop((outbox, queue));
+        let mut out = String::new();
+        reader.read_to_string(&mut out).unwrap();
+        assert_eq!(out, expect);
+    }
+
+    #[test]
+    fn a_short_line_goes_straight_out_unless_something_is_before_it() {
+        check(|outbox| ["1\n", "2\n"].into_iter().for_each(|line| outbox.line(line.into())), "1\n2\n");
+        let long = format!("{}\n", "x".repeat(WHOLE));
+        check(|outbox| [&long, "2\n"].into_iter().for_each(|line| outbox.line(line.to_owned())), "");
+    }
+
+    #[test]
+    fn nothing_goes_out_after_the_close() {
+        let send = |outbox: &Outbox| {
+            outbox.line("1\n".into());
+            outbox.close();
+            outbox.line("2\n".into());
+        };
+        check(send, "1\n");
+    }
 }
