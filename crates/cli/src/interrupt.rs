@@ -6,6 +6,8 @@ use tokio::sync::mpsc;
 /// Interrupts of this process, in order: Ctrl-C, and on Unix a polite request to end or a closed terminal.
 pub(crate) struct Interrupts {
     arrived: mpsc::UnboundedReceiver<()>,
+    /// How many were heard.
+    heard: usize,
 }
 
 impl Interrupts {
@@ -13,7 +15,7 @@ impl Interrupts {
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let (sender, arrived) = mpsc::unbounded_channel();
         forward(sender).context("cannot listen for interrupts")?;
-        Ok(Self { arrived })
+        Ok(Self { arrived, heard: 0 })
     }
 
     /// The next interrupt.
@@ -21,6 +23,12 @@ impl Interrupts {
         if self.arrived.recv().await.is_none() {
             std::future::pending::<()>().await;
         }
+        self.heard += 1;
+    }
+
+    /// Whether nothing is to be waited for any more.
+    pub(crate) fn at_once(&self) -> bool {
+        self.heard >= 2
     }
 
     /// Works unless an interrupt comes first.
@@ -32,14 +40,13 @@ impl Interrupts {
         }
     }
 
-    /// Works on after one interrupt, but not after two.
+    /// Works on after one interrupt, but not after two, those heard before included.
     pub(crate) async fn unless_second(&mut self, work: impl Future<Output = ()>) {
         tokio::pin!(work);
-        let mut seen = 0;
-        while seen < 2 {
+        while !self.at_once() {
             tokio::select! {
                 biased;
-                () = self.next() => seen += 1,
+                () = self.next() => {}
                 () = &mut work => return,
             }
         }
@@ -61,4 +68,26 @@ fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
 fn forward(sender: mpsc::UnboundedSender<()>) -> std::io::Result<()> {
     tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_second_is_the_second_whatever_was_under_way_at_the_first() {
+        let (sender, arrived) = mpsc::unbounded_channel();
+        let mut interrupts = Interrupts { arrived, heard: 0 };
+        sender.send(()).unwrap();
+        assert_eq!(interrupts.next().now_or_never(), Some(()));
+        assert_eq!(interrupts.unless_second(pending()).now_or_never(), None);
+        sender.send(()).unwrap();
+        assert_eq!(interrupts.unless_second(pending()).now_or_never(), Some(()));
+        // From here on nothing is waited for, without a third.
+        assert_eq!(interrupts.unless_second(pending()).now_or_never(), Some(()));
+    }
 }

@@ -23,7 +23,9 @@ pub(super) async fn drive(parts: Parts, prompt: String, output: Output) -> anyho
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
     let worked = work(&mut joined, &prompt, &mut screen).await;
     screen.interrupts.unless_second(joined.host.shutdown()).await;
-    while let Ok(event) = joined.events.try_recv() {
+    while !screen.interrupts.at_once()
+        && let Ok(event) = joined.events.try_recv()
+    {
         screen.show(&event).await?;
     }
     worked
@@ -68,7 +70,7 @@ impl Screen {
         loop {
             tokio::select! {
                 biased;
-                () = self.interrupts.next() => if interrupted(&self.cancel) == Flow::StopAtOnce {
+                () = self.interrupts.next() => if interrupted(&self.interrupts, &self.cancel) == Flow::StopAtOnce {
                     return Ok(Flow::StopAtOnce);
                 },
                 outcome = &mut shown => return outcome.map(|()| Flow::GoOn),
@@ -78,8 +80,8 @@ impl Screen {
 }
 
 /// The first interrupt asks to stop, the second does not wait for it.
-fn interrupted(cancel: &CancellationToken) -> Flow {
-    if cancel.is_cancelled() {
+fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
+    if interrupts.at_once() {
         return Flow::StopAtOnce;
     }
     note("haft: stopping; once more to stop at once");
@@ -122,7 +124,7 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
         tokio::select! {
             biased;
             () = screen.interrupts.next() => {
-                interrupted(&cancel);
+                interrupted(&screen.interrupts, &cancel);
                 return Ok(Next::Done(Exit::Aborted));
             }
             Some(event) = joined.events.recv() => if screen.show(&event).await? == Flow::StopAtOnce {
@@ -131,6 +133,10 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
             outcome = &mut asked => break outcome,
         }
     };
+    // An interrupt while something was shown. The answer that came nevertheless starts nothing.
+    if cancel.is_cancelled() {
+        return Ok(Next::Done(Exit::Aborted));
+    }
     match outcome {
         Ok(outcome) => match outcome.action {
             CommandAction::Prompt(text) => Ok(Next::Prompt(text)),
@@ -149,7 +155,6 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
             }
             Ok(Next::Prompt(prompt.to_owned()))
         }
-        Err(_) if cancel.is_cancelled() => Ok(Next::Done(Exit::Aborted)),
         Err(error) => Err(error.into()),
     }
 }
@@ -181,7 +186,7 @@ async fn follow(
     loop {
         let flow = tokio::select! {
             biased;
-            () = screen.interrupts.next() => interrupted(&screen.cancel),
+            () = screen.interrupts.next() => interrupted(&screen.interrupts, &screen.cancel),
             Some(event) = joined.events.recv() => screen.show(&event).await?,
             Ok(()) = joined.changes.changed() => {
                 joined.offer_tools()?;

@@ -105,3 +105,25 @@ while True:
     running.wait().expect(130);
     check_gone(&pids);
 }
+
+#[test]
+fn the_second_leaves_nothing_behind_although_an_extension_does_not_leave() {
+    let stubborn = r#"
+import time
+emit("ready")
+mark(f"pid {os.getpid()}")
+for frame in frames():
+    pass
+mark("asked")
+time.sleep(600)
+"#;
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", stubborn);
+    let running = scene.start(&["-p", "go"], None);
+    let pids = pids(&scene, 1);
+    assert!(eventually(|| scene.server.requests().len() == 1));
+    running.interrupt();
+    assert!(eventually(|| scene.marks().contains(&"asked".to_owned())));
+    running.interrupt();
+    running.wait().expect(130);
+    check_gone(&pids);
+}
