@@ -23,12 +23,21 @@ pub(super) async fn drive(parts: Parts, prompt: String, output: Output) -> anyho
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
     let worked = work(&mut joined, &prompt, &mut screen).await;
     screen.interrupts.unless_second(joined.host.shutdown()).await;
+    let shown = rest(&mut joined, &mut screen).await;
+    // Why the run failed matters more than that nobody read about it.
+    let exit = worked?;
+    shown?;
+    Ok(exit)
+}
+
+/// Shows what the extensions said last.
+async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
     while !screen.interrupts.at_once()
         && let Ok(event) = joined.events.try_recv()
     {
         screen.show(&event).await?;
     }
-    worked
+    Ok(())
 }
 
 async fn work(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Exit> {

@@ -8,9 +8,10 @@ use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::text_of;
-use haft_rpc::{EventWriter, event_line};
+use haft_rpc::{EventWriter, WriteError, event_line};
 
 use crate::console::{note, print, write};
+use crate::exit::{Exit, OrExit as _};
 
 /// Where events go.
 pub(crate) enum Output {
@@ -54,7 +55,7 @@ impl Output {
     pub(crate) async fn event(&mut self, event: &AgentEvent) -> anyhow::Result<()> {
         match self {
             Self::Json(writer) => {
-                writer.write(event).await?;
+                written(writer.write(event).await)?;
                 if let AgentEvent::Error { message } = event {
                     note(&format!("haft: {message}"));
                 }
@@ -85,6 +86,16 @@ impl Output {
             print(&text)?;
         }
         Ok(())
+    }
+}
+
+/// That the reader is gone ends haft in silence, as it does without `--json`.
+fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
+    match &outcome {
+        Err(WriteError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            outcome.or_exit(Exit::Ok)
+        }
+        Ok(()) | Err(_) => Ok(outcome?),
     }
 }
 

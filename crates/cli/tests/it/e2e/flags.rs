@@ -190,3 +190,12 @@ for frame in frames():
     let notes: Vec<Value> = scene.haft(&["--json", "hi"]).of("ext_notify");
     assert_eq!((notes.len(), notes[0]["extension"].as_str()), (1, Some("early")));
 }
+
+#[test]
+fn a_reader_of_events_that_leaves_is_no_failure() {
+    let scene = Scene::new(vec![Scenario::text("hello")]);
+    let mut child = scene.command(&["--json", "go"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
+}
