@@ -208,9 +208,8 @@ impl Collect<'_> {
         self.names.insert(key(manifest.name.as_str()), dir.clone());
         let launch = match manifest.launch(&dir, self.search.path.as_deref()) {
             Ok(launch) => launch,
-            // The host must know of a guard that cannot start, or nobody would block what it guards. Starting it
-            // from a place that is known to hold no program fails, and is reported, there.
-            Err(error) if manifest.roles.required => unstartable(&dir, &error),
+            // The host must know of a guard that cannot start, or nobody would block what it guards.
+            Err(error) if manifest.roles.required => Launch::Impossible { why: error.to_string() },
             Err(error) => {
                 let name = manifest.name.as_str().to_owned();
                 self.found.errors.push(DiscoveryError { name, dir, origin, kind: error.into() });
@@ -240,12 +239,6 @@ impl Collect<'_> {
             None
         }
     }
-}
-
-/// A launch that fails, for an `exec` that leads nowhere.
-fn unstartable(dir: &Path, error: &ExecError) -> Launch {
-    // Absolute, so that no other search path than the one that failed is tried.
-    Launch::Process { program: dir.join(error.exec()), args: Vec::new() }
 }
 
 /// Names that differ only in case are one name: on many systems their logs would be one file.

@@ -36,6 +36,11 @@ pub enum Launch {
     },
     /// Not at all: it only brings files.
     ThemeOnly,
+    /// Not at all, though it should be. The host reports it, and blocks what a required extension guards.
+    Impossible {
+        /// What is wrong, and what to do.
+        why: String,
+    },
 }
 
 /// Where an extension was found. The order is the order of precedence.

@@ -147,19 +147,23 @@ impl Host {
         let stays = connection.is_some();
         let entry = |spec, body| Entry { spec, loosened, stays, body, inherited: BTreeSet::new() };
         let log = Arc::new(Log::open(self.inner.config.logs.as_deref(), &spec.name));
-        let connection = match (connection, &spec.launch) {
-            (Some(connection), _) => connection,
+        let started = match (connection, &spec.launch) {
+            (Some(connection), _) => Ok(connection),
             (None, Launch::ThemeOnly) => return entry(spec, Body::Files),
+            (None, Launch::Impossible { why }) => Err(why.clone()),
             (None, Launch::Process { program, args }) => {
-                match Process::start(program, args, &spec.dir, &self.inner.config.env) {
-                    Ok((process, pipes)) => Connection::Process(Box::new((process, pipes))),
-                    Err(error) => {
-                        let (code, message) = (FaultCode::SpawnFailed, error.to_string());
-                        log.host(&format!("{code}: {message}"));
-                        self.reporter(&spec.name).fault(code, message.as_str());
-                        return entry(spec, Body::NotStarted { code, message });
-                    }
-                }
+                Process::start(program, args, &spec.dir, &self.inner.config.env)
+                    .map(|started| Connection::Process(Box::new(started)))
+                    .map_err(|error| error.to_string())
+            }
+        };
+        let connection = match started {
+            Ok(connection) => connection,
+            Err(message) => {
+                let code = FaultCode::SpawnFailed;
+                log.host(&format!("{code}: {message}"));
+                self.reporter(&spec.name).fault(code, message.as_str());
+                return entry(spec, Body::NotStarted { code, message });
             }
         };
         let start = Start {

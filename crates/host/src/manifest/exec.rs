@@ -36,17 +36,6 @@ pub enum ExecError {
     },
 }
 
-impl ExecError {
-    /// `exec` as the manifest says it.
-    pub fn exec(&self) -> &str {
-        match self {
-            Self::NoFile { exec, .. } | Self::NotInPath { exec, .. } | Self::NotExecutable { exec, .. } => {
-                exec
-            }
-        }
-    }
-}
-
 /// The executable that `exec` means for an extension in `dir`, absolute when `dir` is.
 pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<PathBuf, ExecError> {
     if is_bare(exec) {

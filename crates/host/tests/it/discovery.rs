@@ -163,12 +163,14 @@ fn one_that_cannot_start_is_an_error_and_a_required_one_is_left_to_the_host() {
         let manifest = format!(r#"{{"name":"{name}","exec":"gone","required":{required}}}"#);
         std::fs::create_dir_all(world.global().join(name)).unwrap();
         std::fs::write(world.global().join(name).join("extension.json"), manifest).unwrap();
+        std::fs::write(world.global().join(name).join("gone"), "").unwrap();
         world.in_project(name, &format!(r#"{{"name":"{name}"}}"#));
     }
     let found = world.found(Trust::Trusted);
     assert_eq!(names(&found), ["Global guard"]);
-    let program = world.global().join("guard/gone");
-    assert_eq!(found.specs[0].launch, Launch::Process { program, args: Vec::new() });
+    // Nor by a file of that name beside the manifest: a bare name means one in PATH, for a required one, too.
+    let Launch::Impossible { why } = &found.specs[0].launch else { panic!("{:?}", found.specs[0]) };
+    assert!(why.contains("exec \"gone\" not found in PATH"), "{why}");
     assert_eq!((found.errors.len(), found.errors[0].code()), (1, "spawn_failed"));
     assert_eq!(found.skipped.len(), 2, "neither is replaced by the project's");
 

@@ -62,17 +62,19 @@ async fn one_that_does_not_leave_is_left_after_three_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_required_gate_that_never_started_blocks() {
-    let events = Events::default();
     let dir = tempfile::tempdir().unwrap();
-    let program = dir.path().join("missing");
-    let mut guard = spec("guard", dir.path(), Launch::Process { program, args: Vec::new() });
-    guard.roles = Roles { required: true, ..Roles::default() };
-    let host = builder(&events).specs(vec![guard]).start().await;
-    let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
-    assert_eq!(by, "guard");
-    assert!(reason.contains("missing"), "{reason}");
-    assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
-    assert!(host.hook_source().hooks().before_turn.is_empty());
+    let fails = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
+    for launch in [fails, Launch::Impossible { why: "its program is missing".into() }] {
+        let events = Events::default();
+        let mut guard = spec("guard", dir.path(), launch);
+        guard.roles = Roles { required: true, ..Roles::default() };
+        let host = builder(&events).specs(vec![guard]).start().await;
+        let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
+        assert_eq!(by, "guard");
+        assert!(reason.contains("missing"), "{reason}");
+        assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
+        assert!(host.hook_source().hooks().before_turn.is_empty());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -175,7 +175,7 @@ fn launch(exec: &str, dir: &Path, path: &[&Path]) -> Result<PathBuf, ExecError> 
     let path = std::env::join_paths(path).unwrap();
     match Manifest::read(dir).unwrap().launch(dir, Some(&path))? {
         Launch::Process { program, .. } => Ok(program),
-        Launch::ThemeOnly => panic!("a process was expected"),
+        other @ (Launch::ThemeOnly | Launch::Impossible { .. }) => panic!("{other:?}"),
     }
 }
 

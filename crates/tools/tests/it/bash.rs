@@ -162,5 +162,5 @@ async fn a_directory_that_is_gone_is_named() {
     let ground = Ground::new();
     std::fs::remove_dir(ground.path("")).unwrap();
     let text = ground.error("bash", json!({"command": "true"})).await;
-    assert!(text.contains("its directory BASE/work cannot be entered"), "{text}");
+    assert!(text.contains("its directory BASE/place cannot be entered"), "{text}");
 }

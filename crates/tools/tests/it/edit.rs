@@ -93,15 +93,15 @@ async fn what_cannot_be_edited() {
         assert_eq!(ground.error("edit", json!({"path": path, "edits": edits})).await, expect);
     };
     check("missing", "missing does not exist; create it with write").await;
-    check("no/dir", "cannot reach BASE/work/no/dir: No such file or directory (os error 2)").await;
+    check("no/dir", "cannot reach BASE/place/no/dir: No such file or directory (os error 2)").await;
     check(".", ". names a directory, not a file; add the name of the file").await;
     fs::create_dir(ground.path("dir")).unwrap();
-    check("dir", "BASE/work/dir: is a directory, not a file").await;
+    check("dir", "BASE/place/dir: is a directory, not a file").await;
     ground.file("latin", b"a\xe9");
     check("latin", "latin is not UTF-8 text and cannot be edited; use bash").await;
     let sparse = fs::File::create(ground.path("huge")).unwrap();
     sparse.set_len(16 * 1024 * 1024 + 1).unwrap();
-    check("huge", "BASE/work/huge: has 16777217 bytes, more than the 16777216 that can be edited; use bash")
+    check("huge", "BASE/place/huge: has 16777217 bytes, more than the 16777216 that can be edited; use bash")
         .await;
     let text = ground.error("edit", json!({"path": "a", "edits": [{"old_text": "a"}]})).await;
     assert_eq!(text, "edits[0] has no new_text; pass an empty one to delete");

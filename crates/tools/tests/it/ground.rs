@@ -26,11 +26,11 @@ pub(crate) struct Ground {
 impl Ground {
     pub(crate) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        for dir in ["work", "scratch", "home"] {
+        for dir in ["place", "scratch", "home"] {
             fs::create_dir(root.path().join(dir)).unwrap();
         }
         let base = root.path().canonicalize().unwrap();
-        let environment = HostEnvironment::new(base.join("work"))
+        let environment = HostEnvironment::new(base.join("place"))
             .with_home(base.join("home"))
             .with_scratch(base.join("scratch"));
         Self { tools: builtin_tools(Arc::new(environment)), root }
@@ -41,7 +41,7 @@ impl Ground {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.base().join("work").join(name)
+        self.base().join("place").join(name)
     }
 
     pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {

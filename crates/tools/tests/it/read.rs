@@ -109,10 +109,10 @@ async fn errors_name_the_path() {
     let check = async |path: &str, expect: &str| {
         assert_eq!(ground.error("read", json!({"path": path})).await, expect);
     };
-    check("no.txt", "cannot read BASE/work/no.txt: No such file or directory (os error 2)").await;
+    check("no.txt", "cannot read BASE/place/no.txt: No such file or directory (os error 2)").await;
     check(".", ". is a directory; list it with ls").await;
     check("", "the path is empty").await;
     check("/dev/zero", "/dev/zero: is a pipe, a socket or a device, not a regular file").await;
     ground.ok("bash", json!({"command": "mkfifo fifo"})).await;
-    check("fifo", "BASE/work/fifo: is a pipe, a socket or a device, not a regular file").await;
+    check("fifo", "BASE/place/fifo: is a pipe, a socket or a device, not a regular file").await;
 }

@@ -100,7 +100,7 @@ async fn errors_of_grep_and_find() {
     let text = ground.error("grep", json!({"pattern": "a", "glob": "[a"})).await;
     assert!(text.starts_with("the glob is not valid: "), "{text}");
     let text = ground.error("grep", json!({"pattern": "a", "path": "no"})).await;
-    assert_eq!(text, "cannot read BASE/work/no: No such file or directory (os error 2)");
+    assert_eq!(text, "cannot read BASE/place/no: No such file or directory (os error 2)");
     assert_eq!(
         ground.error("find", json!({"glob": "*", "path": "bin.rs"})).await,
         "bin.rs is not a directory"
@@ -140,7 +140,7 @@ async fn ls_shows_everything_of_one_directory() {
     "#);
     assert_eq!(ground.ok("ls", json!({"path": "src"})).await, "deep/\nlib.rs\n");
     assert_eq!(ground.ok("ls", json!({"path": "empty"})).await, "[empty is empty]");
-    assert_eq!(ground.error("ls", json!({"path": "bin.rs"})).await, "BASE/work/bin.rs: is not a directory");
+    assert_eq!(ground.error("ls", json!({"path": "bin.rs"})).await, "BASE/place/bin.rs: is not a directory");
 }
 
 #[tokio::test]

@@ -68,21 +68,21 @@ async fn what_is_not_a_file_is_refused() {
         assert_eq!(ground.error("write", json!({"path": path, "content": "x"})).await, expect);
     };
     ground.ok("bash", json!({"command": "mkfifo fifo"})).await;
-    check("fifo", "BASE/work/fifo: is a pipe, a socket or a device, not a regular file").await;
+    check("fifo", "BASE/place/fifo: is a pipe, a socket or a device, not a regular file").await;
     let _socket = UnixListener::bind(ground.path("socket")).unwrap();
-    check("socket", "BASE/work/socket: is a pipe, a socket or a device, not a regular file").await;
+    check("socket", "BASE/place/socket: is a pipe, a socket or a device, not a regular file").await;
     check("/dev/null", "/dev/null: is a pipe, a socket or a device, not a regular file").await;
     fs::create_dir(ground.path("dir")).unwrap();
-    check("dir", "BASE/work/dir: is a directory, not a file").await;
+    check("dir", "BASE/place/dir: is a directory, not a file").await;
     symlink("nowhere", ground.path("dangling")).unwrap();
-    check("dangling", "BASE/work/dangling: is a symbolic link to something that does not exist").await;
+    check("dangling", "BASE/place/dangling: is a symbolic link to something that does not exist").await;
     ground.file("file", "");
     for path in ["new/", "@a/new/", "new/.", "new/..", "."] {
         check(path, &format!("{path} names a directory, not a file; add the name of the file")).await;
     }
     check("", "the path is empty").await;
     assert!(!ground.path("new").exists() && !ground.path("a").exists());
-    check("file/below", "cannot create the directory BASE/work/file: File exists (os error 17)").await;
+    check("file/below", "cannot create the directory BASE/place/file: File exists (os error 17)").await;
     ground.assert_no_leftovers();
 }
 
