@@ -22,6 +22,7 @@
 
 pub mod codec;
 pub mod content;
+pub mod defence;
 pub mod error;
 pub mod event;
 pub mod ext;

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use crate::defence::{self, Defence};
 use crate::error::DecodeError;
 use crate::read::without_position;
 
@@ -198,7 +199,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             self.count::<A::Error>()?;
-            if keys.contains(&key) {
+            if keys.contains(&key) && defence::is_up(Defence::DuplicateKeys) {
                 return Err(self.fail(DecodeError::DuplicateKey { key }));
             }
             keys.insert(key);

@@ -1,0 +1,47 @@
+//! The defences that a test can take down, to show that it would notice.
+//!
+//! A fault test proves something only if it fails without the defence it is about. With the feature `undefended`,
+//! which nothing but `haft-faults` asks for, a defence can be taken down for the whole process; without it
+//! [`is_up`] is a constant and costs nothing. What can be taken down by configuration (a limit, a timeout, the
+//! launcher) has no entry here.
+
+/// One defence: a decision in the code that a fault test relies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Defence {
+    /// A key that stands twice in one object is refused.
+    DuplicateKeys,
+}
+
+impl Defence {
+    /// Every defence.
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys];
+}
+
+/// Whether a defence is in place.
+#[cfg(not(feature = "undefended"))]
+#[inline]
+pub const fn is_up(_: Defence) -> bool {
+    true
+}
+
+#[cfg(feature = "undefended")]
+pub use switches::{is_up, take_down};
+
+#[cfg(feature = "undefended")]
+mod switches {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::Defence;
+
+    static DOWN: AtomicU64 = AtomicU64::new(0);
+
+    /// Whether a defence is in place.
+    pub fn is_up(defence: Defence) -> bool {
+        DOWN.load(Ordering::Relaxed) & (1 << defence as u64) == 0
+    }
+
+    /// Takes a defence down for the rest of this process. Only for tests of tests.
+    pub fn take_down(defence: Defence) {
+        DOWN.fetch_or(1 << defence as u64, Ordering::Relaxed);
+    }
+}
