@@ -11,8 +11,8 @@ use std::time::SystemTime;
 pub fn bin(name: &str) -> PathBuf {
     let profile = profile_dir();
     let path = profile.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/bin/{name}.rs"));
-    if changed(&path) < changed(&source) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin").join(name);
+    if changed(&path) < newest(&sources) {
         build(name, &profile);
     }
     assert!(path.is_file(), "{} is missing", path.display());
@@ -24,6 +24,12 @@ fn profile_dir() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     let deps = test.parent().expect("a test lies in a directory");
     deps.parent().expect("target/<profile>/deps").to_owned()
+}
+
+/// When the last of the files in a directory changed.
+fn newest(dir: &Path) -> SystemTime {
+    let files = dir.read_dir().into_iter().flatten().flatten().map(|entry| changed(&entry.path()));
+    files.max().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// When a file last changed; the beginning of time when there is none.
