@@ -1,9 +1,10 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|ci|bench`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|tidy|ci|fuzz|bench`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod ci;
 mod codegen;
+mod fuzz;
 mod repo;
 mod tidy;
 
@@ -14,6 +15,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   tidy                check what the compiler cannot: edges, lengths, forgotten tests
   ci [--full]         everything a change has to pass; --full tries more cases
+  fuzz [TARGET] [--runs N | --seconds S]
+                      replay the corpora of fuzz/, then try N new inputs a target (200000)
   bench [ROW]         measure in release mode; rows are in docs/benchmarks.md";
 
 fn main() -> ExitCode {
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["ci"] => ci::run(ci::Depth::Usual),
         ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["fuzz", ref args @ ..] => fuzz::Plan::parse(args).and_then(fuzz::run),
         ["bench", ref row @ ..] => {
             ci::cargo_run(&[&["run", "--release", "-p", "haft-bench", "--"], row].concat())
         }
