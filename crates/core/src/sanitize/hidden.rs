@@ -108,10 +108,10 @@ pub fn for_model(text: &str) -> ForModel<'_> {
     let mut hidden = 0;
     let mut keeps = |c: char| {
         let selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
-        let kept = !matches!(c, '\u{e0000}'..='\u{e0fff}') && !(selector && after_selector);
+        let unseen = matches!(c, '\u{e0000}'..='\u{e0fff}') || selector && after_selector;
         after_selector = selector;
-        hidden += usize::from(!kept);
-        kept
+        hidden += usize::from(unseen);
+        !unseen
     };
     // Nearly every text is left as it is, and most have nothing that could be meant at all.
     let Some(first) = text.char_indices().find_map(|(at, c)| (!keeps(c)).then_some(at)) else {

@@ -121,19 +121,16 @@ impl<'a> Walk<'a> {
     fn elements(&mut self, keywords: &'a Map<String, Value>, elements: &[Value]) -> Result<(), TooMuch> {
         self.spend(elements.len())?;
         for schema in ELEMENTS.iter().filter_map(|keyword| keywords.get(*keyword)) {
-            match schema {
-                Value::Array(schemas) => self.tuple(schemas, elements)?,
-                one => elements.iter().try_for_each(|element| self.apply(one, element))?,
-            }
+            elements.iter().try_for_each(|element| self.apply(schema, element))?;
         }
-        match keywords.get("prefixItems") {
-            Some(Value::Array(schemas)) => self.tuple(schemas, elements),
-            Some(_) | None => Ok(()),
+        // `items` was a list of schemas before there was `prefixItems`.
+        for schemas in
+            ["items", "prefixItems"].iter().filter_map(|keyword| keywords.get(*keyword)?.as_array())
+        {
+            let pairs = schemas.iter().zip(elements);
+            pairs.into_iter().try_for_each(|(schema, element)| self.apply(schema, element))?;
         }
-    }
-
-    fn tuple(&mut self, schemas: &'a [Value], elements: &[Value]) -> Result<(), TooMuch> {
-        schemas.iter().zip(elements).try_for_each(|(schema, element)| self.apply(schema, element))
+        Ok(())
     }
 
     fn target(&self, reference: &str) -> Result<&'a Value, TooMuch> {
