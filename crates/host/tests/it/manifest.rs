@@ -66,7 +66,11 @@ fn a_wrong_field_is_named() {
     );
     for hidden in ["\0", "\n", "\t", "\u{7f}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"] {
         let manifest = serde_json::json!({"name": "x", "exec": "x", "description": format!("a{hidden}b")});
-        let rule = format!("`description` must not hold U+{:04X}", u32::from(hidden.chars().next().unwrap()));
+        let rule = format!(
+            "extension.json: `description` must not hold U+{:04X}",
+            u32::from(hidden.chars().next().unwrap())
+        );
+        let rule = format!("{rule}, which is not shown as it is");
         refused(&manifest.to_string(), &rule);
     }
 }
