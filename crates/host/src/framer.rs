@@ -2,6 +2,17 @@
 //!
 //! Lines end at `\n` alone: U+2028 and other separators are ordinary text. Blank lines and a trailing `\r` are
 //! dropped here, so nobody else has to think of them.
+//!
+//! ```
+//! use haft_host::{Framer, Item};
+//!
+//! let mut framer = Framer::default();
+//! framer.space().extend_from_slice(b"{\"type\":\"ready\"}\r\n\n{\"type\":");
+//! assert_eq!(framer.next(1024), Some(Item::Line(r#"{"type":"ready"}"#.into())));
+//! assert_eq!(framer.next(1024), None);
+//! assert_eq!(framer.unfinished(), 8);
+//! assert_eq!(framer.finish(1024), Some(Item::Line(r#"{"type":"#.into())));
+//! ```
 
 use bytes::{Bytes, BytesMut};
 
@@ -10,32 +21,47 @@ const READ_ROOM: std::ops::RangeInclusive<usize> = 8 * 1024..=64 * 1024;
 
 /// One thing found in a stream of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Item {
+pub enum Item {
     /// A line without its newline, never blank.
     Line(Bytes),
     /// A line longer than the limit. Said once, as soon as it is known; the rest of the line is swallowed.
     TooLong,
 }
 
-/// Cuts a stream of bytes into lines.
+/// Cuts a stream of bytes into lines: put bytes into [`space`](Self::space), then take what is complete with
+/// [`next`](Self::next) until there is nothing more.
+///
+/// Holds no more than the longest line that is allowed, and what one read brought.
 #[derive(Debug, Default)]
-pub(crate) struct Framer {
+pub struct Framer {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no newline.
     scanned: usize,
     /// Whether the rest of an overlong line is still to come.
     swallowing: bool,
+    /// Blank lines that were skipped and not asked about yet.
+    blank: usize,
 }
 
 impl Framer {
     /// Where the next bytes go.
-    pub(crate) fn space(&mut self) -> &mut BytesMut {
+    pub fn space(&mut self) -> &mut BytesMut {
         self.buffer.reserve(self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end()));
         &mut self.buffer
     }
 
+    /// The bytes of the line that is not complete yet, once [`next`](Self::next) has nothing more.
+    pub fn unfinished(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// How many blank lines were skipped since the last time this was asked: they mean nothing, and still cost time.
+    pub fn take_blank(&mut self) -> usize {
+        std::mem::take(&mut self.blank)
+    }
+
     /// The next line of at most `limit` bytes, if one is complete.
-    pub(crate) fn next(&mut self, limit: usize) -> Option<Item> {
+    pub fn next(&mut self, limit: usize) -> Option<Item> {
         loop {
             let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
             let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
@@ -43,6 +69,7 @@ impl Framer {
             };
             let line = trimmed(self.buffer.split_to(end + 1).freeze());
             self.scanned = 0;
+            self.blank += usize::from(line.is_empty());
             if std::mem::take(&mut self.swallowing) || line.is_empty() {
                 continue;
             }
@@ -51,7 +78,7 @@ impl Framer {
     }
 
     /// What is left when the stream ends: a last line without a newline is a line.
-    pub(crate) fn finish(&mut self, limit: usize) -> Option<Item> {
+    pub fn finish(&mut self, limit: usize) -> Option<Item> {
         let rest = trimmed(std::mem::take(&mut self.buffer).freeze());
         self.scanned = 0;
         if std::mem::take(&mut self.swallowing) || rest.is_empty() {
@@ -123,6 +150,15 @@ mod tests {
         check("12345678", &["12345678"]);
         check("123456789", &["!"]);
         check("1234567890123456789\nnext", &["!", "next"]);
+    }
+
+    #[test]
+    fn blank_lines_are_counted_and_an_unfinished_line_is_known() {
+        let mut framer = Framer::default();
+        framer.space().extend_from_slice(b"\n \r\n\none\n\ntw");
+        assert!(framer.next(8).is_some());
+        assert_eq!(framer.next(8), None);
+        assert_eq!((framer.take_blank(), framer.take_blank(), framer.unfinished()), (4, 0, 2));
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod process;
 
 pub use extension::ExtensionState;
 pub use fault::FaultCode;
+pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,

@@ -10,11 +10,13 @@
 pub enum Defence {
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
+    /// An extension that sends line after line that is no text is ended.
+    GarbledLines,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys];
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::GarbledLines];
 }
 
 /// Whether a defence is in place.

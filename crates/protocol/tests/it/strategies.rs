@@ -87,6 +87,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         }
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
+        id().prop_map(|id| Ping { id }.into()),
         Just(Shutdown {}.into()),
     ]
 }
@@ -148,7 +149,8 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         (name(), text(), texts()).prop_map(|(name, version, capabilities)| Hello {
             name,
             version,
-            capabilities
+            capabilities,
+            protocol_version: None
         }
         .into()),
         (name(), text()).prop_map(|(name, description)| RegisterCommand { name, description }.into()),
@@ -168,6 +170,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
         Just(ClearNotes {}.into()),
+        id().prop_map(|id| Pong { id }.into()),
         Just(ShutdownAck {}.into()),
     ]
 }
