@@ -1,9 +1,10 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|ci|bench`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|tidy|ci|faults|bench`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod ci;
 mod codegen;
+mod faults;
 mod repo;
 mod tidy;
 
@@ -14,6 +15,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   tidy                check what the compiler cannot: edges, lengths, forgotten tests
   ci [--full]         everything a change has to pass; --full tries more cases
+  faults [--list] [--full] [--undefended] [ROW…]
+                      the fault matrix: all rows, a group (P) or some (P-01); --full takes longer,
+                      --undefended shows that each row notices when its defence is down
   bench [ROW]         measure in release mode; rows are in docs/benchmarks.md";
 
 fn main() -> ExitCode {
@@ -25,6 +29,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["ci"] => ci::run(ci::Depth::Usual),
         ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["faults", ref rows @ ..] => faults::run(rows),
         ["bench", ref row @ ..] => {
             ci::cargo_run(&[&["run", "--release", "-p", "haft-bench", "--"], row].concat())
         }

@@ -10,13 +10,15 @@
 pub enum Defence {
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
+    /// An extension gets only those variables of the host's environment that are on a list.
+    EnvironmentList,
     /// An extension that sends line after line that is no text is ended.
     GarbledLines,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::GarbledLines];
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines];
 }
 
 /// Whether a defence is in place.
