@@ -125,7 +125,7 @@ impl Dispatcher {
         if ack.protocol_version != PROTOCOL_VERSION {
             return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
         }
-        self.outbox.set_limits(ack.limits.unwrap_or_default());
+        self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())
     }

@@ -194,7 +194,7 @@ impl Host {
                 capability::PANEL_RESIZE.to_owned(),
                 capability::PING.to_owned(),
             ],
-            limits: Some(config.timeouts.announced_in(config.limits)),
+            limits: Some(Box::new(config.timeouts.announced_in(config.limits))),
         };
         Facts { name: spec.name.clone(), ack, timeouts: config.timeouts, limits: config.limits }
     }

@@ -96,11 +96,11 @@ pub struct HelloAck {
     pub capabilities: Vec<String>,
     /// The limits that this connection keeps to; absent when the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    pub limits: Option<Box<Limits>>,
 }
 
 /// By name only: every limit has a default, so a derived reader would take `[]` for all of them.
-fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Limits>, D::Error> {
+fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Limits>>, D::Error> {
     let Some(raw) = Option::<Box<RawValue>>::deserialize(deserializer)? else { return Ok(None) };
     if !raw.get().starts_with('{') {
         return Err(D::Error::custom("expected a JSON object"));

@@ -268,7 +268,7 @@ fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
         panic!("{line}");
     };
     let old = Limits { max_line: 7, max_result_line: 8, max_depth: 9, max_tools: 10, ..Limits::default() };
-    assert_eq!(ack.limits, Some(old));
+    assert_eq!(ack.limits, Some(Box::new(old)));
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn hello_ack() -> HelloAck {
             capability::BEFORE_AGENT_START.into(),
             capability::PING.into(),
         ],
-        limits: Some(Limits::default()),
+        limits: Some(Box::default()),
     }
 }
 

@@ -98,7 +98,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
     (any::<u32>(), words, options, texts(), any::<bool>()).prop_map(
         |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, limits)| {
             let (haft_version, extension_dir, data_dir) = options;
-            let limits = limits.then(Limits::default);
+            let limits = limits.then(Box::<Limits>::default);
             let ack = HelloAck {
                 protocol_version,
                 zot_version,
