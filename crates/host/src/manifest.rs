@@ -10,6 +10,7 @@ use haft_protocol::RawJson;
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
@@ -219,16 +220,12 @@ fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
 
 /// Whether a text can be an extension's name, and so the name of its directory and of its log.
 pub(crate) fn is_name(text: &str) -> bool {
-    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(rest)
+    names::is_extension(text, MAX_NAME)
 }
 
 fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
     let args = fields.texts("args")?;
     let Some(program) = fields.text("exec")? else { return Ok(None) };
-    if program.contains('\0') || args.iter().any(|arg| arg.contains('\0')) {
-        return Err(fields.error("exec", "and `args` must not hold NUL characters"));
-    }
     Ok(Some(Exec { program, args }))
 }
 

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 /// # Panics
 /// When it cannot be built.
 pub fn bin(name: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/bin/{name}.rs"));
-    built("haft-test-support", name, changed(&source))
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin").join(name);
+    built("haft-test-support", name, newest(&sources))
 }
 
 /// The absolute path of `haft-launcher`, built first when it is missing or older than its sources.
