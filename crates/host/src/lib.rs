@@ -20,6 +20,7 @@ mod timeouts;
 // What a host is made of: one entry an extension, and its face towards core.
 mod catalog;
 mod entry;
+mod environment;
 mod fault;
 mod frontend;
 mod hooks;
@@ -32,6 +33,7 @@ mod framer;
 mod log;
 mod process;
 
+pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
 pub use fault::FaultCode;
 pub use frontend::{EventSink, Frontend, Headless};
@@ -40,6 +42,5 @@ pub use host::{
     ReloadStats, SpecSource,
 };
 pub use log::log_path;
-pub use process::ExtensionEnv;
 pub use spec::{ExtensionSpec, Launch, Origin, Roles};
 pub use timeouts::Timeouts;

@@ -7,5 +7,5 @@ pub mod model_server;
 mod binary;
 mod fake_peer;
 
-pub use binary::bin;
+pub use binary::{bin, launcher};
 pub use fake_peer::FakePeer;
