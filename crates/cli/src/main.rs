@@ -12,6 +12,8 @@ mod pages;
 mod prompt;
 mod run;
 mod setup;
+#[cfg(test)]
+mod sinks;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -50,7 +52,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
 fn report(error: &anyhow::Error) -> Exit {
     let exit = Exit::of(error);
     if exit != Exit::Ok {
-        console::note(&format!("haft: {error:#}"));
+        // It may quote others, so only its first row says that it is haft's.
+        console::note(&console::rows("haft: ", "  | ", &format!("{error:#}"), console::width()));
     }
     exit
 }

@@ -36,6 +36,7 @@ mod process;
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
 pub use fault::FaultCode;
+pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
