@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::fuzz::{self, Effort, Plan};
 use crate::{codegen, faults, repo, tidy};
 
 /// How much is tried.
@@ -12,8 +13,8 @@ use crate::{codegen, faults, repo, tidy};
 pub(crate) enum Depth {
     /// What every change passes.
     Usual,
-    /// More cases for the property tests, the fault matrix with full counts and without its defences, and licences
-    /// and advisories where `cargo deny` is installed.
+    /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
+    /// defences, and licences and advisories where `cargo deny` is installed.
     Full,
 }
 
@@ -50,9 +51,9 @@ pub(crate) fn run(depth: Depth) -> Result<()> {
     }
     println!("\nall {} steps passed", done.len());
     for (name, time) in &done {
-        println!("  {name:<10} {:>8}", seconds(*time));
+        println!("  {name:<12} {:>8}", seconds(*time));
     }
-    println!("  {:<10} {:>8}", "total", seconds(done.iter().map(|(_, time)| *time).sum()));
+    println!("  {:<12} {:>8}", "total", seconds(done.iter().map(|(_, time)| *time).sum()));
     Ok(())
 }
 
@@ -78,6 +79,11 @@ fn steps(depth: Depth) -> Vec<Step> {
             steps.push(chore("undefended", || faults::run_built(&["--undefended"])));
         }
     }
+    steps.push(cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"));
+    steps.push(match depth {
+        Depth::Usual => chore("fuzz", || fuzz::run(Plan::all(Effort::USUAL))),
+        Depth::Full => chore("fuzz", || fuzz::run(Plan::all(Effort::FULL))),
+    });
     steps.push(match installed("nextest") {
         true => cargo("tests", "nextest run --workspace --all-features --no-fail-fast"),
         false => cargo("tests", "test --workspace --all-features --tests --no-fail-fast"),
@@ -101,7 +107,7 @@ pub(crate) fn cargo_run(args: &[&str]) -> Result<()> {
     finish(repo::cargo().args(args), &args.join(" "))
 }
 
-fn finish(command: &mut Command, args: &str) -> Result<()> {
+pub(crate) fn finish(command: &mut Command, args: &str) -> Result<()> {
     let status = command.status().with_context(|| format!("start cargo {args}"))?;
     if !status.success() {
         bail!("cargo {args}: {status}");

@@ -12,6 +12,8 @@ mod pages;
 mod prompt;
 mod run;
 mod setup;
+#[cfg(test)]
+mod sinks;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|role| role == LAUNCHER_ROLE) {
         return haft_launch::launcher_main(args);
     }
+    // Before any key is in memory. A run does it again, when there is a log that can say what failed.
+    haft_launch::harden_self();
     let exit = match args::parse() {
         Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
         Err(help) => args::show(&help),
@@ -50,7 +54,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
 fn report(error: &anyhow::Error) -> Exit {
     let exit = Exit::of(error);
     if exit != Exit::Ok {
-        console::note(&format!("haft: {error:#}"));
+        // It may quote others, so only its first row says that it is haft's.
+        console::note(&console::rows("haft: ", "  | ", &format!("{error:#}"), console::width()));
     }
     exit
 }

@@ -67,24 +67,23 @@ impl Framer {
             let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
                 return self.wait(limit);
             };
-            let line = trimmed(self.buffer.split_to(end + 1).freeze());
+            let line = self.buffer.split_to(end + 1).freeze();
             self.scanned = 0;
-            self.blank += usize::from(line.is_empty());
-            if std::mem::take(&mut self.swallowing) || line.is_empty() {
+            if std::mem::take(&mut self.swallowing) {
                 continue;
             }
-            return Some(if line.len() > limit { Item::TooLong } else { Item::Line(line) });
+            match judged(line, limit) {
+                None => self.blank += 1,
+                item => return item,
+            }
         }
     }
 
     /// What is left when the stream ends: a last line without a newline is a line.
     pub fn finish(&mut self, limit: usize) -> Option<Item> {
-        let rest = trimmed(std::mem::take(&mut self.buffer).freeze());
+        let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;
-        if std::mem::take(&mut self.swallowing) || rest.is_empty() {
-            return None;
-        }
-        Some(if rest.len() > limit { Item::TooLong } else { Item::Line(rest) })
+        if std::mem::take(&mut self.swallowing) { None } else { judged(rest, limit) }
     }
 
     /// No newline yet: gives the memory back when the line can only become too long. One byte of grace, because
@@ -100,11 +99,16 @@ impl Framer {
     }
 }
 
-/// Without the newline, a `\r` before it, and nothing at all if only white space is left.
-fn trimmed(line: Bytes) -> Bytes {
+/// The line without its newline and a `\r` before it; nothing if only white space is left. The length comes first: a
+/// line in pieces is too long before it is known to be blank.
+fn judged(line: Bytes, limit: usize) -> Option<Item> {
     let text = line.strip_suffix(b"\n").unwrap_or(&line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
-    if text.trim_ascii().is_empty() { Bytes::new() } else { line.slice(..text.len()) }
+    match text.len() {
+        length if length > limit => Some(Item::TooLong),
+        _ if text.trim_ascii().is_empty() => None,
+        length => Some(Item::Line(line.slice(..length))),
+    }
 }
 
 #[cfg(test)]
@@ -150,6 +154,9 @@ mod tests {
         check("12345678", &["12345678"]);
         check("123456789", &["!"]);
         check("1234567890123456789\nnext", &["!", "next"]);
+        check("        \r\nnext", &["next"]);
+        check("          \nnext", &["!", "next"]);
+        check("          ", &["!"]);
     }
 
     #[test]

@@ -111,6 +111,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::Unresponsive
         | FaultCode::Exited
         | FaultCode::RegisterRejected
-        | FaultCode::ResultRejected => REPEATED,
+        | FaultCode::ResultRejected
+        | FaultCode::HiddenText => REPEATED,
     }
 }
