@@ -2,6 +2,7 @@
 
 mod actor;
 mod alarm;
+mod filter;
 mod ids;
 mod offers;
 mod pending;

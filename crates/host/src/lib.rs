@@ -22,6 +22,7 @@ mod catalog;
 mod entry;
 mod fault;
 mod frontend;
+mod gates;
 mod hooks;
 mod policy;
 mod tool;
@@ -34,7 +35,7 @@ mod process;
 
 pub use extension::ExtensionState;
 pub use fault::FaultCode;
-pub use frontend::{EventSink, Frontend, Headless};
+pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, SpecSource,

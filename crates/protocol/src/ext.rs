@@ -13,6 +13,7 @@ mod notes;
 mod panel;
 mod registration;
 mod request;
+mod subscription;
 mod tool;
 
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
@@ -28,4 +29,5 @@ pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use registration::{RegisterCommand, RegisterTool, Subscribe};
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
+pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

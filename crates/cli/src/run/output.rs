@@ -117,6 +117,9 @@ fn told(event: &AgentEvent) -> Told {
         AgentEvent::ExtNotify { extension, level, message } => {
             Told::Always(noted(extension, *level, message))
         }
+        AgentEvent::GateOff { extension, reason } => Told::Always(format!(
+            "haft: going on without extension {extension}, which is not asked any more: {reason}"
+        )),
         AgentEvent::ExtensionError(fault) => {
             Told::Always(format!("haft: extension {}: {} ({})", fault.extension, fault.message, fault.code))
         }
@@ -131,6 +134,10 @@ fn told(event: &AgentEvent) -> Told {
         AgentEvent::ToolRewritten { by, args, .. } => {
             Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
         }
+        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => Told::Always(format!(
+            "haft: {first} and {then} both changed {}; the tool gets what {then} made of it",
+            if path.is_empty() { "the arguments" } else { path }
+        )),
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {
             let mark = if *is_error { "✗" } else { "←" };

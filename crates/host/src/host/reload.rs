@@ -191,6 +191,7 @@ impl Host {
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
+                capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Limits::default()),
         };

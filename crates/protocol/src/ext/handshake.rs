@@ -21,9 +21,12 @@ pub mod capability {
     pub const PANEL_RESIZE: &str = "panel_resize";
     /// Both sides know the `before_agent_start` intercept.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
+    /// The host takes entries of `subscribe` that name tools and a role.
+    pub const INTERCEPT_ROLES: &str = "intercept_roles";
 
     /// Every capability this version knows.
-    pub const ALL: &[&str] = &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START];
+    pub const ALL: &[&str] =
+        &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START, INTERCEPT_ROLES];
 }
 
 /// The first frame of an extension.
