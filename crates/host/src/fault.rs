@@ -46,6 +46,8 @@ pub enum FaultCode {
     RegisterRejected,
     /// A part of a tool's result was not accepted.
     ResultRejected,
+    /// A text for the model held characters that nobody can see. They were taken out.
+    HiddenText,
 }
 
 impl FaultCode {
@@ -73,6 +75,7 @@ impl FaultCode {
             Self::Exited => "exited",
             Self::RegisterRejected => "register_rejected",
             Self::ResultRejected => "result_rejected",
+            Self::HiddenText => "hidden_text",
         }
     }
 }

@@ -10,6 +10,7 @@ use haft_protocol::RawJson;
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
@@ -119,7 +120,12 @@ impl Manifest {
         Self::parse(&path, &text, has_theme(dir))
     }
 
-    fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
+    /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
+    /// theme, which needs no program.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
         let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
         // Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
@@ -214,22 +220,19 @@ fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
 
 /// Whether a text can be an extension's name, and so the name of its directory and of its log.
 pub(crate) fn is_name(text: &str) -> bool {
-    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(rest)
+    names::is_extension(text, MAX_NAME)
 }
 
 fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
     let args = fields.texts("args")?;
     let Some(program) = fields.text("exec")? else { return Ok(None) };
-    if program.contains('\0') || args.iter().any(|arg| arg.contains('\0')) {
-        return Err(fields.error("exec", "and `args` must not hold NUL characters"));
-    }
     Ok(Some(Exec { program, args }))
 }
 
 /// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole.
 fn roles(fields: &Fields<'_>) -> Result<Roles, ManifestError> {
     let mut roles = Roles { required: fields.boolean("required")?.unwrap_or(false), ..Roles::default() };
+    user_decides(fields)?;
     for entry in fields.objects("intercept")? {
         read_role(&entry, &mut roles)?;
     }
@@ -240,18 +243,32 @@ fn read_role(entry: &Fields<'_>, roles: &mut Roles) -> Result<(), ManifestError>
     let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
     let hook = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
+    user_decides(entry)?;
     // Nothing said means the safe thing: that a failure blocks.
     match entry.text("role")?.as_deref().unwrap_or("gate") {
         "gate" => roles.gates.push(hook),
         "redactor" if hook == InterceptKind::AssistantMessage => roles.redactor = true,
         "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
-        "transform" | "observer" if required => {
+        "rewrite" | "transform" | "observe" | "observer" if required => {
             return Err(entry.error("required", "needs the role `gate` or `redactor`"));
         }
-        "transform" | "observer" => {}
-        _ => return Err(entry.error("role", "must be `gate`, `redactor`, `transform` or `observer`")),
+        "rewrite" | "transform" | "observe" | "observer" => {}
+        _ => return Err(entry.error("role", "must be `gate`, `redactor`, `rewrite` or `observe`")),
     }
     roles.required |= required;
+    Ok(())
+}
+
+/// What may happen without an answer is the user's to say: a manifest that wants it looser is refused, because whoever
+/// wrote it relies on something that will not be.
+fn user_decides(fields: &Fields<'_>) -> Result<(), ManifestError> {
+    for field in ["on_timeout", "on_error"] {
+        if fields.text(field)?.is_some_and(|value| value != "block") {
+            let rule =
+                "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
+            return Err(fields.error(field, rule));
+        }
+    }
     Ok(())
 }
 

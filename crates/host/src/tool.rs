@@ -2,6 +2,8 @@
 
 mod result;
 
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,6 +13,7 @@ use haft_protocol::ext::CallTool;
 
 use crate::extension::{Extension, OfferedTool};
 use crate::fault::FaultCode;
+use result::Read;
 
 /// One tool of one extension. Schema and calls always belong to the same one.
 #[derive(Debug)]
@@ -46,17 +49,37 @@ impl Tool for ExtensionTool {
         let what = format!("tool {name}");
         match self.extension.ask(&context.cancel, request, &what, after).await {
             Ok(Ok(result)) => {
-                let (output, rejected) = result::output(extension, name, result);
-                if let Some(detail) = rejected {
+                let read = Read::new(extension, name, result);
+                if let Some(detail) = &read.rejected {
                     self.extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
-                output
+                self.extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
+                let kept = keep(read.whole()).await;
+                read.output(kept.as_deref())
             }
             Ok(Err(detail)) => {
                 self.extension.reporter().fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
                 ToolOutput::error(format!("extension {extension}/{name} failed: {detail}"))
             }
             Err(error) => ToolOutput::error(format!("extension {extension}/{name} failed: it {error}")),
+        }
+    }
+}
+
+/// Puts the whole of a long text into a new file, which only its owner can read and which the system's own cleaning of
+/// temporary files removes some day: the model may come back to it long after the call.
+async fn keep(whole: Option<String>) -> Option<PathBuf> {
+    let whole = whole?;
+    let write = move || -> io::Result<PathBuf> {
+        let mut file = tempfile::Builder::new().prefix("haft-result-").suffix(".txt").tempfile()?;
+        file.write_all(whole.as_bytes())?;
+        file.keep().map(|(_, path)| path).map_err(|error| error.error)
+    };
+    match tokio::task::spawn_blocking(write).await.map_err(io::Error::other).flatten() {
+        Ok(path) => Some(path),
+        Err(error) => {
+            tracing::warn!(%error, "long result not kept");
+            None
         }
     }
 }

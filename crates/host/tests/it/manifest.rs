@@ -54,8 +54,25 @@ fn a_wrong_field_is_named() {
     let args = r#"{"name":"x","exec":"x","args":[1]}"#;
     refused(args, "extension.json: `args` must be a list of strings, not a number");
     refused(r#"{"name":"x","exec":"x","Name":"y"}"#, "extension.json: `name` is there twice");
-    let nul = r#"{"name":"x","exec":"a\u0000b"}"#;
-    refused(nul, "extension.json: `exec` and `args` must not hold NUL characters");
+    let escape = "must not hold U+001B, which is not shown as it is";
+    for field in ["name", "version", "description", "language", "exec"] {
+        let mut manifest = serde_json::json!({"name": "x", "exec": "x"});
+        manifest[field] = "a\u{1b}[2Kb".into();
+        refused(&manifest.to_string(), &format!("extension.json: `{field}` {escape}"));
+    }
+    refused(
+        r#"{"name":"x","exec":"x","args":["-c","\u001b[2K"]}"#,
+        &format!("extension.json: `args` {escape}"),
+    );
+    for hidden in ["\0", "\n", "\t", "\u{7f}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"] {
+        let manifest = serde_json::json!({"name": "x", "exec": "x", "description": format!("a{hidden}b")});
+        let rule = format!(
+            "extension.json: `description` must not hold U+{:04X}",
+            u32::from(hidden.chars().next().unwrap())
+        );
+        let rule = format!("{rule}, which is not shown as it is");
+        refused(&manifest.to_string(), &rule);
+    }
 }
 
 #[test]
@@ -129,6 +146,10 @@ fn roles_say_what_is_guarded() {
     assert_eq!(silent.gates, [InterceptKind::TurnStart]);
     let watcher = roles(r#""intercept":[{"event":"turn_start","role":"observer"}]"#).unwrap();
     assert_eq!(watcher, Roles::default());
+    let rewriter = roles(r#""intercept":[{"event":"tool_call","role":"rewrite","on_timeout":"block"}]"#);
+    assert_eq!(rewriter.unwrap(), Roles::default());
+    let loose = roles(r#""on_timeout":"allow""#).unwrap_err();
+    assert!(loose.contains("`on_timeout` can only be `block` here"), "{loose}");
     assert!(roles(r#""required":true"#).unwrap().required);
 }
 
@@ -150,7 +171,11 @@ fn a_role_that_haft_cannot_keep_is_refused() {
         ),
         (
             r#"[{"event":"tool_call","role":"boss"}]"#,
-            "`intercept[0].role` must be `gate`, `redactor`, `transform` or `observer`",
+            "`intercept[0].role` must be `gate`, `redactor`, `rewrite` or `observe`",
+        ),
+        (
+            r#"[{"event":"tool_call","on_timeout":"allow"}]"#,
+            "`intercept[0].on_timeout` can only be `block` here; the user may set `on_timeout` for an extension in config.toml",
         ),
         (r#"["tool_call"]"#, "`intercept` must be a list of objects, not a string"),
     ] {

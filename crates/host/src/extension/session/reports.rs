@@ -106,6 +106,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::HookError
         | FaultCode::Exited
         | FaultCode::RegisterRejected
-        | FaultCode::ResultRejected => REPEATED,
+        | FaultCode::ResultRejected
+        | FaultCode::HiddenText => REPEATED,
     }
 }
