@@ -132,6 +132,9 @@ pub enum AgentEvent {
         is_error: bool,
         /// What the model is shown.
         content: Vec<Content>,
+        /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extension: Option<ExtensionName>,
     },
     /// The step is over, its tools included.
     TurnEnd {

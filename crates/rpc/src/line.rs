@@ -2,7 +2,7 @@
 
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::Time;
 use serde::Serialize;
 
@@ -30,9 +30,9 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         AgentEvent::UserMessage { content, time } => {
             serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
         }
-        AgentEvent::ToolResult { id, name, is_error, content } => {
-            let content = blocks(content);
-            serde_json::to_string(&WithImages::ToolResult { id, name, is_error: *is_error, content })
+        AgentEvent::ToolResult { id, name, is_error, content, extension } => {
+            let (content, is_error, extension) = (blocks(content), *is_error, extension.as_ref());
+            serde_json::to_string(&WithImages::ToolResult { id, name, is_error, content, extension })
         }
         AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
@@ -62,8 +62,18 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WithImages<'a> {
-    UserMessage { content: Vec<Block<'a>>, time: &'a Time },
-    ToolResult { id: &'a ToolCallId, name: &'a str, is_error: bool, content: Vec<Block<'a>> },
+    UserMessage {
+        content: Vec<Block<'a>>,
+        time: &'a Time,
+    },
+    ToolResult {
+        id: &'a ToolCallId,
+        name: &'a str,
+        is_error: bool,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        extension: Option<&'a ExtensionName>,
+    },
 }
 
 #[derive(Serialize)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::{FutureExt, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
 use super::state::Input;
@@ -62,8 +63,8 @@ impl Turn {
     /// Reports a call of a turn that ends before the call's time has come: the answer it has already, or none.
     fn leave_out(&self, plan: Planned) {
         match plan {
-            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN)),
-            Planned::Answer { call, output } => self.report(call, output),
+            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), None),
+            Planned::Answer { call, output } => self.report(call, output, None),
         }
     }
 
@@ -78,8 +79,8 @@ impl Turn {
             }
             let mut results =
                 stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
-            while let Some((call, output)) = results.next().await {
-                self.report(call, output);
+            while let Some((call, output, extension)) = results.next().await {
+                self.report(call, output, extension);
             }
             if self.cancel.is_cancelled() {
                 rest.for_each(|plan| self.leave_out(plan));
@@ -167,16 +168,17 @@ impl Turn {
         }
     }
 
-    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput) {
-        let (call, mut output) = match plan {
-            Planned::Answer { call, output } => return (call, output),
+    /// The result of a call, and the extension whose tool gave it.
+    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput, Option<ExtensionName>) {
+        let (call, mut output, extension) = match plan {
+            Planned::Answer { call, output } => return (call, output, None),
             // Its time comes after the cancellation: it is not begun.
             Planned::Run { call, .. } if self.cancel.is_cancelled() => {
-                return (call, ToolOutput::error(NOT_RUN));
+                return (call, ToolOutput::error(NOT_RUN), None);
             }
             Planned::Run { call, tool } => {
                 let output = self.run(&call, tool.as_ref()).await;
-                (call, output)
+                (call, output, tool.spec().owner.extension().map(ExtensionName::new))
             }
         };
         for hook in self.agent.hooks().after_tool_execute {
@@ -188,7 +190,7 @@ impl Turn {
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
         }
-        (call, output)
+        (call, output, extension)
     }
 
     /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
@@ -215,18 +217,19 @@ impl Turn {
         })
     }
 
-    fn report(&self, call: ToolCall, output: ToolOutput) {
+    fn report(&self, call: ToolCall, output: ToolOutput, extension: Option<ExtensionName>) {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error } = output;
+        let ToolOutput { content, is_error } = output.legible();
         let message = ToolMessage {
             call_id: id.clone(),
             name: name.clone(),
             content: content.clone(),
             is_error,
+            extension: extension.clone(),
             time: (self.agent.clock)(),
         };
         self.agent.push(Message::Tool(message));
-        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content });
+        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, extension });
     }
 }
 
