@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_core::hooks::{HookSource, Hooks, Observer};
 use haft_core::model::ModelInfo;
 use haft_core::tool::Tool;
+use haft_launch::Launcher;
 use haft_protocol::ext::{Event, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
@@ -18,11 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
+use crate::environment::ExtensionEnv;
 use crate::extension::{Extension, ExtensionState};
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::log::log_path;
-use crate::process::ExtensionEnv;
 use crate::spec::Origin;
 use crate::timeouts::Timeouts;
 use crate::tool::ExtensionTool;
@@ -50,6 +51,10 @@ pub struct HostConfig {
     pub reserved_commands: Vec<String>,
     /// What of this program's environment extensions get.
     pub env: ExtensionEnv,
+    /// What starts and guards extensions: a program that calls [`haft_launch::launcher_main`]. Without one they are
+    /// started directly, with all of this program's rights; what leaves its process group then outlives its
+    /// extension, and whatever ignores the end of its input outlives a host that is killed.
+    pub launcher: Option<Launcher>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -68,6 +73,7 @@ impl HostConfig {
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
+            launcher: None,
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
         }

@@ -120,7 +120,12 @@ impl Manifest {
         Self::parse(&path, &text, has_theme(dir))
     }
 
-    fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
+    /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
+    /// theme, which needs no program.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
         let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
         // Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');

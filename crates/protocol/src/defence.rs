@@ -10,11 +10,13 @@
 pub enum Defence {
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
+    /// An extension gets only those variables of the host's environment that are on a list.
+    EnvironmentList,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys];
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList];
 }
 
 /// Whether a defence is in place.

@@ -8,5 +8,5 @@ pub mod terminal;
 mod binary;
 mod fake_peer;
 
-pub use binary::bin;
+pub use binary::{bin, launcher};
 pub use fake_peer::FakePeer;

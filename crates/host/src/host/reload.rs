@@ -152,7 +152,7 @@ impl Host {
             (None, Launch::ThemeOnly) => return entry(spec, Body::Files),
             (None, Launch::Impossible { why }) => Err(why.clone()),
             (None, Launch::Process { program, args }) => {
-                Process::start(program, args, &spec.dir, &self.inner.config.env)
+                Process::start(&spec, program, args, &self.inner.config)
                     .map(|started| Connection::Process(Box::new(started)))
                     .map_err(|error| error.to_string())
             }
