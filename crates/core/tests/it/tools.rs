@@ -53,7 +53,7 @@ async fn a_result_says_which_extension_it_is_from() {
     let own = tool("own", |_| ToolOutput::text("a"));
     let owned = ToolSpec { owner: ToolOwner::Extension("weather".into()), ..ToolSpec::new("other", "") };
     let agent = script.agent().tool(own).tool(Given(owned)).build().unwrap();
-    run(&agent).await;
+    run(&agent).await.1.unwrap();
     let extensions: Vec<_> = agent
         .messages()
         .iter()
