@@ -89,6 +89,9 @@ impl Timeouts {
 /// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
+/// What rates are counted by.
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
 /// So long without an excess, and the next one is another episode, with a report of its own.
 pub(crate) const CALM: Duration = Duration::from_secs(1);
 

@@ -1,20 +1,19 @@
 //! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
-use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant as StdInstant;
 
 use haft_protocol::event::AgentEvent;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::process::ChildStderr;
+use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::alarm::Alarm;
+use super::connection::{Connection, Reader, opened};
 use super::ids::Ids;
 use super::session::{Facts, Output, Session, Ui};
 use super::writer::{Writer, WriterEnd};
@@ -23,31 +22,11 @@ use crate::fault::FaultCode;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
-use crate::process::{Exit, Pipes, Process};
+use crate::process::{Exit, Process};
 use crate::timeouts::Timeouts;
-
-/// What a read of standard error takes at once.
-const STDERR_CHUNK: usize = 16 * 1024;
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
-
-/// How the two sides are joined.
-pub(crate) enum Connection {
-    /// A child process.
-    Process(Box<(Process, Pipes)>),
-    /// Any pair of streams: an extension in this program, a test.
-    Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Process(_) => "Process",
-            Self::Streams(..) => "Streams",
-        })
-    }
-}
 
 /// Everything an extension's task needs.
 pub(crate) struct Start {
@@ -92,28 +71,6 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let inner =
         Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, event_count, snapshots };
     Extension { inner: Arc::new(inner) }
-}
-
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Opened = (Option<Process>, Reader, Box<dyn AsyncWrite + Send + Unpin>, Option<JoinHandle<()>>);
-
-fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
-    match connection {
-        Connection::Process(started) => {
-            let (process, pipes) = *started;
-            let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
-            (Some(process), Box::new(pipes.stdout), Box::new(pipes.stdin), Some(stderr))
-        }
-        Connection::Streams(reader, writer) => (None, reader, writer, None),
-    }
-}
-
-/// Reads standard error until it ends, so that an extension never blocks on it.
-async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
-    let mut chunk = vec![0; STDERR_CHUNK];
-    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
-        log.stderr(chunk.get(..read).unwrap_or_default(), Instant::now().into_std());
-    }
 }
 
 struct Actor {

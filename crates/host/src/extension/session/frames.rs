@@ -106,7 +106,7 @@ impl<T> Session<T> {
     }
 
     fn on_hello(&mut self, hello: Hello, now: Instant) {
-        if let Some(other) = hello.other_version() {
+        if let Some(other) = hello.other_version().filter(|_| defence::is_up(Defence::ProtocolVersion)) {
             let text = format!(
                 "speaks version {} of the protocol, haft speaks {PROTOCOL_VERSION}",
                 excerpt(other.as_bytes())

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::ext::Limits;
 
-use crate::timeouts::{CALM, GARBLED_WINDOW};
+use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
 
 /// A line counts once for each of these that it begins: one that is long costs more than one that is short.
 const PORTION: usize = 64 * 1024;
@@ -27,7 +27,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) fn new(per_second: u32, burst: u32) -> Self {
-        let interval = Duration::from_secs(1) / per_second.max(1);
+        let interval = SECOND / per_second.max(1);
         Self { interval, depth: interval * burst.max(1), full_at: None }
     }
 
