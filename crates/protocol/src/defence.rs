@@ -12,11 +12,13 @@ pub enum Defence {
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
     EnvironmentList,
+    /// An extension that sends line after line that is no text is ended.
+    GarbledLines,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList];
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines];
 }
 
 /// Whether a defence is in place.
