@@ -14,11 +14,14 @@ pub enum Defence {
     EnvironmentList,
     /// An extension that sends line after line that is no text is ended.
     GarbledLines,
+    /// An extension that speaks another version of the protocol is refused.
+    ProtocolVersion,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines];
+    pub const ALL: &'static [Self] =
+        &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines, Self::ProtocolVersion];
 }
 
 /// Whether a defence is in place.
