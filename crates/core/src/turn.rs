@@ -1,6 +1,7 @@
 //! One prompt from beginning to end: asks what the state machine says to ask, and feeds it the answers.
 
 mod ask;
+mod gate;
 mod show;
 mod state;
 mod tools;

@@ -30,9 +30,9 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         AgentEvent::UserMessage { content, time } => {
             serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
         }
-        AgentEvent::ToolResult { id, name, is_error, content } => {
-            let content = blocks(content);
-            serde_json::to_string(&WithImages::ToolResult { id, name, is_error: *is_error, content })
+        AgentEvent::ToolResult { id, name, is_error, content, synthetic_by } => {
+            let (is_error, content, synthetic_by) = (*is_error, blocks(content), synthetic_by.as_deref());
+            serde_json::to_string(&WithImages::ToolResult { id, name, is_error, content, synthetic_by })
         }
         AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
@@ -45,6 +45,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::AssistantMessage { .. }
         | AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
+        | AgentEvent::ToolRewriteConflict { .. }
         | AgentEvent::ToolBlocked { .. }
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::TurnEnd { .. }
@@ -54,6 +55,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ExtNotify { .. }
         | AgentEvent::ExtDisplay { .. }
         | AgentEvent::ExtClearNotes { .. }
+        | AgentEvent::GateOff { .. }
         | AgentEvent::ExtensionError(_) => serde_json::to_string(event),
     }
 }
@@ -62,8 +64,18 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WithImages<'a> {
-    UserMessage { content: Vec<Block<'a>>, time: &'a Time },
-    ToolResult { id: &'a ToolCallId, name: &'a str, is_error: bool, content: Vec<Block<'a>> },
+    UserMessage {
+        content: Vec<Block<'a>>,
+        time: &'a Time,
+    },
+    ToolResult {
+        id: &'a ToolCallId,
+        name: &'a str,
+        is_error: bool,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        synthetic_by: Option<&'a str>,
+    },
 }
 
 #[derive(Serialize)]
