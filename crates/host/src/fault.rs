@@ -42,6 +42,8 @@ pub enum FaultCode {
     HookError,
     /// The process ended, or closed its output.
     Exited,
+    /// It crashed too often in too short a time, and is not started again by itself.
+    CrashLoop,
     /// A tool, command or name was not accepted.
     RegisterRejected,
     /// A part of a tool's result was not accepted.
@@ -71,6 +73,7 @@ impl FaultCode {
             Self::HookTimeout => "hook_timeout",
             Self::HookError => "hook_error",
             Self::Exited => "exited",
+            Self::CrashLoop => "crash_loop",
             Self::RegisterRejected => "register_rejected",
             Self::ResultRejected => "result_rejected",
         }

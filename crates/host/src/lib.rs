@@ -23,7 +23,11 @@ mod entry;
 mod fault;
 mod frontend;
 mod hooks;
+mod keeper;
 mod policy;
+mod shared;
+mod slow;
+mod supervisor;
 mod tool;
 
 // One connection: state machine, task, bytes, process.
@@ -37,9 +41,9 @@ pub use fault::FaultCode;
 pub use frontend::{EventSink, Frontend, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
-    ReloadStats, SpecSource,
+    ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
 pub use process::ExtensionEnv;
-pub use spec::{ExtensionSpec, Launch, Origin, Roles};
-pub use timeouts::Timeouts;
+pub use spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+pub use timeouts::{Restarts, Timeouts};

@@ -30,6 +30,7 @@ pub(crate) struct Pipes {
 pub(crate) struct Process {
     child: GroupChild,
     exited: bool,
+    left_well: bool,
 }
 
 impl Process {
@@ -56,7 +57,7 @@ impl Process {
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
             return Err(io::Error::other("its pipes are missing"));
         };
-        Ok((Self { child, exited: false }, Pipes { stdin, stdout, stderr }))
+        Ok((Self { child, exited: false, left_well: false }, Pipes { stdin, stdout, stderr }))
     }
 
     /// The process id.
@@ -72,6 +73,7 @@ impl Process {
         }
         let status = self.child.wait().await;
         self.exited = true;
+        self.left_well = status.as_ref().is_ok_and(ExitStatus::success);
         status.map_or_else(|error| format!("ended, and the system cannot say how: {error}"), described)
     }
 
@@ -83,6 +85,11 @@ impl Process {
     /// Kills the whole group, also what an ended extension left behind.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         self.child.kill()
+    }
+
+    /// Whether it ended by itself, with status 0.
+    pub(crate) fn left_well(&self) -> bool {
+        self.left_well
     }
 
     /// Whether the end was seen.

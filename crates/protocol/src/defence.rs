@@ -10,11 +10,13 @@
 pub enum Defence {
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
+    /// A reload that finds something broken leaves what works in its place.
+    OldStays,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys];
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::OldStays];
 }
 
 /// Whether a defence is in place.

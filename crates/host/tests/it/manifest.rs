@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use haft_host::manifest::{ExecError, MAX_MANIFEST, Manifest, ManifestError};
-use haft_host::{Launch, Roles};
+use haft_host::{Launch, Lifecycle, Roles};
 use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {
@@ -40,6 +42,40 @@ fn keys_have_any_case_and_unknown_ones_are_left_alone() {
 #[track_caller]
 fn refused(text: &str, expect: &str) {
     assert_eq!(read(text).unwrap_err(), expect, "{text}");
+}
+
+/// What an `extension.json` with these fields says of its life, and what is wrong with them.
+#[track_caller]
+fn lives(fields: &str, expect: Lifecycle, wrong: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("extension.json"), format!(r#"{{"name":"x","exec":"x",{fields}}}"#)).unwrap();
+    let manifest = Manifest::read(dir.path()).unwrap();
+    assert_eq!(manifest.lifecycle, expect, "{fields}");
+    assert_eq!(manifest.ignored.len(), wrong.len(), "{:?}", manifest.ignored);
+    for (said, expect) in manifest.ignored.iter().zip(wrong) {
+        assert!(said.contains(expect) && said.ends_with("; the field is ignored"), "{said}");
+    }
+}
+
+#[test]
+fn deadlines_and_lifecycle_are_bounded_and_a_mistake_in_them_is_no_reason_not_to_run() {
+    let default = Lifecycle::default();
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    lives(
+        r#""hello_timeout_ms":60000,"ready_timeout_ms":1000"#,
+        Lifecycle { hello: seconds(60), ready: seconds(1), ..default },
+        &[],
+    );
+    lives(r#""hello_timeout_ms":60001"#, default, &["`hello_timeout_ms` must be at most 60000"]);
+    lives(
+        r#""hello_timeout_ms":0,"ready_timeout_ms":2000"#,
+        Lifecycle { ready: seconds(2), ..default },
+        &["`hello_timeout_ms` must be a whole number from 1, not 0"],
+    );
+    lives(r#""ready_timeout_ms":"2s""#, default, &["`ready_timeout_ms` must be a whole number from 1"]);
+    lives(r#""lifecycle":"on_demand""#, Lifecycle { on_demand: true, ..default }, &[]);
+    lives(r#""lifecycle":"always""#, default, &[]);
+    lives(r#""lifecycle":"never""#, default, &["`lifecycle` must be `always` or `on_demand`"]);
 }
 
 #[test]

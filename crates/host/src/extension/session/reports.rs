@@ -105,6 +105,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::HookTimeout
         | FaultCode::HookError
         | FaultCode::Exited
+        | FaultCode::CrashLoop
         | FaultCode::RegisterRejected
         | FaultCode::ResultRejected => REPEATED,
     }
