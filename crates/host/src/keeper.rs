@@ -220,7 +220,7 @@ impl Keeper {
                 biased;
                 order = received(&mut self.orders, &self.shared) => match order {
                     Order::Wake => {}
-                    order => return Err(order),
+                    order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
                 },
                 done = &mut work => return Ok(done),
             }

@@ -75,21 +75,24 @@ impl Host {
     /// Puts the new set in place and waits until those that leave are gone. Returns how many of them ran.
     async fn put_in_place(&self, plan: Plan, streams: Vec<Arc<Entry>>) -> usize {
         let Plan { entries, new, leaving, .. } = plan;
-        let entries: Vec<_> = streams.into_iter().chain(entries).collect();
-        let mut set = self.set();
-        *set = Set::new(&self.shared().config, entries);
-        for old in &leaving {
-            if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
-                // Nobody else sets it: an entry leaves once.
-                _ = old.successor.set(Arc::clone(next));
-            }
-        }
-        drop(set);
+        self.swap(streams.into_iter().chain(entries).collect(), &new, &leaving);
         self.announce(&new);
         let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
         leaving.iter().for_each(|entry| entry.retire());
         gone(&leaving).await;
         ran
+    }
+
+    /// From here on the new ones are asked, also by whoever holds an old one.
+    fn swap(&self, entries: Vec<Arc<Entry>>, new: &[Arc<Entry>], leaving: &[Arc<Entry>]) {
+        let mut set = self.set();
+        *set = Set::new(&self.shared().config, entries);
+        for old in leaving {
+            if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
+                // Nobody else sets it: an entry leaves once.
+                _ = old.successor.set(Arc::clone(next));
+            }
+        }
     }
 }
 

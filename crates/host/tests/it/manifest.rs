@@ -12,7 +12,7 @@ use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("extension.json"), text).unwrap();
+    fs::write(dir.path().join("extension.json"), text).unwrap();
     let prefix = format!("{}/", dir.path().display());
     Manifest::read(dir.path()).map_err(|error| error.to_string().replace(&prefix, ""))
 }
@@ -134,7 +134,7 @@ fn a_directory_without_a_manifest_is_told_from_no_directory() {
     assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Missing { .. })));
     let gone = dir.path().join("gone");
     assert!(matches!(Manifest::read(&gone), Err(ManifestError::NoDirectory { .. })));
-    std::fs::create_dir(dir.path().join("extension.json")).unwrap();
+    fs::create_dir(dir.path().join("extension.json")).unwrap();
     assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Read { .. })));
 }
 
@@ -143,9 +143,9 @@ fn a_theme_needs_no_exec() {
     for theme in ["theme.json", "themes/theme.json"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(theme);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "{}").unwrap();
-        std::fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "{}").unwrap();
+        fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
         let manifest = Manifest::read(dir.path()).unwrap();
         assert_eq!(manifest.launch(dir.path(), None).unwrap(), Launch::ThemeOnly);
     }
@@ -199,15 +199,15 @@ fn a_role_that_haft_cannot_keep_is_refused() {
 #[cfg(unix)]
 fn program(path: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, "#!/bin/sh\n").unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     path.into()
 }
 
 fn launch(exec: &str, dir: &Path, path: &[&Path]) -> Result<PathBuf, ExecError> {
     let manifest = serde_json::json!({ "name": "x", "exec": exec }).to_string();
-    std::fs::write(dir.join("extension.json"), manifest).unwrap();
+    fs::write(dir.join("extension.json"), manifest).unwrap();
     let path = std::env::join_paths(path).unwrap();
     match Manifest::read(dir).unwrap().launch(dir, Some(&path))? {
         Launch::Process { program, .. } => Ok(program),
@@ -233,7 +233,7 @@ fn exec_is_found_by_zots_rules() {
 fn exec_that_leads_nowhere_says_where_it_looked() {
     let (ext, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     program(&ext.path().join("run"));
-    std::fs::write(ext.path().join("text"), "").unwrap();
+    fs::write(ext.path().join("text"), "").unwrap();
     let dir = ext.path().display();
     // A bare name is never looked for in the extension's own directory, nor in a relative one of PATH.
     let relative = Path::new(".");
