@@ -5,16 +5,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{codegen, repo, tidy};
+use crate::fuzz::{self, Effort, Plan};
+use crate::{codegen, faults, repo, tidy};
 
 /// How much is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// What every change passes.
     Usual,
-    /// More cases for the property tests, and licences and advisories where `cargo deny` is installed.
+    /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
+    /// defences, and licences and advisories where `cargo deny` is installed.
     Full,
 }
+
+/// Tests and the fault matrix start these programs, and cargo builds binaries of other packages only when asked. With
+/// the features of the tests, so that nothing is built twice.
+pub(crate) const BINARIES: &str = "build --workspace --bins --all-features";
 
 /// Random cases for each property test in a full run; the default is 256.
 const FULL_CASES: &str = "4096";
@@ -45,9 +51,9 @@ pub(crate) fn run(depth: Depth) -> Result<()> {
     }
     println!("\nall {} steps passed", done.len());
     for (name, time) in &done {
-        println!("  {name:<10} {:>8}", seconds(*time));
+        println!("  {name:<12} {:>8}", seconds(*time));
     }
-    println!("  {:<10} {:>8}", "total", seconds(done.iter().map(|(_, time)| *time).sum()));
+    println!("  {:<12} {:>8}", "total", seconds(done.iter().map(|(_, time)| *time).sum()));
     Ok(())
 }
 
@@ -60,13 +66,24 @@ fn steps(depth: Depth) -> Vec<Step> {
         cargo("clippy", "clippy --workspace --all-targets --all-features -- -D warnings"),
         cargo("docs", "doc --workspace --all-features --no-deps"),
         cargo("doc tests", "test --workspace --all-features --doc"),
-        // Tests start these programs, and cargo builds binaries of other packages only when asked. With the
-        // features of the tests, so that nothing is built twice.
-        cargo("binaries", "build --workspace --bins --all-features"),
+        cargo("binaries", BINARIES),
     ];
     if depth == Depth::Full && installed("deny") {
         steps.push(cargo("deny", "deny check"));
     }
+    let chore = |name, chore| Step { name, work: Work::Chore(chore) };
+    match depth {
+        Depth::Usual => steps.push(chore("faults", || faults::run_built(&[]))),
+        Depth::Full => {
+            steps.push(chore("faults", || faults::run_built(&["--full"])));
+            steps.push(chore("undefended", || faults::run_built(&["--undefended"])));
+        }
+    }
+    steps.push(cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"));
+    steps.push(match depth {
+        Depth::Usual => chore("fuzz", || fuzz::run(Plan::all(Effort::USUAL))),
+        Depth::Full => chore("fuzz", || fuzz::run(Plan::all(Effort::FULL))),
+    });
     steps.push(match installed("nextest") {
         true => cargo("tests", "nextest run --workspace --all-features --no-fail-fast"),
         false => cargo("tests", "test --workspace --all-features --tests --no-fail-fast"),
@@ -90,7 +107,7 @@ pub(crate) fn cargo_run(args: &[&str]) -> Result<()> {
     finish(repo::cargo().args(args), &args.join(" "))
 }
 
-fn finish(command: &mut Command, args: &str) -> Result<()> {
+pub(crate) fn finish(command: &mut Command, args: &str) -> Result<()> {
     let status = command.status().with_context(|| format!("start cargo {args}"))?;
     if !status.success() {
         bail!("cargo {args}: {status}");

@@ -1,9 +1,11 @@
-//! The chores of this repository: `cargo xtask codegen|tidy|ci|bench`. See `CONTRIBUTING.md`.
+//! The chores of this repository: `cargo xtask codegen|tidy|ci|faults|fuzz|bench`. See `CONTRIBUTING.md`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod ci;
 mod codegen;
+mod faults;
+mod fuzz;
 mod repo;
 mod tidy;
 
@@ -14,6 +16,11 @@ const USAGE: &str = "usage: cargo xtask <command>
   codegen [--check]   write docs/schema/* and the generated parts of docs/protocol.md
   tidy                check what the compiler cannot: edges, lengths, forgotten tests
   ci [--full]         everything a change has to pass; --full tries more cases
+  faults [--list] [--full] [--undefended] [ROW…]
+                      the fault matrix: all rows, a group (P) or some (P-01); --full takes longer,
+                      --undefended shows that each row notices when its defence is down
+  fuzz [TARGET] [--runs N | --seconds S]
+                      replay the corpora of fuzz/, then try N new inputs a target (200000)
   bench [ROW]         measure in release mode; rows are in docs/benchmarks.md";
 
 fn main() -> ExitCode {
@@ -25,6 +32,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["ci"] => ci::run(ci::Depth::Usual),
         ["ci", "--full"] => ci::run(ci::Depth::Full),
+        ["faults", ref rows @ ..] => faults::run(rows),
+        ["fuzz", ref args @ ..] => fuzz::Plan::parse(args).and_then(fuzz::run),
         ["bench", ref row @ ..] => {
             ci::cargo_run(&[&["run", "--release", "-p", "haft-bench", "--"], row].concat())
         }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 /// A file of the repository, read as text.
 #[derive(Debug)]
@@ -31,6 +32,18 @@ pub(crate) fn command(program: &str) -> Command {
 /// Cargo itself: the one that runs this program.
 pub(crate) fn cargo() -> Command {
     command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+}
+
+/// `cargo metadata` of the workspace.
+pub(crate) fn metadata() -> Result<Value> {
+    let output = cargo()
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .output()
+        .context("run cargo metadata")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    serde_json::from_slice(&output.stdout).context("read cargo metadata")
 }
 
 /// All text files below `folder` (relative to the root), sorted by path. Build products and git are left out.

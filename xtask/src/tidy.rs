@@ -13,7 +13,7 @@ pub(crate) fn run() -> Result<()> {
     let files = repo::files(".")?;
     let mut findings = files::check(&files);
     findings.extend(sources::check(&files));
-    findings.extend(edges::check(&edges::metadata()?));
+    findings.extend(edges::check(&repo::metadata()?));
     findings.extend(protocol_docs()?);
     if findings.is_empty() {
         return Ok(());

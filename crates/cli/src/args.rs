@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
 use haft_config::{Layer, Origin, Reasoning, SecretString};
+use haft_core::sanitize::sanitize;
 
+use crate::console;
 use crate::exit::Exit;
 
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
@@ -168,9 +170,19 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 
 /// Shows what [`parse`] returned instead of arguments.
 pub(crate) fn show(help: &clap::Error) -> Exit {
-    // Nobody to read it is no reason to end otherwise.
-    let _ = help.print();
+    match quoted_safely(help) {
+        // Nobody to read it is no reason to end otherwise.
+        None => _ = help.print(),
+        Some(text) => console::note(text.trim_end()),
+    }
     if help.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+/// The text of an error that quotes what a terminal would obey; none for all others, which have colours of their own.
+pub(crate) fn quoted_safely(help: &clap::Error) -> Option<String> {
+    let plain = help.render().to_string();
+    let safe = sanitize(&plain);
+    (help.use_stderr() && safe != plain).then_some(safe)
 }
 
 #[cfg(test)]

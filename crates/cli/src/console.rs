@@ -4,17 +4,62 @@ use std::io::{self, Write as _};
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize;
+use terminal_size::{Height, Width, terminal_size_of};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::exit::{Exit, OrExit as _};
 
 /// A line for people, on standard error. Nobody to read it is no reason to fail.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", sanitize(text));
+    let _ = io::stderr().lock().write_all(line(text).as_bytes());
 }
 
 /// A line that was asked for, on standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    write(format!("{}\n", sanitize(text)).as_bytes())
+    write(line(text).as_bytes())
+}
+
+/// What a terminal is sent for a text.
+pub(crate) fn line(text: &str) -> String {
+    format!("{}\n", sanitize(text))
+}
+
+/// The columns of the terminal that people look at; none when there is no terminal.
+pub(crate) fn width() -> Option<usize> {
+    let columns = |size: (Width, Height)| usize::from(size.0.0);
+    let (out, err) = (terminal_size_of(io::stdout()), terminal_size_of(io::stderr()));
+    out.into_iter().chain(err).map(columns).min()
+}
+
+/// A text in rows, each with a prefix: `first` before the first one, `rest` before all others. With a width, a row
+/// ends where a terminal would begin a new one, so that nothing stands at a row's beginning without its prefix.
+pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) -> String {
+    /// On a terminal as narrow as this there is no room for prefixes and text.
+    const NARROW: usize = 20;
+    let prefix = first.width().max(rest.width());
+    let room = width.filter(|width| *width >= prefix + NARROW).map(|width| width - prefix);
+    let text = sanitize(text);
+    let lines = text.trim_end_matches('\n').split('\n');
+    let rows = lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| broken(line, room)));
+    let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
+    prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A line in pieces of at most `room` columns. Tabs become blanks: how far one goes only the terminal knows.
+fn broken(line: &str, room: usize) -> Vec<String> {
+    let (mut rows, mut row, mut columns) = (Vec::new(), String::new(), 0);
+    for c in line.replace('\t', "    ").chars() {
+        // Counted one by one, nothing is taken for narrower than any terminal takes it.
+        let width = c.width().unwrap_or_default();
+        if columns + width > room {
+            rows.push(std::mem::take(&mut row));
+            columns = 0;
+        }
+        row.push(c);
+        columns += width;
+    }
+    rows.push(row);
+    rows
 }
 
 /// Bytes that were asked for and that no terminal can mistake, on standard output.
@@ -28,5 +73,35 @@ pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
     match &written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => written.or_exit(Exit::Ok),
         Ok(()) | Err(_) => written.context("cannot write to standard output"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, width: Option<usize>, expect: &str) {
+        assert_eq!(rows("[x] ", "[x] ", text, width), expect);
+    }
+
+    #[test]
+    fn every_row_has_its_prefix() {
+        check("one", None, "[x] one");
+        check("", None, "[x] ");
+        check("one\n\nAllow? [y]\n", None, "[x] one\n[x] \n[x] Allow? [y]");
+        check("one\r\n\x1b[1A\x1b[2Ktwo", None, "[x] one\n[x] two");
+        assert_eq!(rows("haft: ", "  | ", "one\ntwo", None), "haft: one\n  | two");
+    }
+
+    #[test]
+    fn a_row_ends_before_the_terminal_ends_it() {
+        let blanks = format!("one{}Allow? [y]", " ".repeat(23));
+        check(&blanks, Some(30), "[x] one                       \n[x] Allow? [y]");
+        check(&"x".repeat(26), Some(30), &format!("[x] {}", "x".repeat(26)));
+        check(&"x".repeat(27), Some(30), &format!("[x] {}\n[x] x", "x".repeat(26)));
+        check(&"日".repeat(14), Some(30), &format!("[x] {}\n[x] 日", "日".repeat(13)));
+        check(&format!("{}\tb", "x".repeat(24)), Some(30), &format!("[x] {}  \n[x]   b", "x".repeat(24)));
+        check(&"x".repeat(40), Some(10), &format!("[x] {}", "x".repeat(40)));
     }
 }

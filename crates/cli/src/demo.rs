@@ -1,5 +1,6 @@
 //! `haft demo`: a whole turn with two real extension processes, without a key and without a network.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         max_steps: None,
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),
+        granted: BTreeMap::new(),
         cwd: project,
     };
     note(&format!(

@@ -1,7 +1,7 @@
 //! `haft ext`: a thin shell around the host's store of extensions.
 
-mod list;
-mod logs;
+pub(crate) mod list;
+pub(crate) mod logs;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -40,20 +40,20 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
 fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Result<()> {
     let source = Source::parse(source, cwd)?;
     if let Source::Git(url) = &source {
-        note(&format!("cloning {url}"));
+        note(&sanitize_line(&format!("cloning {url}")));
     }
     let existing = if force { Existing::Replace } else { Existing::Keep };
     let installed = store.install(&source, existing)?;
     let verb = if installed.replaced { "updated" } else { "installed" };
     let name = &installed.manifest.name;
-    note(&format!("{verb} {name} in {}", installed.dir.display()));
+    note(&sanitize_line(&format!("{verb} {name} in {}", installed.dir.display())));
     if let Some(exec) = &installed.manifest.exec {
         let words = [&exec.program].into_iter().chain(&exec.args);
         let words: Vec<_> = words.map(|word| sanitize_line(word)).collect();
         note(&format!("it will run: {}", words.join(" ")));
     }
     if let Some(problem) = &installed.problem {
-        note(&format!("it cannot run yet: {problem}"));
+        note(&sanitize_line(&format!("it cannot run yet: {problem}")));
     }
     if !installed.manifest.enabled {
         note(&format!("it is disabled; `haft ext enable {name}` lets it run"));
@@ -72,7 +72,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         return Ok(Exit::Ok);
     }
     store.remove(&row).or_exit(Exit::Extensions)?;
-    note(&format!("removed {}", row.dir.display()));
+    note(&sanitize_line(&format!("removed {}", row.dir.display())));
     let data = home.data_dir().join(&row.name);
     if data.exists() {
         note(&format!("its data is still in {}", data.display()));
@@ -94,7 +94,7 @@ fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {
     let row = find(store, which)?;
     let state = if enabled { "enabled" } else { "disabled" };
     let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };
-    note(&format!("{} is {already}{state}", row.name));
+    note(&sanitize_line(&format!("{} is {already}{state}", row.name)));
     Ok(())
 }
 

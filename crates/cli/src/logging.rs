@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use anyhow::Context as _;
 use haft_config::Home;
+use haft_core::sanitize::sanitize;
 use tracing_subscriber::EnvFilter;
 
 use crate::exit::{Exit, OrExit as _};
@@ -29,11 +30,15 @@ pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
             // At trace level the provider's library writes down whole conversations.
             let quiet = "rig=debug".parse().context("the filter of the provider's library")?;
             let filter = filter.add_directive(quiet);
-            tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(io::stderr).init();
+            tracing_subscriber::fmt()
+                .with_env_filter(filter)
+                .with_ansi(false)
+                .with_writer(|| Safe(io::stderr()))
+                .init();
         }
         None => {
             if let Ok(file) = log_file(home) {
-                let writer = Mutex::new(file);
+                let writer = Mutex::new(Safe(file));
                 tracing_subscriber::fmt()
                     .with_env_filter(EnvFilter::new("info"))
                     .with_ansi(false)
@@ -43,6 +48,21 @@ pub(crate) fn init(home: &Home) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Lines that quote what extensions and models said, for whoever looks at them in a terminal.
+pub(crate) struct Safe<W>(pub(crate) W);
+
+impl<W: io::Write> io::Write for Safe<W> {
+    /// Takes whole lines, as the subscriber writes them.
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        self.0.write_all(sanitize(&String::from_utf8_lossy(lines)).as_bytes())?;
+        Ok(lines.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 fn log_file(home: &Home) -> io::Result<File> {

@@ -12,6 +12,8 @@ mod pages;
 mod prompt;
 mod run;
 mod setup;
+#[cfg(test)]
+mod sinks;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -19,7 +21,15 @@ use std::process::ExitCode;
 use args::{Cli, Command};
 use exit::Exit;
 
+/// The first argument of this program when it is to start an extension and guard it. No command of the command line:
+/// nothing else has run by then, because it is done for every extension.
+const LAUNCHER_ROLE: &str = "__launch";
+
 fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|role| role == LAUNCHER_ROLE) {
+        return haft_launch::launcher_main(args);
+    }
     let exit = match args::parse() {
         Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
         Err(help) => args::show(&help),
@@ -42,7 +52,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
 fn report(error: &anyhow::Error) -> Exit {
     let exit = Exit::of(error);
     if exit != Exit::Ok {
-        console::note(&format!("haft: {error:#}"));
+        // It may quote others, so only its first row says that it is haft's.
+        console::note(&console::rows("haft: ", "  | ", &format!("{error:#}"), console::width()));
     }
     exit
 }

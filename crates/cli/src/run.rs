@@ -1,10 +1,10 @@
 //! A run: from the arguments to the last event.
 
 mod drive;
-mod frontend;
+pub(crate) mod frontend;
 mod join;
 mod model;
-mod output;
+pub(crate) mod output;
 
 use anyhow::Context as _;
 

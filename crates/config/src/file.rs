@@ -28,9 +28,12 @@ pub struct ConfigFile {
 }
 
 /// What the user set for one extension.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExtensionSettings {
+    /// Environment variables that the extension gets beside those that all get, by name.
+    #[serde(default)]
+    pub env: Vec<String>,
     /// What happens when the extension, asked as a gate, does not answer.
     pub on_timeout: Option<OnTimeout>,
 }
@@ -106,12 +109,14 @@ mod tests {
     fn reads_every_key() {
         let file = ConfigFile::parse(
             "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nreasoning = 'high'\n\
-             max_steps = 7\n[extensions.guard]\non_timeout = 'allow'\n",
+             max_steps = 7\n[extensions.guard]\non_timeout = 'allow'\n\
+             [extensions.weather]\nenv = ['WEATHER_TOKEN']\n",
         )
         .unwrap();
         assert_eq!(file.layer().max_steps.map(u32::from), Some(7));
         assert_eq!(file.reasoning, Some(Reasoning::High));
         assert_eq!(file.extensions["guard"].on_timeout, Some(OnTimeout::Allow));
+        assert_eq!(file.extensions["weather"].env, ["WEATHER_TOKEN"]);
     }
 
     #[track_caller]

@@ -8,6 +8,7 @@ pub mod chain;
 pub mod error;
 pub mod file_queue;
 pub mod hooks;
+pub mod image;
 pub mod model;
 pub mod prompt;
 pub mod sanitize;

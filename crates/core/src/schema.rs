@@ -1,29 +1,51 @@
 //! Tool arguments against the tool's JSON Schema.
 
+mod work;
+
 use std::fmt;
 
 use haft_protocol::RawJson;
 use jsonschema::PatternOptions;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// A schema, compiled. Never fetches anything: `$ref` to a URL or a file is refused; patterns run in linear time.
-pub struct Validator(jsonschema::Validator);
+/// How many mismatches the model is told at once.
+const MAX_FAULTS: usize = 5;
+
+/// The longest description of one mismatch, in bytes: it may quote what the model sent.
+const MAX_FAULT: usize = 400;
+
+/// Patterns in one schema.
+const MAX_PATTERNS: usize = 32;
+
+/// The size of one pattern compiled, in bytes.
+const MAX_PATTERN: usize = 256 * 1024;
+
+/// A schema, compiled. Never fetches anything: a `$ref` is a path inside the schema. Patterns run in linear time, and
+/// no check takes more than a bounded number of steps, whatever the schema.
+pub struct Validator {
+    compiled: jsonschema::Validator,
+    schema: Value,
+}
 
 impl Validator {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`SchemaError`] when it is not an object, not a schema, or refers to something outside itself.
+    /// [`SchemaError`] when it is not an object, not a schema, refers to something outside itself, or takes too much
+    /// work whatever the arguments.
     pub fn compile(schema: &RawJson) -> Result<Self, SchemaError> {
         let schema: Value = schema.read().map_err(|error| SchemaError(error.to_string()))?;
         if !schema.is_object() {
             return Err(SchemaError("a tool's schema must be a JSON object".to_owned()));
         }
-        jsonschema::options()
-            .with_pattern_options(PatternOptions::regex())
+        let mut patterns = 0;
+        inspect(&schema, &mut patterns).map_err(SchemaError)?;
+        work::measure(&schema, &Value::Object(Map::new())).map_err(|error| SchemaError(error.to_string()))?;
+        let compiled = jsonschema::options()
+            .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
             .build(&schema)
-            .map(Self)
-            .map_err(|error| SchemaError(error.to_string()))
+            .map_err(|error| SchemaError(shortened(error.to_string())))?;
+        Ok(Self { compiled, schema })
     }
 
     /// Checks arguments.
@@ -36,18 +58,58 @@ impl Validator {
             return Err(ArgsError(format!("arguments must be a JSON object, got {start}")));
         }
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
+        work::measure(&self.schema, &value)
+            .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
         let faults: Vec<String> =
-            self.0.iter_errors(&value).take(MAX_FAULTS).map(|error| describe(&error)).collect();
+            self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe(&error)).collect();
         if faults.is_empty() { Ok(()) } else { Err(ArgsError(faults.join("; "))) }
     }
 }
 
-/// How many mismatches the model is told at once.
-const MAX_FAULTS: usize = 5;
+/// Looks at all of a schema, whether or not arguments would ever come to it: every reference stays inside, and there
+/// are not too many patterns.
+fn inspect(schema: &Value, patterns: &mut usize) -> Result<(), String> {
+    let Value::Object(keywords) = schema else {
+        let elements = schema.as_array().into_iter().flatten();
+        return elements.into_iter().try_for_each(|element| inspect(element, patterns));
+    };
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("$ref", Value::String(to)) if to != "#" && !to.starts_with("#/") => {
+                return Err(format!(
+                    "$ref {:?} is not a path inside the schema, as #/$defs/name is",
+                    excerpt(to)
+                ));
+            }
+            ("$dynamicRef" | "$recursiveRef", Value::String(_)) => {
+                return Err(format!("{keyword} is not supported; use $ref"));
+            }
+            ("pattern", Value::String(_)) => *patterns += 1,
+            ("patternProperties", Value::Object(all)) => *patterns += all.len(),
+            _ => {}
+        }
+        inspect(value, patterns)?;
+    }
+    if *patterns > MAX_PATTERNS { Err(format!("more than {MAX_PATTERNS} patterns")) } else { Ok(()) }
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(80).collect()
+}
 
 fn describe(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().as_str().to_owned();
-    if path.is_empty() { error.to_string() } else { format!("{path}: {error}") }
+    shortened(if path.is_empty() { error.to_string() } else { format!("{path}: {error}") })
+}
+
+/// Both ends of a long text: the path is at the beginning, what is wrong at the end.
+fn shortened(text: String) -> String {
+    if text.len() <= MAX_FAULT {
+        return text;
+    }
+    let start = text.get(..text.floor_char_boundary(MAX_FAULT / 2)).unwrap_or_default();
+    let end = text.get(text.ceil_char_boundary(text.len() - MAX_FAULT / 2)..).unwrap_or_default();
+    format!("{start} … {end}")
 }
 
 impl fmt::Debug for Validator {
@@ -68,6 +130,8 @@ pub struct ArgsError(String);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn city() -> Validator {
@@ -93,11 +157,107 @@ mod tests {
         check("[1]", "arguments must be a JSON object, got [1]");
     }
 
+    fn compiled(schema: Value) -> Result<Validator, String> {
+        Validator::compile(&RawJson::from(schema)).map_err(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn refused(schema: Value, expect: &str) {
+        let error = compiled(schema).err().unwrap();
+        assert!(error.contains(expect), "{error}");
+    }
+
     #[test]
     fn nothing_outside_the_schema_is_read() {
-        for schema in [r#"{"$ref":"http://127.0.0.1:1/x"}"#, r#"{"$ref":"file:///etc/passwd"}"#, "7", "\"x\""]
-        {
-            assert!(Validator::compile(&RawJson::parse(schema).unwrap()).is_err(), "{schema}");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}/x", listener.local_addr().unwrap());
+        refused(json!({"$ref": url}), "not a path inside");
+        refused(json!({"properties": {"a": {"$ref": url}}}), "not a path inside");
+        refused(json!({"$id": url, "$ref": "other"}), "not a path inside");
+        refused(json!({"$dynamicRef": url}), "not supported");
+        refused(json!({"$schema": url}), "meta-schema");
+        refused(json!({"$ref": "file:///etc/passwd"}), "not a path inside");
+        refused(json!({"properties": {"a": {"$id": "file:///etc/", "$ref": "passwd"}}}), "not a path inside");
+        refused(json!({"$ref": "#/$defs/none"}), "not a path inside");
+        refused(json!(7), "must be a JSON object");
+        let nobody = listener.accept().unwrap_err();
+        assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock, "somebody connected");
+    }
+
+    #[test]
+    fn a_property_may_have_any_name() {
+        let schema = json!({"properties": {"$ref": {"type": "string"}, "pattern": {"type": "string"}}});
+        compiled(schema).unwrap().check(&RawJson::parse(r#"{"$ref":"x"}"#).unwrap()).unwrap();
+    }
+
+    /// Definitions each of which refers to the next one twice.
+    fn branching(levels: usize, wrap: impl Fn(Value) -> Value) -> Value {
+        let mut defs = Map::new();
+        for level in 0..levels {
+            let next = json!({ "$ref": format!("#/$defs/d{}", level + 1) });
+            defs.insert(format!("d{level}"), wrap(next));
         }
+        defs.insert(format!("d{levels}"), json!({"type": "object"}));
+        json!({"$ref": "#/$defs/d0", "$defs": defs})
+    }
+
+    #[test]
+    fn a_schema_that_never_ends_is_refused() {
+        refused(json!({"$ref": "#"}), "steps");
+        refused(json!({"allOf": [{"$ref": "#"}]}), "steps");
+        refused(json!({"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/a"}}}}), "steps");
+        refused(branching(40, |next| json!({"anyOf": [next, next]})), "steps");
+        refused(branching(40, |next| json!({"unevaluatedProperties": false, "allOf": [next]})), "steps");
+        compiled(branching(8, |next| json!({"anyOf": [next, next]}))).unwrap();
+    }
+
+    #[test]
+    fn a_tree_may_refer_to_itself_as_long_as_the_arguments_end() {
+        let tree = json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}, "%20": true},
+            "additionalProperties": false});
+        let tree = compiled(tree).unwrap();
+        tree.check(&RawJson::parse(r#"{"left":{"left":{}},"right":{}}"#).unwrap()).unwrap();
+        let error = tree.check(&RawJson::parse(r#"{"left":{"x":1}}"#).unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with("/left: "), "{error}");
+        // The same, but every level is looked at twice.
+        let twice = json!({"properties": {"a": {"$ref": "#"}}});
+        let twice = json!({"anyOf": [twice, twice, {"const": 1}]});
+        let deep = (0..50).fold(json!(2), |inner, _| json!({ "a": inner }));
+        let error = compiled(twice).unwrap().check(&RawJson::from(deep)).unwrap_err();
+        assert!(error.to_string().contains("steps"), "{error}");
+    }
+
+    #[test]
+    fn many_alternatives_and_many_values_are_bounded() {
+        let any = |count: usize| json!({ "anyOf": vec![json!({"required": ["x"]}); count] });
+        let alternatives = compiled(any(3_000)).unwrap();
+        assert!(alternatives.check(&RawJson::empty_object()).is_err());
+        let each = compiled(json!({"properties": {"list": {"items": any(3_000)}}})).unwrap();
+        let few = RawJson::from(json!({"list": [{"x": 1}, {"x": 2}]}));
+        each.check(&few).unwrap();
+        let many = RawJson::from(json!({"list": vec![json!({}); 10_000]}));
+        assert!(each.check(&many).unwrap_err().to_string().contains("steps"));
+    }
+
+    #[test]
+    fn patterns_take_linear_time_and_bounded_room() {
+        let schema =
+            json!({"properties": {"a": {"pattern": "^(a+)+$"}, "b": {"pattern": "^[\\w.-]{1,64}@\\w+$"}}});
+        let args = json!({"a": format!("{}!", "a".repeat(200_000)), "b": "x@y"});
+        let error = compiled(schema).unwrap().check(&RawJson::from(args)).unwrap_err().to_string();
+        assert!(error.starts_with("/a: ") && error.len() < 1_000, "{error}");
+        refused(json!({"pattern": "(a{1,1000}){1,1000}"}), "");
+        let patterns: Map<String, Value> =
+            (0..=MAX_PATTERNS).map(|index| (format!("^{index}$"), json!(true))).collect();
+        refused(json!({ "patternProperties": patterns }), "more than 32 patterns");
+    }
+
+    #[test]
+    fn a_mismatch_is_named_briefly_however_long_the_value() {
+        let error =
+            city().check(&RawJson::from(json!({"city": vec!["x"; 100_000]}))).unwrap_err().to_string();
+        assert!(error.starts_with("/city: ") && error.ends_with("is not of type \"string\""), "{error}");
+        assert!(error.len() < 1_000);
     }
 }

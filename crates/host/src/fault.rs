@@ -48,6 +48,8 @@ pub enum FaultCode {
     RegisterRejected,
     /// A part of a tool's result was not accepted.
     ResultRejected,
+    /// A text for the model held characters that nobody can see. They were taken out.
+    HiddenText,
 }
 
 impl FaultCode {
@@ -76,6 +78,7 @@ impl FaultCode {
             Self::CrashLoop => "crash_loop",
             Self::RegisterRejected => "register_rejected",
             Self::ResultRejected => "result_rejected",
+            Self::HiddenText => "hidden_text",
         }
     }
 }

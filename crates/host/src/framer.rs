@@ -10,7 +10,7 @@ const READ_ROOM: std::ops::RangeInclusive<usize> = 8 * 1024..=64 * 1024;
 
 /// One thing found in a stream of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Item {
+pub enum Item {
     /// A line without its newline, never blank.
     Line(Bytes),
     /// A line longer than the limit. Said once, as soon as it is known; the rest of the line is swallowed.
@@ -19,7 +19,7 @@ pub(crate) enum Item {
 
 /// Cuts a stream of bytes into lines.
 #[derive(Debug, Default)]
-pub(crate) struct Framer {
+pub struct Framer {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no newline.
     scanned: usize,
@@ -29,35 +29,34 @@ pub(crate) struct Framer {
 
 impl Framer {
     /// Where the next bytes go.
-    pub(crate) fn space(&mut self) -> &mut BytesMut {
+    pub fn space(&mut self) -> &mut BytesMut {
         self.buffer.reserve(self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end()));
         &mut self.buffer
     }
 
     /// The next line of at most `limit` bytes, if one is complete.
-    pub(crate) fn next(&mut self, limit: usize) -> Option<Item> {
+    pub fn next(&mut self, limit: usize) -> Option<Item> {
         loop {
             let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
             let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
                 return self.wait(limit);
             };
-            let line = trimmed(self.buffer.split_to(end + 1).freeze());
+            let line = self.buffer.split_to(end + 1).freeze();
             self.scanned = 0;
-            if std::mem::take(&mut self.swallowing) || line.is_empty() {
+            if std::mem::take(&mut self.swallowing) {
                 continue;
             }
-            return Some(if line.len() > limit { Item::TooLong } else { Item::Line(line) });
+            if let Some(item) = judged(line, limit) {
+                return Some(item);
+            }
         }
     }
 
     /// What is left when the stream ends: a last line without a newline is a line.
-    pub(crate) fn finish(&mut self, limit: usize) -> Option<Item> {
-        let rest = trimmed(std::mem::take(&mut self.buffer).freeze());
+    pub fn finish(&mut self, limit: usize) -> Option<Item> {
+        let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;
-        if std::mem::take(&mut self.swallowing) || rest.is_empty() {
-            return None;
-        }
-        Some(if rest.len() > limit { Item::TooLong } else { Item::Line(rest) })
+        if std::mem::take(&mut self.swallowing) { None } else { judged(rest, limit) }
     }
 
     /// No newline yet: gives the memory back when the line can only become too long. One byte of grace, because
@@ -73,11 +72,16 @@ impl Framer {
     }
 }
 
-/// Without the newline, a `\r` before it, and nothing at all if only white space is left.
-fn trimmed(line: Bytes) -> Bytes {
+/// The line without its newline and a `\r` before it; nothing if only white space is left. The length comes first: a
+/// line in pieces is too long before it is known to be blank.
+fn judged(line: Bytes, limit: usize) -> Option<Item> {
     let text = line.strip_suffix(b"\n").unwrap_or(&line);
     let text = text.strip_suffix(b"\r").unwrap_or(text);
-    if text.trim_ascii().is_empty() { Bytes::new() } else { line.slice(..text.len()) }
+    match text.len() {
+        length if length > limit => Some(Item::TooLong),
+        _ if text.trim_ascii().is_empty() => None,
+        length => Some(Item::Line(line.slice(..length))),
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +127,9 @@ mod tests {
         check("12345678", &["12345678"]);
         check("123456789", &["!"]);
         check("1234567890123456789\nnext", &["!", "next"]);
+        check("        \r\nnext", &["next"]);
+        check("          \nnext", &["!", "next"]);
+        check("          ", &["!"]);
     }
 
     #[test]

@@ -54,6 +54,15 @@ impl Reporter {
         self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
     }
 
+    /// Reports that a text for the model had this many characters in it that nobody can see; nothing when there
+    /// were none.
+    pub(crate) fn hidden(&self, count: usize, of: &str) {
+        if count > 0 {
+            let text = format!("{of} had {count} characters in it that nobody can see; they were left out");
+            self.fault(FaultCode::HiddenText, text);
+        }
+    }
+
     /// Passes an event on.
     pub(crate) fn emit(&self, event: AgentEvent) {
         (self.events)(event);

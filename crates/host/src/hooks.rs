@@ -7,6 +7,7 @@ use haft_core::hooks::{
     AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, MessageDecision,
     Observer, PromptSection, ToolDecision, TurnDecision,
 };
+use haft_core::sanitize::for_model;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
@@ -88,10 +89,14 @@ impl BeforeAgentStart for Entry {
             }
             Ok(BeforeAgentStartDecision::Unchanged) | Err(_) => String::new(),
         };
-        if text.trim().is_empty() {
+        let read = for_model(&text);
+        if let Some(extension) = self.extension() {
+            extension.reporter().hidden(read.hidden, "its section of the system prompt");
+        }
+        if read.text.trim().is_empty() {
             return Vec::new();
         }
-        vec![PromptSection { owner: self.name().to_string(), text }]
+        vec![PromptSection { owner: self.name().to_string(), text: read.text.into_owned() }]
     }
 }
 

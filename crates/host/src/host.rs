@@ -14,16 +14,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use haft_core::hooks::{HookSource, Hooks, Observer};
 use haft_core::model::ModelInfo;
 use haft_core::tool::Tool;
+use haft_launch::Launcher;
 use haft_protocol::ext::{Event, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::{Entry, Stage};
+use crate::environment::ExtensionEnv;
 use crate::extension::ExtensionState;
 use crate::fault::FaultCode;
 use crate::log::log_path;
-use crate::process::ExtensionEnv;
 use crate::shared::Shared;
 use crate::spec::Origin;
 use crate::timeouts::Timeouts;
@@ -59,6 +60,10 @@ pub struct HostConfig {
     pub reserved_commands: Vec<String>,
     /// What of this program's environment extensions get.
     pub env: ExtensionEnv,
+    /// What starts and guards extensions: a program that calls [`haft_launch::launcher_main`]. Without one they are
+    /// started directly, with all of this program's rights; what leaves its process group then outlives its
+    /// extension, and whatever ignores the end of its input outlives a host that is killed.
+    pub launcher: Option<Launcher>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -79,6 +84,7 @@ impl HostConfig {
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
+            launcher: None,
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
         }

@@ -20,6 +20,7 @@ mod timeouts;
 // What a host is made of: one entry an extension, and its face towards core.
 mod catalog;
 mod entry;
+mod environment;
 mod fault;
 mod frontend;
 mod hooks;
@@ -36,14 +37,15 @@ mod framer;
 mod log;
 mod process;
 
+pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
 pub use fault::FaultCode;
+pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
-pub use process::ExtensionEnv;
 pub use spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

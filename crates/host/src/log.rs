@@ -39,7 +39,7 @@ pub(crate) fn slug(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let hidden = if name.starts_with('.') { "_" } else { "" };
     let slug: String = hidden.chars().chain(name.chars().map(safe)).take(SLUG).collect();
-    if slug == name && !slug.is_empty() {
+    if slug == name && !slug.is_empty() && !ends_in_hash(name) {
         return slug;
     }
     // FNV-1a: short, and the same on every run, because `haft ext logs` must find the file again.
@@ -47,6 +47,12 @@ pub(crate) fn slug(name: &str) -> String {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
     format!("{slug}-{hash:016x}")
+}
+
+/// Whether a name looks like one that was changed: it must not share the file of the one that was.
+fn ends_in_hash(name: &str) -> bool {
+    let hash = name.rsplit_once('-').map(|(_, hash)| hash);
+    hash.is_some_and(|hash| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The log of one extension. Without a directory it only keeps the tail.
@@ -204,6 +210,8 @@ mod tests {
         let long = slug(&"x".repeat(10_000));
         assert!(long.len() < 100);
         assert_ne!(slug("a/b"), slug("a\\b"));
+        let changed = slug("a/b");
+        assert_ne!(slug(&changed), changed);
     }
 
     #[test]

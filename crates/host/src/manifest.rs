@@ -11,6 +11,7 @@ use haft_protocol::RawJson;
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
@@ -124,7 +125,12 @@ impl Manifest {
         Self::parse(&path, &text, has_theme(dir))
     }
 
-    fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
+    /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
+    /// theme, which needs no program.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
         let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
         // Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
@@ -222,16 +228,12 @@ fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
 
 /// Whether a text can be an extension's name, and so the name of its directory and of its log.
 pub(crate) fn is_name(text: &str) -> bool {
-    let rest = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-    text.len() <= MAX_NAME && text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(rest)
+    names::is_extension(text, MAX_NAME)
 }
 
 fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
     let args = fields.texts("args")?;
     let Some(program) = fields.text("exec")? else { return Ok(None) };
-    if program.contains('\0') || args.iter().any(|arg| arg.contains('\0')) {
-        return Err(fields.error("exec", "and `args` must not hold NUL characters"));
-    }
     Ok(Some(Exec { program, args }))
 }
 

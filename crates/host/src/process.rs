@@ -1,6 +1,5 @@
 //! Starts extension processes. The one file of this crate that does.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -8,14 +7,8 @@ use std::process::ExitStatus;
 use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-/// What of this program's environment an extension gets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExtensionEnv {
-    /// Names that are left out: the variables that hold the providers' keys.
-    pub secrets: Vec<String>,
-    /// Names that are set.
-    pub set: Vec<(String, String)>,
-}
+use crate::host::HostConfig;
+use crate::spec::ExtensionSpec;
 
 /// The three ends of a started extension's pipes.
 #[derive(Debug)]
@@ -25,30 +18,38 @@ pub(crate) struct Pipes {
     pub(crate) stderr: ChildStderr,
 }
 
+/// How an extension's process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exit {
+    /// In words.
+    pub(crate) text: String,
+    /// The launcher could not start it; why is the last thing on standard error.
+    pub(crate) never_started: bool,
+    /// By itself, with status 0.
+    pub(crate) left_well: bool,
+}
+
 /// A started extension with everything it started. Dropping it kills them all.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: GroupChild,
     exited: bool,
-    left_well: bool,
 }
 
 impl Process {
-    /// Starts `program` in `dir`, in a process group of its own.
+    /// Starts the program of an extension in the extension's directory, by the launcher if there is one.
     ///
     /// # Errors
     /// When the system cannot start it.
     pub(crate) fn start(
+        spec: &ExtensionSpec,
         program: &Path,
         args: &[String],
-        dir: &Path,
-        env: &ExtensionEnv,
+        config: &HostConfig,
     ) -> io::Result<(Self, Pipes)> {
-        let mut spawn = Spawn::new(program, dir).args(args);
-        spawn.env = EnvPolicy::Inherit {
-            remove: env.secrets.iter().map(OsString::from).collect(),
-            set: env.set.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        };
+        let mut spawn = Spawn::new(program, &spec.dir).args(args);
+        spawn.env = EnvPolicy::Only(config.env.of(&spec.name, std::env::vars_os()));
+        spawn.launcher = config.launcher.clone();
         spawn.stdin = Stream::Piped;
         spawn.stdout = Stream::Piped;
         spawn.stderr = Stderr::Own(Stream::Piped);
@@ -57,7 +58,7 @@ impl Process {
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
             return Err(io::Error::other("its pipes are missing"));
         };
-        Ok((Self { child, exited: false, left_well: false }, Pipes { stdin, stdout, stderr }))
+        Ok((Self { child, exited: false }, Pipes { stdin, stdout, stderr }))
     }
 
     /// The process id.
@@ -67,29 +68,33 @@ impl Process {
 
     /// Waits for the end, by the system's word and not by a stream's; says how it ended. Never comes back a
     /// second time. Safe to drop and to call again.
-    pub(crate) async fn exited(&mut self) -> String {
+    pub(crate) async fn exited(&mut self) -> Exit {
         if self.exited {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;
         self.exited = true;
-        self.left_well = status.as_ref().is_ok_and(ExitStatus::success);
-        status.map_or_else(|error| format!("ended, and the system cannot say how: {error}"), described)
+        match status {
+            Ok(status) => Exit {
+                text: described(status),
+                never_started: self.child.never_started(status),
+                left_well: status.success(),
+            },
+            Err(error) => {
+                let text = format!("ended, and the system cannot say how: {error}");
+                Exit { text, never_started: false, left_well: false }
+            }
+        }
     }
 
-    /// Asks the whole group to end.
+    /// Asks it to end, with everything in its group.
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
         self.child.terminate()
     }
 
-    /// Kills the whole group, also what an ended extension left behind.
+    /// Kills it and what it started, also what an ended extension left behind. A second call is more forceful.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
         self.child.kill()
-    }
-
-    /// Whether it ended by itself, with status 0.
-    pub(crate) fn left_well(&self) -> bool {
-        self.left_well
     }
 
     /// Whether the end was seen.

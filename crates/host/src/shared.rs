@@ -59,7 +59,7 @@ impl Shared {
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
         let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
-            Launch::Process { program, args } => Process::start(program, args, &spec.dir, &self.config.env)
+            Launch::Process { program, args } => Process::start(spec, program, args, &self.config)
                 .map(|started| Connection::Process(Box::new(started)))
                 .map_err(|error| failed(error.to_string())),
             Launch::Impossible { why } => Err(failed(why.clone())),

@@ -2,6 +2,8 @@
 
 mod result;
 
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,6 +14,7 @@ use haft_protocol::ext::CallTool;
 use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
 use crate::fault::{CallError, FaultCode};
+use result::Read;
 
 /// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
 /// as long as that one offers it with the same schema.
@@ -76,17 +79,37 @@ impl Tool for ExtensionTool {
         let what = format!("tool {name}");
         match extension.ask(&context.cancel, request, &what, deadline).await {
             Ok(Ok(result)) => {
-                let (output, rejected) = result::output(owner, name, result);
-                if let Some(detail) = rejected {
+                let read = Read::new(owner, name, result);
+                if let Some(detail) = &read.rejected {
                     extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
-                output
+                extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
+                let kept = keep(read.whole()).await;
+                read.output(kept.as_deref())
             }
             Ok(Err(detail)) => {
                 extension.reporter().fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
                 failed(&detail)
             }
             Err(error) => failed(&format_args!("it {error}")),
+        }
+    }
+}
+
+/// Puts the whole of a long text into a new file, which only its owner can read and which the system's own cleaning of
+/// temporary files removes some day: the model may come back to it long after the call.
+async fn keep(whole: Option<String>) -> Option<PathBuf> {
+    let whole = whole?;
+    let write = move || -> io::Result<PathBuf> {
+        let mut file = tempfile::Builder::new().prefix("haft-result-").suffix(".txt").tempfile()?;
+        file.write_all(whole.as_bytes())?;
+        file.keep().map(|(_, path)| path).map_err(|error| error.error)
+    };
+    match tokio::task::spawn_blocking(write).await.map_err(io::Error::other).flatten() {
+        Ok(path) => Some(path),
+        Err(error) => {
+            tracing::warn!(%error, "long result not kept");
+            None
         }
     }
 }

@@ -9,7 +9,8 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use crate::group::Group;
 use crate::spawn::{EnvPolicy, Spawn, Stderr, Stream};
 
-/// A program in a process group (Windows: a job) of its own. Dropping it kills the whole group.
+/// A program in a process group (Windows: a job) of its own, or behind a [`Launcher`](crate::Launcher). Dropping it
+/// kills it with everything that it started: the whole group, and behind a launcher wherever it went.
 #[derive(Debug)]
 #[must_use = "dropping the child kills its whole process group"]
 pub struct GroupChild {
@@ -34,10 +35,11 @@ impl GroupChild {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
-        start(spec).map_err(|error| explain(&program, &cwd, &error))
+        start(spec).map_err(|error| explain(&program, Some(&cwd), &error))
     }
 
-    /// The process id of the program, which is also the id of its group on Unix.
+    /// The process id of the program, which is also the id of its group on Unix; behind a launcher that of the launcher,
+    /// which is the program's parent.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -57,12 +59,19 @@ impl GroupChild {
         self.stderr.take()
     }
 
-    /// Waits for the program itself, not for what it started. Safe to drop and to call again.
+    /// Waits for the program itself, not for what it started; behind a launcher until all of that is gone, too. Safe to
+    /// drop and to call again.
     ///
     /// # Errors
     /// When the system cannot say how the program ended.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.group.wait().await
+    }
+
+    /// Whether a status that [`wait`](Self::wait) returned means that the launcher could not start the program. The
+    /// reason is the last thing on the program's standard error.
+    pub fn never_started(&self, status: ExitStatus) -> bool {
+        self.group.never_started(status)
     }
 
     /// Asks the whole group to end: SIGTERM; on Windows, where there is no such thing, the job is killed.
@@ -76,13 +85,17 @@ impl GroupChild {
     /// Kills the whole group at once: SIGKILL; on Windows the job is terminated. Works after the program has
     /// ended too, for what it left behind.
     ///
+    /// Behind a launcher, the launcher is asked to kill everything below it. Whoever still waits for the end after a
+    /// while kills again: the second call relies on nobody's help, and ends the launcher, too.
+    ///
     /// # Errors
     /// When the system refuses. A group that is gone already is no error.
     pub fn kill(&mut self) -> io::Result<()> {
         self.group.kill()
     }
 
-    /// Lets go of the group without killing it: what the program left running in the background lives on.
+    /// Lets go of the group without killing it: what the program left running in the background lives on; behind a
+    /// launcher as long as this process does.
     pub fn release(mut self) {
         self.kill_on_drop = false;
     }
@@ -98,10 +111,18 @@ impl Drop for GroupChild {
     }
 }
 
-fn start(spec: Spawn) -> io::Result<GroupChild> {
+#[cfg_attr(not(unix), expect(unused_mut, reason = "only launchers change it"))]
+fn start(mut spec: Spawn) -> io::Result<GroupChild> {
+    #[cfg(unix)]
+    let guarded = match spec.launcher.take() {
+        Some(launcher) => through(launcher, &mut spec).map(|()| true)?,
+        None => false,
+    };
+    #[cfg(not(unix))]
+    let guarded = false;
     // The command holds this process's copies of the child's ends; it must be gone before anybody reads to the end.
     let (mut command, merged) = command(spec)?;
-    let (group, mut child) = Group::spawn(&mut command)?;
+    let (group, mut child) = Group::spawn(&mut command, guarded)?;
     let stdout = match merged {
         Some(reader) => Some(ChildStdout::from_std(own_end(reader))?),
         None => child.stdout.take(),
@@ -114,6 +135,16 @@ fn start(spec: Spawn) -> io::Result<GroupChild> {
         stderr: child.stderr,
         kill_on_drop: true,
     })
+}
+
+/// Has the launcher started instead of the program.
+#[cfg(unix)]
+fn through(launcher: crate::Launcher, spec: &mut Spawn) -> io::Result<()> {
+    crate::program::check_startable(&spec.program)?;
+    let program = std::mem::replace(&mut spec.program, launcher.program);
+    let order = crate::guardian::order(std::process::id(), &program, std::mem::take(&mut spec.args));
+    spec.args = launcher.args.into_iter().chain(order).collect();
+    Ok(())
 }
 
 /// The three pipes and the id of a program that has just started.
@@ -191,17 +222,20 @@ fn own_end(reader: PipeReader) -> std::process::ChildStdout {
 }
 
 /// The system says "not found" for a missing program, a missing interpreter and a missing directory alike.
-fn explain(program: &Path, cwd: &Path, error: &io::Error) -> io::Error {
-    let text = if !cwd.is_dir() {
-        format!(
+pub(crate) fn explain(program: &Path, cwd: Option<&Path>, error: &io::Error) -> io::Error {
+    let text = match cwd {
+        Some(cwd) if !cwd.is_dir() => format!(
             "cannot start {}: its directory {} cannot be entered: {error}",
             program.display(),
             cwd.display()
-        )
-    } else if error.kind() == io::ErrorKind::NotFound && program.exists() {
-        format!("cannot start {}: the interpreter in its first line is missing: {error}", program.display())
-    } else {
-        format!("cannot start {}: {error}", program.display())
+        ),
+        _ if error.kind() == io::ErrorKind::NotFound && program.exists() => {
+            format!(
+                "cannot start {}: the interpreter in its first line is missing: {error}",
+                program.display()
+            )
+        }
+        _ => format!("cannot start {}: {error}", program.display()),
     };
     io::Error::new(error.kind(), text)
 }

@@ -51,3 +51,38 @@ fn is_program(file: &Path) -> bool {
 fn is_program(file: &Path) -> bool {
     file.is_file()
 }
+
+/// Looks for what would keep the system from starting a program, before a launcher is started in vain. What only the
+/// system knows (a wrong architecture, a file that is being written) the launcher reports.
+///
+/// # Errors
+/// With the number that `exec` would give.
+#[cfg(unix)]
+pub(crate) fn check_startable(program: &Path) -> io::Result<()> {
+    use rustix::io::Errno;
+    let metadata = program.metadata()?;
+    if !metadata.is_file() || !is_program(program) {
+        return Err(Errno::ACCESS.into());
+    }
+    match interpreter(program) {
+        Some(interpreter) if !interpreter.exists() => Err(Errno::NOENT.into()),
+        _ => Ok(()),
+    }
+}
+
+/// What the first line names, if it names something and can be read.
+#[cfg(unix)]
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    use std::io::Read as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut start = Vec::new();
+    std::fs::File::open(program).ok()?.take(LONGEST_FIRST_LINE).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let name = line.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).next()?;
+    let path = Path::new(OsStr::from_bytes(name));
+    path.is_absolute().then(|| path.to_owned())
+}
+
+/// What Linux reads of a first line.
+#[cfg(unix)]
+const LONGEST_FIRST_LINE: u64 = 256;

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
 
+use crate::launcher::Launcher;
+
 /// A program to start. Fill in the public fields after [`Spawn::new`].
 #[derive(Debug)]
 pub struct Spawn {
@@ -22,6 +24,8 @@ pub struct Spawn {
     pub stdout: Stream,
     /// Its standard error.
     pub stderr: Stderr,
+    /// What starts it and guards it. None, and on Windows always: this process itself, in a group of its own.
+    pub launcher: Option<Launcher>,
 }
 
 impl Spawn {
@@ -35,6 +39,7 @@ impl Spawn {
             stdin: Stream::Null,
             stdout: Stream::Null,
             stderr: Stderr::Own(Stream::Null),
+            launcher: None,
         }
     }
 

@@ -86,7 +86,7 @@ pub fn is_blank(line: &[u8]) -> bool {
 /// Node's `readline` and Python's `splitlines` see one line.
 ///
 /// # Errors
-/// None for the frames of this crate; the signature leaves room for foreign frame sets.
+/// When the frame holds what is only ever read: a block of a tool result whose kind this version does not know.
 pub fn encode<F: FrameSet>(frame: &F) -> Result<String, serde_json::Error> {
     let mut line = scan::escape_line_ends(serde_json::to_string(frame)?);
     line.push('\n');

@@ -10,13 +10,15 @@
 pub enum Defence {
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
+    /// An extension gets only those variables of the host's environment that are on a list.
+    EnvironmentList,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::OldStays];
+    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList, Self::OldStays];
 }
 
 /// Whether a defence is in place.

@@ -29,6 +29,7 @@ pub mod ext;
 pub mod ids;
 pub mod limits;
 pub mod message;
+pub mod names;
 
 mod json;
 mod read;

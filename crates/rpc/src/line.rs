@@ -6,11 +6,26 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::Time;
 use serde::Serialize;
 
-/// The event as compact JSON, without a newline. Images are told by their kind and size and not sent.
+/// The event as compact JSON, without a newline. Images are told by their kind and size and not sent. A terminal
+/// that is shown the line obeys nothing in it: every control character is escaped.
 ///
 /// # Errors
 /// When the event has no JSON form, which no event of haft's own lacks.
 pub fn event_line(event: &AgentEvent) -> Result<String, serde_json::Error> {
+    encoded(event).map(escaped)
+}
+
+/// JSON itself lets the upper control characters stand; they are only ever inside of strings, where an escape means
+/// the same.
+fn escaped(json: String) -> String {
+    if !json.contains(char::is_control) {
+        return json;
+    }
+    let escape = |c: char| if c.is_control() { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    json.chars().map(escape).collect()
+}
+
+fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
     match event {
         AgentEvent::UserMessage { content, time } => {
             serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
@@ -79,6 +94,18 @@ fn decoded_len(base64: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn upper_control_characters_are_escaped() {
+        let event = AgentEvent::TextDelta { delta: "\u{9b}31m\u{7f}é\x1b\n\u{e0041}".into() };
+        let line = event_line(&event).unwrap();
+        assert_eq!(
+            line,
+            r#"{"type":"text_delta","delta":"\u009b31m\u007fé\u001b\nTAG"}"#.replace("TAG", "\u{e0041}")
+        );
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["delta"], "\u{9b}31m\u{7f}é\x1b\n\u{e0041}");
+    }
 
     #[test]
     fn base64_is_counted_in_the_bytes_it_stands_for() {

@@ -9,14 +9,38 @@ use std::time::SystemTime;
 /// # Panics
 /// When it cannot be built.
 pub fn bin(name: &str) -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin").join(name);
+    built("haft-test-support", name, newest(&sources))
+}
+
+/// The absolute path of `haft-launcher`, built first when it is missing or older than its sources.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn launcher() -> PathBuf {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../launch/src");
+    built("haft-launch", "haft-launcher", newest(&sources))
+}
+
+/// The path of a package's binary, which must not be older than this.
+fn built(package: &str, name: &str, changed_at: SystemTime) -> PathBuf {
     let profile = profile_dir();
     let path = profile.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/bin/{name}.rs"));
-    if changed(&path) < changed(&source) {
-        build(name, &profile);
+    if changed(&path) < changed_at {
+        build(package, name, &profile);
     }
     assert!(path.is_file(), "{} is missing", path.display());
     path
+}
+
+/// When a file below a directory last changed.
+fn newest(dir: &Path) -> SystemTime {
+    let entries = std::fs::read_dir(dir).expect("sources can be listed").flatten();
+    let times = entries.map(|entry| entry.path()).map(|path| match path.is_dir() {
+        true => newest(&path),
+        false => changed(&path),
+    });
+    times.max().unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// `target/debug` or `target/release`: where the test that runs was built.
@@ -32,10 +56,10 @@ fn changed(path: &Path) -> SystemTime {
 }
 
 #[expect(clippy::disallowed_methods, reason = "runs Cargo, which is no extension and no tool")]
-fn build(name: &str, profile: &Path) {
+fn build(package: &str, name: &str, profile: &Path) {
     let target = profile.parent().expect("target/<profile>");
     let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", "haft-test-support", "--bin", name, "--target-dir"]);
+    cargo.args(["build", "--quiet", "--package", package, "--bin", name, "--target-dir"]);
     cargo.arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
     if profile.ends_with("release") {
         cargo.arg("--release");

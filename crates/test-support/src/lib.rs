@@ -3,9 +3,10 @@
 //! For whom: the tests of every crate. Never in here: anything a program could depend on.
 
 pub mod model_server;
+pub mod terminal;
 
 mod binary;
 mod fake_peer;
 
-pub use binary::bin;
+pub use binary::{bin, launcher};
 pub use fake_peer::FakePeer;

@@ -57,8 +57,8 @@ impl BuiltIn for Read {
             return Err(format!("{shown} is a directory; list it with ls").into());
         }
         let first = while_wanted(context, environment.read(&path, 0, CHUNK)).await?;
-        if let Some(mime_type) = image::mime_type(&first) {
-            return image::read(environment, &path, stat.len, mime_type).await;
+        if haft_core::image::mime_type(&first).is_some() {
+            return image::read(environment, &path, stat.len).await;
         }
         let offset = args.offset.unwrap_or(1).max(1);
         let lines = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(MAX_LINES).clamp(1, MAX_LINES);

@@ -1,9 +1,6 @@
 //! Who may depend on whom, as data. The picture is in `ARCHITECTURE.md`.
 
-use anyhow::{Context, Result, bail};
 use serde_json::Value;
-
-use crate::repo;
 
 /// What a package of this workspace may depend on; its tests may also use those of [`TEST_ONLY`].
 struct Rule {
@@ -32,6 +29,7 @@ const RULES: &[Rule] = &[
     rule("haft", &[ANY]),
     rule("haft-test-support", &[]),
     rule("haft-bench", &[ANY]),
+    rule("haft-faults", &[ANY]),
     rule("haft-example-embed", &[ANY]),
     rule("haft-example-frames", &["haft-protocol"]),
     rule("haft-example-guard", &["haft-sdk"]),
@@ -42,7 +40,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Only for tests.
-const TEST_ONLY: &[&str] = &["haft-bench", "haft-test-support"];
+const TEST_ONLY: &[&str] = &["haft-bench", "haft-faults", "haft-test-support"];
 
 /// Everything the protocol may use from outside: an SDK extension builds all of it, and none does IO.
 const PROTOCOL_CRATES: &[&str] = &["schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"];
@@ -53,18 +51,6 @@ const NOT_IN_CORE: &[&str] =
 
 /// The part of tokio that core must not switch on.
 const NOT_IN_CORE_TOKIO: &[&str] = &["full", "io-std", "process", "signal"];
-
-/// `cargo metadata` of the workspace.
-pub(super) fn metadata() -> Result<Value> {
-    let output = repo::cargo()
-        .args(["metadata", "--no-deps", "--format-version", "1"])
-        .output()
-        .context("run cargo metadata")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    serde_json::from_slice(&output.stdout).context("read cargo metadata")
-}
 
 pub(super) fn check(metadata: &Value) -> Vec<String> {
     let packages: Vec<&Value> = metadata["packages"].as_array().into_iter().flatten().collect();

@@ -11,12 +11,16 @@ const SPAWNS: &[(&str, &str)] = &[
     ("crates/tools/src/environment", "commands of the bash tool"),
     ("crates/test-support/", "peers of tests"),
     ("crates/bench/", "benchmarks"),
+    ("crates/faults/", "the rows of the fault matrix, each in a process of its own"),
     ("xtask/", "chores"),
 ];
 
 /// Where a duration may be written down beside `timeouts.rs`, and why.
-const DURATIONS: &[(&str, &str)] =
-    &[("crates/test-support/", "deadlines of tests"), ("crates/bench/", "benchmarks")];
+const DURATIONS: &[(&str, &str)] = &[
+    ("crates/test-support/", "deadlines of tests"),
+    ("crates/bench/", "benchmarks"),
+    ("crates/faults/", "deadlines of the fault matrix"),
+];
 
 pub(super) fn check(files: &[File]) -> Vec<String> {
     let mut findings = Vec::new();

@@ -21,7 +21,7 @@ pub(super) fn print(rows: &[Row]) -> anyhow::Result<()> {
     show(&table(rows, home.as_deref()))?;
     for row in rows {
         if let State::Broken(why) = &row.state {
-            note(&format!("{}: {}", row.name, sanitize_line(why)));
+            note(&sanitize_line(&format!("{}: {why}", row.name)));
         }
     }
     if rows.iter().any(|row| state(row) == "untrusted") {
@@ -32,7 +32,7 @@ pub(super) fn print(rows: &[Row]) -> anyhow::Result<()> {
 
 /// Columns as wide as they must be; the directory comes last, so that a long one disturbs nothing. Paths below
 /// `home` are shortened to `~`.
-fn table(rows: &[Row], home: Option<&Path>) -> String {
+pub(crate) fn table(rows: &[Row], home: Option<&Path>) -> String {
     let mut lines = vec![HEADER.map(str::to_owned)];
     lines.extend(rows.iter().map(|row| cells(row, home)));
     let widths: [usize; 6] =

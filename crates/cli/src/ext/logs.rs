@@ -40,6 +40,11 @@ fn manifest_name(store: &Store, name: &str) -> anyhow::Result<ExtensionName> {
     }
 }
 
+/// A line of a log as a terminal is sent it.
+pub(crate) fn shown(sanitizer: &mut Sanitizer, line: &[u8]) -> String {
+    sanitizer.push(&String::from_utf8_lossy(line))
+}
+
 /// A file that is read as it grows.
 struct Tail {
     file: BufReader<File>,
@@ -62,8 +67,7 @@ impl Tail {
                 return Ok(());
             }
             self.read += count as u64;
-            let text = self.sanitizer.push(&String::from_utf8_lossy(&line));
-            console::write(text.as_bytes())?;
+            console::write(shown(&mut self.sanitizer, &line).as_bytes())?;
         }
     }
 

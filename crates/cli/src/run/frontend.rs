@@ -7,13 +7,13 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::mpsc;
 
 /// Turns panels and insertions into text that the extension shows.
-pub(super) struct Printed {
+pub(crate) struct Printed {
     events: mpsc::UnboundedSender<AgentEvent>,
 }
 
 impl Printed {
     /// Sends to `events`, as the extensions' notes do.
-    pub(super) fn new(events: mpsc::UnboundedSender<AgentEvent>) -> Self {
+    pub(crate) fn new(events: mpsc::UnboundedSender<AgentEvent>) -> Self {
         Self { events }
     }
 

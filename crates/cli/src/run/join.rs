@@ -4,20 +4,21 @@
 #[cfg(unix)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::OnTimeout;
+use haft_config::{ExtensionSettings, OnTimeout};
 use haft_core::Agent;
 use haft_core::model::{Model, Reasoning};
 use haft_core::prompt::SystemPrompt;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
-use haft_host::{ExtensionEnv, Host, HostConfig};
+use haft_host::{ExtensionEnv, Host, HostConfig, check_grant};
+use haft_launch::Launcher;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
-use haft_providers::PRESETS;
 use haft_tools::{HostEnvironment, builtin_tools};
 use tokio::sync::{mpsc, watch};
 
@@ -41,6 +42,8 @@ pub(crate) struct Parts {
     pub(crate) max_steps: Option<u32>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
+    /// Variables that single extensions get beside those that all get.
+    pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
 }
 
 /// Which tools the model is offered.
@@ -86,9 +89,24 @@ impl Parts {
             max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
+            granted: granted(&setup.extensions).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
         })
     }
+}
+
+/// What `env` in the settings of extensions names.
+fn granted(
+    extensions: &BTreeMap<String, ExtensionSettings>,
+) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
+    let mut granted = BTreeMap::new();
+    for (name, settings) in extensions {
+        for variable in &settings.env {
+            check_grant(variable).with_context(|| format!("config.toml: extensions.{name}.env"))?;
+        }
+        granted.insert(ExtensionName::new(name.as_str()), settings.env.clone());
+    }
+    Ok(granted)
 }
 
 fn system_prompt(args: &RunArgs, setup: &Setup) -> anyhow::Result<SystemPrompt> {
@@ -134,7 +152,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.data = Some(parts.data);
     config.state = Some(parts.state);
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
-    config.env = ExtensionEnv { secrets: key_variables(), set: Vec::new() };
+    config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
+    config.launcher = Some(launcher()?);
     config.on_timeout_allow = parts.on_timeout_allow;
     let source = extensions::source(parts.search);
     let host = Host::builder(config)
@@ -197,7 +216,14 @@ impl Joined {
     }
 }
 
-/// The variables with the providers' keys: no extension needs them.
-fn key_variables() -> Vec<String> {
-    PRESETS.iter().filter_map(|preset| preset.key_env).chain(["HAFT_API_KEY"]).map(str::to_owned).collect()
+/// This program starts its own extensions, in another role.
+#[cfg(not(test))]
+fn launcher() -> anyhow::Result<Launcher> {
+    Launcher::this_program(crate::LAUNCHER_ROLE).context("cannot tell where haft is")
+}
+
+/// The program that runs is the test, which has no other role.
+#[cfg(test)]
+fn launcher() -> anyhow::Result<Launcher> {
+    Ok(Launcher { program: haft_test_support::launcher(), args: Vec::new() })
 }

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
-use haft_core::sanitize::sanitize;
+use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::content::joined_text;
-use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::text_of;
 use haft_rpc::{EventWriter, WriteError, event_line};
 
-use crate::console::{note, print, write};
+use crate::console::{note, print, rows, width, write};
 use crate::exit::{Exit, OrExit as _};
 
 /// Where events go.
@@ -57,7 +57,7 @@ impl Output {
             Self::Json(writer) => {
                 written(writer.write(event).await)?;
                 if let AgentEvent::Error { message } = event {
-                    note(&format!("haft: {message}"));
+                    note(&headed(message, width()));
                 }
             }
             Self::Answer { answer, progress } => {
@@ -67,7 +67,7 @@ impl Output {
                     // What an earlier step said is no answer when the last one was suppressed or failed.
                     *answer = None;
                 }
-                match told(event) {
+                match told(event, width()) {
                     Told::Shown(text) => print(&text)?,
                     Told::Always(line) => note(&line),
                     Told::Meanwhile(line) if *progress => note(&line),
@@ -99,7 +99,17 @@ fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
     }
 }
 
+/// What a terminal is sent for an event.
+#[cfg(test)]
+pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
+    match told(event, width) {
+        Told::Shown(text) | Told::Always(text) | Told::Meanwhile(text) => crate::console::line(&text),
+        Told::Nothing => String::new(),
+    }
+}
+
 /// What people are told of an event.
+#[derive(Debug)]
 enum Told {
     /// What an extension's command shows: a result, on standard output.
     Shown(String),
@@ -111,22 +121,23 @@ enum Told {
     Nothing,
 }
 
-fn told(event: &AgentEvent) -> Told {
+fn told(event: &AgentEvent, width: Option<usize>) -> Told {
     match event {
-        AgentEvent::ExtDisplay { text, .. } => Told::Shown(text.clone()),
+        AgentEvent::ExtDisplay { extension, text } => Told::Shown(attributed(extension, "", text, width)),
         AgentEvent::ExtNotify { extension, level, message } => {
-            Told::Always(noted(extension, *level, message))
+            Told::Always(attributed(extension, loudness(*level), message, width))
         }
         AgentEvent::ExtensionError(fault) => {
-            Told::Always(format!("haft: extension {}: {} ({})", fault.extension, fault.message, fault.code))
+            let ExtensionFault { extension, message, code } = fault;
+            Told::Always(headed(&format!("extension {extension}: {message} ({code})"), width))
         }
-        AgentEvent::Error { message } => Told::Always(format!("haft: {message}")),
+        AgentEvent::Error { message } => Told::Always(headed(message, width)),
         AgentEvent::Retry { attempt, delay_ms, message } => {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
-            Told::Always(format!("haft: {message}; attempt {attempt} in {seconds:.1} s"))
+            Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width))
         }
         AgentEvent::ToolCall { name, args, .. } => {
-            Told::Meanwhile(format!("→ {name} {}", short(args.as_str())))
+            Told::Meanwhile(format!("→ {} {}", short(name), short(args.as_str())))
         }
         AgentEvent::ToolRewritten { by, args, .. } => {
             Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
@@ -134,7 +145,7 @@ fn told(event: &AgentEvent) -> Told {
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {
             let mark = if *is_error { "✗" } else { "←" };
-            Told::Meanwhile(format!("{mark} {name} {}", short(&joined_text(content))))
+            Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
         }
         AgentEvent::UserMessage { .. }
         | AgentEvent::TurnStart { .. }
@@ -153,15 +164,24 @@ fn told(event: &AgentEvent) -> Told {
     }
 }
 
-/// A note with its owner before every line, so that none can pose as haft's own.
-fn noted(extension: &ExtensionName, level: Level, message: &str) -> String {
-    let level = match level {
+/// An extension's text with its owner before every row, so that none can pose as haft's own.
+fn attributed(extension: &ExtensionName, lead: &str, text: &str, width: Option<usize>) -> String {
+    let prefix = format!("[{}] {lead}", sanitize_line(extension.as_str()));
+    rows(&prefix, &prefix, text, width)
+}
+
+fn loudness(level: Level) -> &'static str {
+    match level {
         Level::Info => "",
         Level::Success => "done: ",
         Level::Warn => "warning: ",
         Level::Error => "error: ",
-    };
-    message.lines().map(|line| format!("[{extension}] {level}{line}")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A message of haft's own. It may quote others, so only its first row says that it is haft's.
+fn headed(message: &str, width: Option<usize>) -> String {
+    rows("haft: ", "  | ", message, width)
 }
 
 /// The first line, cut to what fits beside the rest on 80 columns.

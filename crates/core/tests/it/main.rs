@@ -6,5 +6,6 @@ mod cancellation;
 mod fake;
 mod gates;
 mod messages;
+mod sanitize;
 mod steps;
 mod tools;

@@ -23,7 +23,7 @@ use crate::fault::FaultCode;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
-use crate::process::Process;
+use crate::process::{Exit, Process};
 use crate::supervisor::{Failure, Supervisor};
 use crate::timeouts::Timeouts;
 
@@ -91,7 +91,7 @@ struct Actor {
     /// Gone when standard error ended.
     stderr: Option<JoinHandle<()>>,
     /// How the process ended, once it has.
-    exit: Option<String>,
+    exit: Option<Exit>,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
     event_count: Arc<EventCount>,
@@ -174,8 +174,11 @@ impl Actor {
         }
     }
 
-    fn on_exit(&mut self, exit: String) {
-        self.log.host(&exit);
+    fn on_exit(&mut self, exit: Exit) {
+        if exit.never_started {
+            self.session.never_started();
+        }
+        self.log.host(&exit.text);
         self.exit = Some(exit);
         self.wind_up("");
     }
@@ -202,7 +205,7 @@ impl Actor {
     fn wind_up(&mut self, symptom: &str) {
         let at = Instant::now() + self.timeouts.pipe_drain;
         let all_read = self.reader.is_none() && self.stderr.is_none();
-        let left_well = self.process.as_ref().is_some_and(Process::left_well);
+        let left_well = self.exit.as_ref().is_some_and(|exit| exit.left_well);
         match (&self.exit, &self.process) {
             (Some(_), _) if all_read => {
                 // All it said is known: one that may leave and owes nobody an answer did as if it were asked to.
@@ -218,11 +221,15 @@ impl Actor {
     }
 
     fn obituary(&self) -> String {
-        let mut text = self.exit.clone().unwrap_or_default();
+        let tail = self.log.tail();
+        let (mut text, never_started) =
+            self.exit.clone().map(|exit| (exit.text, exit.never_started)).unwrap_or_default();
+        if never_started {
+            return tail;
+        }
         if let Some(bytes) = self.half_frame {
             text.push_str(&format!(", with {bytes} bytes of an unfinished frame"));
         }
-        let tail = self.log.tail();
         if !tail.is_empty() {
             text.push_str(&format!("; it printed: {tail}"));
         }
@@ -306,10 +313,14 @@ impl Actor {
             self.log.host(&format!("{dropped} events were dropped"));
         }
         if let Some(process) = &mut self.process {
-            if let Err(error) = process.kill() {
-                self.log.host(&format!("cannot be killed: {error}"));
-            }
-            if !process.is_gone() && timeout(self.timeouts.kill_grace, process.exited()).await.is_err() {
+            // Behind a launcher, the second kill relies on nobody's help.
+            for _ in 0..2 {
+                if let Err(error) = process.kill() {
+                    self.log.host(&format!("cannot be killed: {error}"));
+                }
+                if process.is_gone() || timeout(self.timeouts.kill_grace, process.exited()).await.is_ok() {
+                    break;
+                }
                 self.log.host(&format!("process {} is still there after the kill", process.id()));
             }
         }
@@ -340,7 +351,7 @@ async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Optio
     }
 }
 
-async fn exited(process: &mut Option<Process>) -> String {
+async fn exited(process: &mut Option<Process>) -> Exit {
     match process {
         Some(process) => process.exited().await,
         None => pending().await,

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use haft_core::sanitize::for_model;
 use haft_core::schema::Validator;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{InterceptKind, RegisterCommand, RegisterTool, Subscribe};
 use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+use haft_protocol::names;
 
 /// Commands one extension may register.
 const MAX_COMMANDS: usize = 256;
@@ -56,7 +58,7 @@ impl Offers {
     /// # Errors
     /// Says which rule it breaks.
     pub(crate) fn add_command(&mut self, command: RegisterCommand) -> Result<(), String> {
-        if !is_name(&command.name) {
+        if !names::is_command(&command.name, MAX_NAME) {
             return Err(format!(
                 "command {:?}: a name is 1 to {MAX_NAME} letters, digits, '_' or '-'",
                 excerpt(&command.name)
@@ -95,16 +97,10 @@ impl Offers {
     }
 }
 
-/// Letters, digits, `_` and `-`; what can be typed behind a slash.
-fn is_name(name: &str) -> bool {
-    (1..=MAX_NAME).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
 fn checked(tool: RegisterTool) -> Result<OfferedTool, String> {
     let name = tool.name;
     let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
-    if !is_name(&name) || !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
+    if !names::is_tool(&name, MAX_NAME) {
         return wrong(format!(
             "a name is a letter and then letters, digits, '_' or '-', at most {MAX_NAME} in all"
         ));
@@ -115,14 +111,27 @@ fn checked(tool: RegisterTool) -> Result<OfferedTool, String> {
     if tool.guidelines.iter().map(String::len).sum::<usize>() > MAX_TOOL_DESCRIPTION {
         return wrong(format!("its guidelines are longer than {MAX_TOOL_DESCRIPTION} bytes"));
     }
+    let texts = tool.guidelines.iter().chain([&tool.description]);
+    let hidden: usize = texts.map(|text| for_model(text).hidden).sum();
+    if hidden > 0 {
+        return wrong(format!("its description has {hidden} characters in it that nobody can see"));
+    }
     let schema = tool.schema.unwrap_or_else(no_arguments);
     if schema.as_str().len() > MAX_TOOL_SCHEMA {
         return wrong(format!("its schema is longer than {MAX_TOOL_SCHEMA} bytes"));
+    }
+    if for_model(&unescaped(&schema)).hidden > 0 {
+        return wrong("its schema has characters in it that nobody can see".to_owned());
     }
     if let Err(detail) = object_schema(&schema) {
         return wrong(detail);
     }
     Ok(OfferedTool { name, description: tool.description, schema, guidelines: tool.guidelines })
+}
+
+/// A schema in which a character stands for itself, however it was written.
+fn unescaped(schema: &RawJson) -> String {
+    schema.read::<serde_json::Value>().map(|schema| schema.to_string()).unwrap_or_default()
 }
 
 fn no_arguments() -> RawJson {
@@ -183,6 +192,22 @@ mod tests {
         check(tool("b\u{e4}sh", ""), "a name is");
         check(tool(&"x".repeat(64), ""), "ok");
         check(tool(&"x".repeat(65), ""), "a name is");
+        check(tool("host.exec", ""), "a name is");
+        check(tool("b\u{430}sh", ""), "a name is");
+        check(tool("../../x", ""), "a name is");
+        check(tool("\x1b[31mred", ""), r#"tool "\u{1b}[31mred": a name is"#);
+        let hidden = "fog\u{e0041}\u{e0042}".to_owned();
+        check(
+            RegisterTool { description: hidden.clone(), ..tool("weather", "") },
+            "2 characters in it that nobody",
+        );
+        check(
+            RegisterTool { guidelines: vec![hidden], ..tool("weather", "") },
+            "2 characters in it that nobody",
+        );
+        check(tool("weather", r#"{"title":"\udb40\udc41"}"#), "its schema has characters in it that nobody");
+        check(tool("weather", r##"{"$ref":"#"}"##), "steps");
+        check(tool("weather", r#"{"pattern":"(a{1,1000}){1,1000}"}"#), "cannot be used");
         check(tool("weather", r#""string""#), "not a JSON object");
         check(tool("weather", r#"{"type":"array"}"#), "arguments are an");
         check(tool("weather", r#"{"properties":{"city":{"type":7}}}"#), "cannot be used");

@@ -127,6 +127,8 @@ pub(crate) struct Session<T> {
     reports: Reports,
     /// The connection is about to be over: when, and what will be said of it.
     ending: Option<(Instant, String)>,
+    /// Whatever comes came from the launcher: it could not start the extension.
+    never_started: bool,
     lines: u64,
     out: VecDeque<Output<T>>,
 }
@@ -141,6 +143,7 @@ impl<T> Session<T> {
             offers: Arc::default(),
             reports: Reports::default(),
             ending: None,
+            never_started: false,
             lines: 0,
             out: VecDeque::new(),
         }

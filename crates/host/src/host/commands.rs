@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_core::sanitize::for_model;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{CommandAction, InvokeCommand};
 use haft_protocol::ids::ExtensionName;
@@ -29,7 +30,8 @@ pub struct CommandOutcome {
     /// Who ran it.
     pub extension: ExtensionName,
     /// What it wants. A display, an insertion or a panel has been passed on to event sink or front end already; a
-    /// prompt and a failure are the caller's.
+    /// prompt and a failure are the caller's. A prompt says in its first line whose it is. It is for the model as it
+    /// stands, and never read as a command, whatever it begins with.
     pub action: CommandAction,
 }
 
@@ -90,6 +92,7 @@ impl Host {
         };
         match outcome {
             Ok(action) => {
+                let action = self.for_model(&info, action);
                 self.carry_out(&info.extension, &action);
                 Ok(CommandOutcome { extension: info.extension.clone(), action })
             }
@@ -99,6 +102,15 @@ impl Host {
                 detail: error.to_string(),
             }),
         }
+    }
+
+    /// A prompt as the model gets it: with its origin, and without what nobody can see.
+    fn for_model(&self, info: &CommandInfo, action: CommandAction) -> CommandAction {
+        let CommandAction::Prompt(text) = action else { return action };
+        let read = for_model(&text);
+        let CommandInfo { name, extension, .. } = info;
+        self.shared().reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
+        CommandAction::Prompt(format!("[from extension {extension}, command {name}]\n{}", read.text))
     }
 
     fn carry_out(&self, extension: &ExtensionName, action: &CommandAction) {

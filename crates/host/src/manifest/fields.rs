@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use haft_core::sanitize::is_hidden;
 use serde_json::{Map, Value};
 
 use super::ManifestError;
@@ -41,11 +42,13 @@ impl<'a> Fields<'a> {
         ManifestError::Field { path: self.path.into(), field, problem: problem.into() }
     }
 
-    /// A text; absent, `null` and empty are the same.
+    /// A text that can be shown as it is; absent, `null` and empty are the same.
     pub(super) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
-            Some(Value::String(text)) => Ok((!text.is_empty()).then(|| text.clone())),
+            Some(Value::String(text)) => {
+                self.plain(field, text).map(|text| (!text.is_empty()).then_some(text))
+            }
             Some(other) => Err(self.wrong(field, "a string", other)),
         }
     }
@@ -72,10 +75,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A list of strings.
+    /// A list of strings that can be shown as they are.
     pub(super) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
-        let text = |value: &Value| {
-            value.as_str().map(str::to_owned).ok_or_else(|| self.wrong(field, "a list of strings", value))
+        let text = |value: &Value| match value.as_str() {
+            Some(text) => self.plain(field, text),
+            None => Err(self.wrong(field, "a list of strings", value)),
         };
         self.list(field)?.iter().map(text).collect()
     }
@@ -87,6 +91,18 @@ impl<'a> Fields<'a> {
             Self::with_prefix(self.path, format!("{field}[{index}]."), object.clone())
         };
         self.list(field)?.iter().enumerate().map(object).collect()
+    }
+
+    /// Refuses what would be shown as something else than it is. Nothing is taken out: what people agree to must be
+    /// what is run.
+    fn plain(&self, field: &str, text: &str) -> Result<String, ManifestError> {
+        match text.chars().find(|&c| c.is_control() || is_hidden(c)) {
+            None => Ok(text.to_owned()),
+            Some(c) => {
+                let problem = format!("must not hold U+{:04X}, which is not shown as it is", u32::from(c));
+                Err(self.error(field, &problem))
+            }
+        }
     }
 
     fn list(&self, field: &str) -> Result<&[Value], ManifestError> {

@@ -1,132 +1,174 @@
 //! From the blocks of a `tool_result` to what a model can be shown. Pure.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use haft_core::image;
+use haft_core::sanitize::for_model;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate::{self, Limits};
 use haft_protocol::content::{Content, Image};
 use haft_protocol::ext::{ResultBlock, ToolResult};
 use haft_protocol::ids::ExtensionName;
 
-/// The largest image, in bytes once decoded.
-const MAX_IMAGE: usize = 5 * 1024 * 1024;
-
 /// The most images in one result.
 const MAX_IMAGES: usize = 8;
 
-/// Image kinds that models read.
-const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-/// What the model is shown, and what was rejected of the result, if anything was.
-pub(super) fn output(
-    extension: &ExtensionName,
-    tool: &str,
-    result: ToolResult,
-) -> (ToolOutput, Option<String>) {
-    let mut mapped = Mapped::default();
-    for block in result.content {
-        match block {
-            ResultBlock::Text { text } => mapped.text(&text),
-            ResultBlock::Image(image) => mapped.image(extension, tool, image),
-            ResultBlock::Unknown { kind } => {
-                let kind: String = kind.chars().take(40).collect();
-                mapped.text(&format!("[unknown block type {kind:?} from extension {extension}]"));
-            }
-        }
-    }
-    if mapped.content.is_empty() {
-        mapped.text("(extension returned no content)");
-    }
-    let is_error = result.is_error || mapped.rejected.is_some();
-    (ToolOutput { content: mapped.content, is_error }, mapped.rejected)
-}
-
-/// What was kept so far. The limits hold for all texts of a result together.
-#[derive(Default)]
-struct Mapped {
+/// What has been read of a result. The limits hold for all its texts together.
+#[derive(Debug, Default)]
+pub(super) struct Read {
     content: Vec<Content>,
+    is_error: bool,
     bytes: usize,
     lines: usize,
-    cut: bool,
+    /// All texts, those that were cut included.
+    texts: Vec<String>,
+    /// Bytes of text that are not in `content`.
+    omitted: usize,
     images: usize,
-    rejected: Option<String>,
+    /// What was rejected of it, if anything was.
+    pub(super) rejected: Option<String>,
+    /// Characters that were taken out because nobody can see them.
+    pub(super) hidden: usize,
 }
 
-impl Mapped {
-    fn text(&mut self, text: &str) {
-        if text.is_empty() || self.cut {
-            return;
+impl Read {
+    /// Reads a result of a tool of this name.
+    pub(super) fn new(extension: &ExtensionName, tool: &str, result: ToolResult) -> Self {
+        let mut read = Self { is_error: result.is_error, ..Self::default() };
+        for block in result.content {
+            match block {
+                ResultBlock::Text { text } => read.text(&text),
+                ResultBlock::Image(image) => read.image(extension, tool, image),
+                ResultBlock::Unknown { kind } => {
+                    let kind: String = kind.chars().take(40).collect();
+                    read.text(&format!("[unknown block type {kind:?} from extension {extension}]"));
+                }
+            }
         }
+        read
+    }
+
+    /// The whole text of a result that is too long for a model.
+    pub(super) fn whole(&self) -> Option<String> {
+        (self.omitted > 0).then(|| self.texts.join("\n"))
+    }
+
+    /// What the model is shown, when `kept` is the file with the whole text.
+    pub(super) fn output(mut self, kept: Option<&Path>) -> ToolOutput {
+        if self.content.is_empty() && self.omitted == 0 {
+            self.content.push(Content::text("(extension returned no content)"));
+        }
+        if self.omitted > 0 {
+            let Limits { bytes, lines } = Limits::default();
+            let whole = match kept {
+                Some(path) => format!("all of it is in {}", path.display()),
+                None => "the rest could not be kept".to_owned(),
+            };
+            self.note(format!(
+                "[truncated: {} bytes left out; a result may have {bytes} bytes and {lines} lines; {whole}]",
+                self.omitted
+            ));
+        }
+        if self.hidden > 0 {
+            self.note(format!("[{} characters that nobody can see were left out]", self.hidden));
+        }
+        let is_error = self.is_error || self.rejected.is_some();
+        ToolOutput { content: self.content, is_error }
+    }
+
+    fn text(&mut self, text: &str) {
+        let read = for_model(text);
+        self.hidden += read.hidden;
+        let text = read.text.into_owned();
         let all = Limits::default();
         let room = Limits {
             bytes: all.bytes.saturating_sub(self.bytes),
             lines: all.lines.saturating_sub(self.lines),
         };
-        let kept = truncate::head(text, room);
+        // Behind a gap nothing follows: it would look as if it belonged to what is before.
+        let room = if self.omitted > 0 { Limits { bytes: 0, lines: 0 } } else { room };
+        let kept = truncate::head(&text, room);
         self.bytes += kept.text.len();
         self.lines += kept.kept_lines;
-        if kept.is_whole() {
-            self.content.push(Content::text(text));
-            return;
+        self.omitted += kept.omitted_bytes;
+        if !kept.text.is_empty() {
+            self.content.push(Content::text(kept.text));
         }
-        self.cut = true;
-        let note = format!(
-            "[truncated: {} bytes left out; a result may have {} bytes and {} lines]",
-            kept.omitted_bytes, all.bytes, all.lines
-        );
-        let separator = if kept.text.is_empty() || kept.text.ends_with('\n') { "" } else { "\n" };
-        self.content.push(Content::text(format!("{}{separator}{note}", kept.text)));
+        self.texts.push(text);
     }
 
     fn image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
         self.images += 1;
-        let checked = if self.images > MAX_IMAGES {
-            Err(format!("more than {MAX_IMAGES} images"))
-        } else {
-            check(&image)
+        let checked = match self.images {
+            ..=MAX_IMAGES => check(&image),
+            // Said once: there may be thousands.
+            images if images > MAX_IMAGES + 1 => return,
+            _ => Err(format!("more than {MAX_IMAGES} images")),
         };
         match checked {
             Ok(()) => self.content.push(Content::Image(image)),
             Err(detail) => {
-                self.text(&format!(
+                self.note(format!(
                     "extension {extension}/{tool} returned an image that cannot be used: {detail}"
                 ));
                 self.rejected.get_or_insert(detail);
             }
         }
     }
+
+    /// Adds a line of the host, which no limit cuts.
+    fn note(&mut self, note: String) {
+        match self.content.last_mut() {
+            Some(Content::Text { text }) => {
+                let separator = if text.ends_with('\n') { "" } else { "\n" };
+                text.push_str(&format!("{separator}{note}"));
+            }
+            Some(Content::Image(_)) | None => self.content.push(Content::text(note)),
+        }
+    }
 }
 
-/// Looks at an image without decoding its pixels: its kind by name, its size by the length of its text.
+/// Looks at an image without decoding its pixels.
 fn check(image: &Image) -> Result<(), String> {
-    if !IMAGE_TYPES.contains(&image.mime_type.as_str()) {
-        let kind: String = image.mime_type.chars().take(40).collect();
+    let declared = image.mime_type.as_str();
+    if !IMAGE_TYPES.contains(&declared) {
+        let kind: String = declared.chars().take(40).collect();
         return Err(format!("{kind:?} is not one of {}", IMAGE_TYPES.join(", ")));
     }
-    if image.data.is_empty() {
-        return Err("it has no data".to_owned());
+    if base64::decoded_len_estimate(image.data.len()) > image::MAX_BYTES + 2 {
+        return Err(image::ImageError::TooLong.to_string());
     }
-    if base64::decoded_len_estimate(image.data.len()) > MAX_IMAGE + 2 {
-        return Err(format!("it is larger than {MAX_IMAGE} bytes"));
-    }
-    match STANDARD.decode(&image.data) {
-        Ok(bytes) if bytes.len() > MAX_IMAGE => Err(format!("it is larger than {MAX_IMAGE} bytes")),
-        Ok(_) => Ok(()),
-        Err(error) => Err(format!("not standard base64: {error}")),
+    let bytes = STANDARD.decode(&image.data).map_err(|error| format!("not standard base64: {error}"))?;
+    match image::check(&bytes) {
+        Ok(kind) if kind == declared => Ok(()),
+        Ok(kind) => Err(format!("it is called {declared} and is {kind}")),
+        Err(error) => Err(error.to_string()),
     }
 }
+
+/// Image kinds that models read.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(content: &str) -> Read {
+        let result = serde_json::from_str(&format!(r#"{{"id":"1","content":{content}}}"#)).unwrap();
+        Read::new(&ExtensionName::new("E"), "T", result)
+    }
+
     #[track_caller]
     fn check(content: &str, expect: &[&str], expect_error: bool) {
-        let result = serde_json::from_str(&format!(r#"{{"id":"1","content":{content}}}"#)).unwrap();
-        let (output, rejected) = output(&ExtensionName::new("E"), "T", result);
+        let read = read(content);
+        let rejected = read.rejected.is_some();
+        assert_eq!(read.whole(), None);
+        let output = read.output(None);
         let shown: Vec<String> = output.content.iter().map(shown).collect();
         assert_eq!(shown, expect);
-        assert_eq!((output.is_error, rejected.is_some()), (expect_error, expect_error));
+        assert_eq!((output.is_error, rejected), (expect_error, expect_error));
     }
 
     fn shown(content: &Content) -> String {
@@ -142,36 +184,99 @@ mod tests {
         check(r#"[{"type":"video"}]"#, &[r#"[unknown block type "video" from extension E]"#], false);
         check("[]", &["(extension returned no content)"], false);
         check("null", &["(extension returned no content)"], false);
-        check(r#"[{"type":"image","mime_type":"image/png","data":"iVBORw=="}]"#, &["<image/png>"], false);
+        let text = r#"[{"type":"text","text":""}]"#;
+        check(text, &["(extension returned no content)"], false);
+        check(&image("image/png", &png(PNG)), &["<image/png>"], false);
+    }
+
+    /// The beginning of a PNG of one pixel.
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0";
+
+    fn png(bytes: &[u8]) -> String {
+        STANDARD.encode(bytes)
+    }
+
+    fn image(kind: &str, data: &str) -> String {
+        format!(r#"[{{"type":"image","mime_type":"{kind}","data":"{data}"}}]"#)
+    }
+
+    #[track_caller]
+    fn unusable(kind: &str, data: &str, why: &str) {
+        let text = format!("extension E/T returned an image that cannot be used: {why}");
+        check(&image(kind, data), &[&text], true);
     }
 
     #[test]
     fn images_that_cannot_be_used_are_errors_that_say_why() {
-        let unusable = "extension E/T returned an image that cannot be used: ";
-        let image =
-            |kind: &str, data: &str| format!(r#"[{{"type":"image","mime_type":"{kind}","data":"{data}"}}]"#);
-        let svg = r#""image/svg+xml" is not one of image/png, image/jpeg, image/gif, image/webp"#;
-        check(&image("image/svg+xml", "AAAA"), &[&format!("{unusable}{svg}")], true);
-        let url_safe = "not standard base64: Invalid symbol 45, offset 0.";
-        check(&image("image/png", "-_-_"), &[&format!("{unusable}{url_safe}")], true);
-        check(&image("image/png", ""), &[&format!("{unusable}it has no data")], true);
-        let fits = STANDARD.encode(vec![0; MAX_IMAGE]);
-        check(&image("image/png", &fits), &["<image/png>"], false);
-        let large = STANDARD.encode(vec![0; MAX_IMAGE + 1]);
-        check(&image("image/png", &large), &[&format!("{unusable}it is larger than 5242880 bytes")], true);
+        let svg = STANDARD.encode("<svg><script>alert(1)</script></svg>");
+        let kinds = "is not one of image/png, image/jpeg, image/gif, image/webp";
+        unusable("image/svg+xml", &svg, &format!("\"image/svg+xml\" {kinds}"));
+        unusable("image/png\\u001b[31m", &svg, &format!("\"image/png\\u{{1b}}[31m\" {kinds}"));
+        unusable("image/png", &svg, "its bytes are no PNG, JPEG, GIF or WebP image");
+        unusable("image/jpeg", &png(PNG), "it is called image/jpeg and is image/png");
+        unusable("image/png", "-_-_", "not standard base64: Invalid symbol 45, offset 0.");
+        unusable("image/png", "", "it has no data");
+        unusable("image/png", &png(&PNG[..12]), "its header is damaged");
+        let bomb = [&PNG[..16], &65_535_u32.to_be_bytes(), &65_535_u32.to_be_bytes(), &PNG[24..]].concat();
+        unusable("image/png", &png(&bomb), "it claims to be 65535 by 65535 pixels");
+        let mut large = PNG.to_vec();
+        large.resize(image::MAX_BYTES, 0);
+        check(&image("image/png", &png(&large)), &["<image/png>"], false);
+        large.push(0);
+        unusable("image/png", &png(&large), "it is larger than 5242880 bytes");
+    }
+
+    #[test]
+    fn eight_images_are_enough() {
+        let images = |count: usize| {
+            let one = format!(r#"{{"type":"image","mime_type":"image/png","data":"{}"}}"#, png(PNG));
+            format!("[{}]", vec![one; count].join(","))
+        };
+        check(&images(8), &["<image/png>"; 8], false);
+        let mut expect = vec!["<image/png>"; 8];
+        expect.push("extension E/T returned an image that cannot be used: more than 8 images");
+        check(&images(9), &expect, true);
+        check(&images(1_000), &expect, true);
     }
 
     #[test]
     fn long_texts_are_cut_with_a_note_and_nothing_follows() {
-        let text = format!(
-            r#"[{{"type":"text","text":"{}"}},{{"type":"text","text":"more"}}]"#,
-            "line\\n".repeat(3000)
-        );
-        let result = serde_json::from_str(&format!(r#"{{"id":"1","content":{text}}}"#)).unwrap();
-        let (output, _) = output(&ExtensionName::new("E"), "T", result);
+        let line = "line\\n".repeat(3000);
+        let read = read(&format!(r#"[{{"type":"text","text":"{line}"}},{{"type":"text","text":"more"}}]"#));
+        let whole = read.whole().unwrap();
+        assert_eq!(whole, format!("{}\nmore", "line\n".repeat(3000)));
+        let output = read.output(Some(Path::new("/tmp/whole.txt")));
         assert_eq!(output.content.len(), 1);
         let text = output.content[0].as_text().unwrap();
         assert_eq!(text.lines().count(), 2001);
-        assert!(text.ends_with("a result may have 51200 bytes and 2000 lines]"), "{text}");
+        let note = "[truncated: 5004 bytes left out; a result may have 51200 bytes and 2000 lines; all of it is in \
+            /tmp/whole.txt]";
+        assert!(text.ends_with(note), "{text}");
+    }
+
+    #[test]
+    fn the_limits_hold_for_all_pieces_together() {
+        let pieces = |count: usize| {
+            let one = r#"{"type":"text","text":"x"}"#;
+            read(&format!("[{}]", vec![one; count].join(",")))
+        };
+        assert_eq!(pieces(2_000).whole(), None, "each piece is a line");
+        let over = pieces(2_001);
+        assert_eq!(over.whole().map(|whole| whole.len()), Some(4_001));
+        let output = over.output(None);
+        assert_eq!(output.content.len(), 2_000);
+        let last = output.content[1_999].as_text().unwrap();
+        assert!(last.ends_with("lines; the rest could not be kept]"), "{last}");
+    }
+
+    #[test]
+    fn what_nobody_can_see_is_left_out_and_counted() {
+        let read =
+            read(r#"[{"type":"text","text":"fog\udb40\udc41"},{"type":"text","text":"\udb40\udc42!"}]"#);
+        assert_eq!((read.hidden, read.rejected.as_deref()), (2, None));
+        let output = read.output(None);
+        let texts: Vec<String> = output.content.iter().map(shown).collect();
+        assert_eq!(texts, ["fog", "!\n[2 characters that nobody can see were left out]"]);
+        assert!(!output.is_error);
     }
 }

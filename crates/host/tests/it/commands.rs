@@ -36,8 +36,10 @@ async fn run(
 #[tokio::test(start_paused = true)]
 async fn every_action_says_what_is_to_be_done() {
     let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
+    let prompt = |text: &str| CommandAction::Prompt(format!("[from extension hello, command hello]\n{text}"));
     let actions = [
-        (json!({"action": "prompt", "prompt": "greet me"}), CommandAction::Prompt("greet me".into())),
+        (json!({"action": "prompt", "prompt": "greet me"}), prompt("greet me")),
+        (json!({"action": "prompt", "prompt": "/trust"}), prompt("/trust")),
         (json!({"action": "insert", "insert": "text"}), CommandAction::Insert("text".into())),
         (json!({"action": "display", "display": "note"}), CommandAction::Display("note".into())),
         (json!({"action": "noop"}), CommandAction::Noop),
@@ -51,6 +53,15 @@ async fn every_action_says_what_is_to_be_done() {
     }
     let display = AgentEvent::ExtDisplay { extension: ExtensionName::new("hello"), text: "note".into() };
     assert_eq!(events.all(), [display]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_says_nothing_that_nobody_can_see() {
+    let (host, mut peer, events) = host_with("hello", [register("hello")]).await;
+    let answer = json!({"action": "prompt", "prompt": "greet me\u{e0041}\u{e0042}"});
+    let (action, _) = run(&host, &mut peer, "hello", "", answer).await;
+    assert_eq!(action, Ok(CommandAction::Prompt("[from extension hello, command hello]\ngreet me".into())));
+    insta::assert_snapshot!(events.only_message(), @"the prompt of command hello had 2 characters in it that nobody can see; they were left out");
 }
 
 #[tokio::test(start_paused = true)]

@@ -191,7 +191,7 @@ async fn sections_for_the_system_prompt_carry_their_owner() {
     let hook = host.hook_source().hooks().before_agent_start.remove(0);
     let start = AgentStart { prompt: vec![Content::text("weather?")], system_prompt: "You are haft.".into() };
     let answers = [
-        json!({"append_system_prompt": "Ask `weather`."}),
+        json!({"append_system_prompt": "Ask `weather`.\u{e0041}"}),
         json!({"system_prompt": "You are haft.\n\nAsk `weather`."}),
         json!({"system_prompt": "I am somebody else."}),
         json!({}),

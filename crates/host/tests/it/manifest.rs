@@ -90,8 +90,25 @@ fn a_wrong_field_is_named() {
     let args = r#"{"name":"x","exec":"x","args":[1]}"#;
     refused(args, "extension.json: `args` must be a list of strings, not a number");
     refused(r#"{"name":"x","exec":"x","Name":"y"}"#, "extension.json: `name` is there twice");
-    let nul = r#"{"name":"x","exec":"a\u0000b"}"#;
-    refused(nul, "extension.json: `exec` and `args` must not hold NUL characters");
+    let escape = "must not hold U+001B, which is not shown as it is";
+    for field in ["name", "version", "description", "language", "exec"] {
+        let mut manifest = serde_json::json!({"name": "x", "exec": "x"});
+        manifest[field] = "a\u{1b}[2Kb".into();
+        refused(&manifest.to_string(), &format!("extension.json: `{field}` {escape}"));
+    }
+    refused(
+        r#"{"name":"x","exec":"x","args":["-c","\u001b[2K"]}"#,
+        &format!("extension.json: `args` {escape}"),
+    );
+    for hidden in ["\0", "\n", "\t", "\u{7f}", "\u{9b}", "\u{202e}", "\u{200b}", "\u{e0041}"] {
+        let manifest = serde_json::json!({"name": "x", "exec": "x", "description": format!("a{hidden}b")});
+        let rule = format!(
+            "extension.json: `description` must not hold U+{:04X}",
+            u32::from(hidden.chars().next().unwrap())
+        );
+        let rule = format!("{rule}, which is not shown as it is");
+        refused(&manifest.to_string(), &rule);
+    }
 }
 
 #[test]

@@ -69,8 +69,8 @@ async fn run(host: &Host, command: &str) -> CommandAction {
 async fn python_without_ready() {
     let dir = tempfile::tempdir().unwrap();
     let (host, events) = host(script(&["python3", "python"], PYTHON, dir.path())).await;
-    let greeting = CommandAction::Prompt("Greet me very briefly. Add one emoji.".into());
-    assert_eq!(run(&host, "hellopy").await, greeting);
+    let greeting = "[from extension script, command hellopy]\nGreet me very briefly. Add one emoji.";
+    assert_eq!(run(&host, "hellopy").await, CommandAction::Prompt(greeting.into()));
     assert_eq!(text(&execute(&host, "upper", json!({"text": "grüß"})).await), "GRÜSS");
     assert_eq!(blocked(&host, &call("bash", json!({"command": "ls"}))).await, None);
     let (_, reason) = blocked(&host, &call("bash", json!({"command": "rm -rf /"}))).await.unwrap();

@@ -86,6 +86,16 @@ async fn a_rejected_part_of_a_result_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hidden_text_in_a_result_is_taken_out_and_reported_once() {
+    let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
+    let fields = json!({"content": [{"type": "text", "text": "fog\u{e0041}"}, {"type": "text", "text": "\u{e0042}!"}]});
+    let (output, _) = tokio::join!(execute(&host, "weather", json!({})), reply(&mut peer, fields));
+    assert!(!output.is_error);
+    assert_eq!(events.faults(), [fault("weather", "hidden_text")]);
+    insta::assert_snapshot!(events.only_message(), @"a result of tool weather had 2 characters in it that nobody can see; they were left out");
+}
+
+#[tokio::test(start_paused = true)]
 async fn results_of_many_megabytes_pass_while_a_call_is_open() {
     let (host, mut peer, events) = host_with("weather", [register("weather", "")]).await;
     let fields = json!({"content": [{"type": "text", "text": "x".repeat(7 * 1024 * 1024)}]});
@@ -93,6 +103,10 @@ async fn results_of_many_megabytes_pass_while_a_call_is_open() {
     assert!(!output.is_error);
     assert!(text(&output).len() < 60 * 1024);
     assert_eq!(events.faults(), []);
+    let shown = text(&output);
+    let (_, path) = shown.trim_end_matches(']').rsplit_once("all of it is in ").unwrap();
+    assert_eq!(std::fs::metadata(path).unwrap().len(), 7 * 1024 * 1024);
+    std::fs::remove_file(path).unwrap();
     let note = json!({"type": "notify", "message": "x".repeat(2 * 1024 * 1024)});
     peer.send_raw(&note.to_string().as_bytes()[..1024 * 1024 + 2]).await;
     tokio::time::sleep(Duration::from_millis(1)).await;

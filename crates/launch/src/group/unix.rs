@@ -1,31 +1,53 @@
-//! A process group of its own, by tokio's `process_group`, which keeps the fast start.
+//! A process group of its own, by tokio's `process_group`, which keeps the fast start; or a guardian.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 use crate::child::Started;
+use crate::guardian::{KILL_TREE, NEVER_STARTED, tree};
 
-/// The leader, and the group that is named after it.
-///
-/// The group's number stays taken while any member lives, so a signal after the leader's end reaches what it left
-/// behind. Once the whole group is gone the system may give the number to another process; that takes a full turn
-/// of the process numbers between the end and the signal, and is accepted.
+/// What was started, and how the rest of it is reached.
 #[derive(Debug)]
 pub(crate) struct Group {
     leader: Child,
     id: Pid,
+    reach: Reach,
+}
+
+/// How what the leader started is reached.
+#[derive(Debug)]
+enum Reach {
+    /// It is in the group that is named after the leader.
+    ///
+    /// The group's number stays taken while any member lives, so a signal after the leader's end reaches what it left
+    /// behind. Once the whole group is gone the system may give the number to another process; that takes a full turn
+    /// of the process numbers between the end and the signal, and is accepted.
+    Group,
+    /// The leader is a guardian, which reaches all of it, and ends last.
+    Guardian {
+        /// It was asked to kill before.
+        asked: bool,
+    },
 }
 
 impl Group {
-    pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Started)> {
-        let mut leader = command.process_group(0).spawn()?;
+    pub(crate) fn spawn(command: &mut Command, guarded: bool) -> io::Result<(Self, Started)> {
+        let reach = if guarded {
+            // It begins a session, which the leader of a group cannot.
+            Reach::Guardian { asked: false }
+        } else {
+            command.process_group(0);
+            Reach::Group
+        };
+        let mut leader = command.spawn()?;
         let id =
             leader.id().ok_or_else(|| io::Error::other("the program ended before it had a process id"))?;
-        let group = i32::try_from(id)
+        let pid = i32::try_from(id)
             .ok()
             .and_then(Pid::from_raw)
             .ok_or_else(|| io::Error::other(format!("the system gave {id} as a process id")))?;
@@ -35,27 +57,60 @@ impl Group {
             stdout: leader.stdout.take(),
             stderr: leader.stderr.take(),
         };
-        Ok((Self { leader, id: group }, started))
+        Ok((Self { leader, id: pid, reach }, started))
     }
 
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.leader.wait().await
     }
 
+    pub(crate) fn never_started(&self, status: ExitStatus) -> bool {
+        matches!(self.reach, Reach::Guardian { .. }) && status.signal() == Some(NEVER_STARTED.as_raw())
+    }
+
     pub(crate) fn terminate(&mut self) -> io::Result<()> {
-        self.signal(Signal::TERM)
+        match self.reach {
+            Reach::Group => self.signal_group(Signal::TERM),
+            Reach::Guardian { .. } => self.signal_leader(Signal::TERM),
+        }
     }
 
     pub(crate) fn kill(&mut self) -> io::Result<()> {
-        self.signal(Signal::KILL)
+        match &mut self.reach {
+            Reach::Group => self.signal_group(Signal::KILL),
+            Reach::Guardian { asked: asked @ false } => {
+                *asked = true;
+                self.signal_leader(KILL_TREE)?;
+                // Somebody may have stopped it.
+                self.signal_leader(Signal::CONT)
+            }
+            Reach::Guardian { asked: true } if self.leader.id().is_none() => Ok(()),
+            Reach::Guardian { asked: true } => {
+                tree::kill_below(self.id);
+                self.signal_leader(Signal::KILL)
+            }
+        }
     }
 
-    fn signal(&self, signal: Signal) -> io::Result<()> {
-        match kill_process_group(self.id, signal) {
-            Ok(()) | Err(Errno::SRCH) => Ok(()),
-            // macOS says so of a group in which nobody but zombies is left.
-            Err(Errno::PERM) if cfg!(target_vendor = "apple") => Ok(()),
-            Err(error) => Err(error.into()),
+    fn signal_group(&self, signal: Signal) -> io::Result<()> {
+        delivered(kill_process_group(self.id, signal))
+    }
+
+    /// Nothing to do once the leader's end was seen: its number may be somebody else's by now.
+    fn signal_leader(&self, signal: Signal) -> io::Result<()> {
+        if self.leader.id().is_none() {
+            return Ok(());
         }
+        delivered(kill_process(self.id, signal))
+    }
+}
+
+/// Whom nobody is left of needs no signal.
+fn delivered(result: rustix::io::Result<()>) -> io::Result<()> {
+    match result {
+        Ok(()) | Err(Errno::SRCH) => Ok(()),
+        // macOS says so of a group in which nobody but zombies is left.
+        Err(Errno::PERM) if cfg!(target_vendor = "apple") => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(crate) fn spawn(command: &mut Command) -> io::Result<(Self, Started)> {
+    pub(crate) fn spawn(command: &mut Command, _guarded: bool) -> io::Result<(Self, Started)> {
         // CommandWrap takes the command by value; what is left behind here is never started.
         #[expect(clippy::disallowed_methods, reason = "a placeholder that is never started")]
         let command = std::mem::replace(command, Command::new(""));
@@ -33,6 +33,11 @@ impl Group {
     /// Waits for the program, not for its job: the job's own wait lasts until every process in it has ended.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.job.inner_mut().wait().await
+    }
+
+    /// No launcher stands between.
+    pub(crate) fn never_started(&self, _status: ExitStatus) -> bool {
+        false
     }
 
     /// There is no polite signal for a job without a console.

@@ -1,15 +1,12 @@
 //! A group dies whole.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::time::Duration;
 
 use haft_launch::{GroupChild, Spawn, Stream};
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
-/// Generous: only a hang reaches it.
-const LIMIT: Duration = Duration::from_secs(20);
+use crate::support::{LIMIT, eventually, is_gone};
 
 /// A shell with a grandchild that would outlive it; the grandchild's id is the first line of output.
 const WITH_GRANDCHILD: &str = "sleep 600 & echo $!; wait";
@@ -29,22 +26,8 @@ async fn pid_line(stdout: &mut BufReader<tokio::process::ChildStdout>) -> Pid {
     Pid::from_raw(line.trim().parse().unwrap()).unwrap()
 }
 
-/// Dead, or a zombie that nobody has reaped: an orphan's new parent may take its time.
-fn is_gone(pid: Pid) -> bool {
-    if test_kill_process(pid).is_err() {
-        return true;
-    }
-    let stat = Path::new("/proc").join(pid.as_raw_nonzero().to_string()).join("stat");
-    std::fs::read_to_string(stat).is_ok_and(|text| text.contains(") Z "))
-}
-
 async fn wait_until_gone(pid: Pid) {
-    let poll = async {
-        while !is_gone(pid) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(LIMIT, poll).await.expect("the process should be gone");
+    assert!(eventually(LIMIT, || is_gone(pid)).await, "the process should be gone");
 }
 
 #[tokio::test]

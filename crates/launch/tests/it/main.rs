@@ -3,5 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
 mod group;
+mod guarded;
 mod harden;
 mod start;
+mod support;
+#[cfg(target_os = "linux")]
+mod survivors;

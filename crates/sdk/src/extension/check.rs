@@ -2,6 +2,7 @@
 
 use haft_protocol::ext::RegisterTool;
 use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+use haft_protocol::names;
 use serde_json::Value;
 
 use super::Extension;
@@ -38,15 +39,14 @@ fn twice(kind: &str, names: &[&str]) -> Option<String> {
 }
 
 fn bad_name(kind: &str, name: &str) -> Option<String> {
-    let fits = (1..=MAX_NAME).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
-    (!fits).then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
+    (!names::is_command(name, MAX_NAME))
+        .then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
 }
 
 fn bad_tool_name(name: &str) -> Option<String> {
-    let starts_well = name.starts_with(|first: char| first.is_ascii_alphabetic());
-    bad_name("tool", name)
-        .or_else(|| (!starts_well).then(|| format!("tool name {name:?} must begin with a letter")))
+    bad_name("tool", name).or_else(|| {
+        (!names::is_tool(name, MAX_NAME)).then(|| format!("tool name {name:?} must begin with a letter"))
+    })
 }
 
 fn bad_tool(tool: &RegisterTool) -> Option<String> {

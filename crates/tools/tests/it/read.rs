@@ -82,7 +82,7 @@ async fn what_is_not_text_is_refused_or_shown_as_an_image() {
     ground.file("latin", b"caf\xe9\n");
     let text = ground.ok("read", json!({"path": "latin"})).await;
     assert_eq!(text, "caf\u{fffd}\n[bytes that are not UTF-8 are shown as \u{fffd}]\n");
-    let png = b"\x89PNG\r\n\x1a\n\0\0data";
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0data";
     ground.file("p.txt", png);
     let output = ground.output("read", json!({"path": "p.txt"})).await;
     let Some(Content::Image(image)) = output.content.get(1) else { panic!("{output:?}") };
@@ -101,6 +101,14 @@ async fn an_image_may_have_five_mebibytes_and_no_more() {
     ground.file("big.gif", &image);
     let text = ground.error("read", json!({"path": "big.gif"})).await;
     assert_eq!(text, "big.gif is an image of 5242881 bytes, more than 5 MiB; make it smaller first");
+}
+
+#[tokio::test]
+async fn an_image_that_claims_too_many_pixels_is_refused() {
+    let ground = Ground::new();
+    ground.file("bomb.gif", b"GIF89a\xff\xff\xff\xff\0\0\0;");
+    let text = ground.error("read", json!({"path": "bomb.gif"})).await;
+    assert_eq!(text, "bomb.gif cannot be shown: it claims to be 65535 by 65535 pixels");
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         max_steps: None,
         tools,
         on_timeout_allow: Vec::new(),
+        granted: BTreeMap::new(),
     };
     join(parts).await.unwrap()
 }

@@ -81,6 +81,7 @@ fn an_extension_that_never_says_hello_is_not_waited_for() {
     std::fs::set_permissions(dir.join("mute.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     let scene = scene.with(dir);
+    scene.grant("mute", "MARKS");
     let running = scene.start(&["-p", "go"], None);
     let pids = pids(&scene, 2);
     running.interrupt();
@@ -125,5 +126,25 @@ time.sleep(600)
     assert!(eventually(|| scene.marks().contains(&"asked".to_owned())));
     running.interrupt();
     running.wait().expect(130);
+    check_gone(&pids);
+}
+
+/// What ends haft itself, and gives it no time for anything.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_haft_leaves_no_process_of_an_extension() {
+    let body = r#"
+import signal, subprocess, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+stubborn = "trap '' TERM; echo pid $$ >> '%s'; sleep 600" % MARKS
+subprocess.Popen(["sh", "-c", stubborn], stdin=subprocess.DEVNULL, start_new_session=True)
+emit("ready")
+mark(f"pid {os.getpid()}")
+time.sleep(600)
+"#;
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]).python("stubborn", body);
+    let running = scene.start(&["-p", "go"], None);
+    let pids = pids(&scene, 2);
+    running.kill();
     check_gone(&pids);
 }

@@ -50,6 +50,13 @@ impl Running {
         assert!(sent.success());
     }
 
+    /// What nobody can catch.
+    #[cfg(unix)]
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Waits for the end; one that does not come fails the test.
     pub(crate) fn wait(mut self) -> Ran {
         let mut status = None;

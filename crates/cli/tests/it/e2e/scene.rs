@@ -1,6 +1,7 @@
 //! A clean home, a model server, extensions, and `haft` among them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -58,7 +59,7 @@ impl Scene {
     /// With a Python extension, behind those that are there.
     pub(crate) fn python(self, name: &str, body: &str) -> Self {
         let dir = self.world.project().join(name);
-        write_python(&dir, name, body);
+        self.write_python(&dir, name, body);
         self.with(dir)
     }
 
@@ -81,6 +82,7 @@ impl Scene {
             json!({"name": fault, "exec": haft_test_support::bin("misbehave"), "args": [fault, fault]});
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let dir = self.world.extension(fault, &manifest.to_string());
+        self.grant(fault, "HAFT_MARKER");
         self.with(dir)
     }
 
@@ -113,12 +115,12 @@ impl Scene {
 
     /// Puts a Python extension where installed ones are.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
-        write_python(&self.world.home().join("extensions").join(name), name, body);
+        self.write_python(&self.world.home().join("extensions").join(name), name, body);
     }
 
     /// Puts a Python extension where the project of the working directory has its own.
     pub(crate) fn project_python(&self, project: &Path, name: &str, body: &str) {
-        write_python(&project.join(".haft/extensions").join(name), name, body);
+        self.write_python(&project.join(".haft/extensions").join(name), name, body);
     }
 
     /// What extensions marked, in order.
@@ -138,6 +140,22 @@ impl Scene {
         fs::read_to_string(self.world.home().join(format!("logs/ext-{extension}.log"))).unwrap()
     }
 
+    /// Lets an extension have a variable of haft's environment.
+    pub(crate) fn grant(&self, extension: &str, variable: &str) {
+        fs::create_dir_all(self.world.home()).unwrap();
+        let mut file =
+            File::options().create(true).append(true).open(self.world.home().join("config.toml")).unwrap();
+        writeln!(file, "[extensions.{extension}]\nenv = ['{variable}']").unwrap();
+    }
+
+    fn write_python(&self, dir: &Path, name: &str, body: &str) {
+        fs::create_dir_all(dir).unwrap();
+        let manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
+        let marks = json!(self.marks_file());
+        fs::write(dir.join("main.py"), format!("MARKS = {marks}\n{PRELUDE}{body}")).unwrap();
+    }
+
     fn marks_file(&self) -> PathBuf {
         self.world.project().with_file_name("marks")
     }
@@ -151,11 +169,4 @@ pub(crate) fn bash(id: &str, command: &str) -> Scenario {
 /// The arguments of such a call.
 pub(crate) fn bash_args(command: &str) -> String {
     Value::to_string(&json!({ "command": command }))
-}
-
-fn write_python(dir: &Path, name: &str, body: &str) {
-    fs::create_dir_all(dir).unwrap();
-    let manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
-    fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
-    fs::write(dir.join("main.py"), format!("{PRELUDE}{body}")).unwrap();
 }

@@ -35,6 +35,11 @@ impl<T> Session<T> {
         self.ending = Some((at, text));
     }
 
+    /// The process that ended was not the extension's: the launcher could not start it.
+    pub(crate) fn never_started(&mut self) {
+        self.never_started = true;
+    }
+
     /// It closed one of its streams and runs on: as good as gone, unless it is leaving anyway. Then it has the time that
     /// everybody has.
     pub(crate) fn half_closed(&mut self, at: Instant, symptom: &str) {
@@ -47,6 +52,9 @@ impl<T> Session<T> {
     pub(crate) fn end(&mut self, text: &str) {
         match self.phase {
             Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
+            Phase::AwaitHello { .. } if self.never_started => {
+                self.fail(FaultCode::SpawnFailed, text.to_owned());
+            }
             Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
             Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
             Phase::Closed(_) => {}

@@ -107,6 +107,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::Exited
         | FaultCode::CrashLoop
         | FaultCode::RegisterRejected
-        | FaultCode::ResultRejected => REPEATED,
+        | FaultCode::ResultRejected
+        | FaultCode::HiddenText => REPEATED,
     }
 }

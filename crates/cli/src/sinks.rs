@@ -1,0 +1,206 @@
+//! Every way by which text of an extension, a tool, a model or a file reaches a terminal, against a parser of what
+//! terminals obey.
+//!
+//! `HAFT_TERMINAL_TEXTS` sets how many random texts are tried beside the listed ones; `docs/testing.md` has the
+//! command for the full count.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use haft_core::sanitize::{Sanitizer, sanitize_line};
+use haft_host::install::{Row, State};
+use haft_host::{Frontend as _, Origin};
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
+use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::ext::Panel;
+use haft_protocol::ids::{ExtensionName, PanelId, ToolCallId};
+use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
+
+use crate::run::frontend::Printed;
+use crate::run::output::sent;
+use crate::{args, console, ext, logging};
+
+/// Random texts of an ordinary run.
+const TEXTS: u64 = 20_000;
+
+const COLUMNS: Option<usize> = Some(80);
+
+fn name(text: &str) -> ExtensionName {
+    ExtensionName::new(text)
+}
+
+fn bytes(event: &AgentEvent) -> Vec<u8> {
+    sent(event, COLUMNS).into_bytes()
+}
+
+fn notify(text: &str) -> Vec<u8> {
+    bytes(&AgentEvent::ExtNotify { extension: name("x"), level: Level::Warn, message: text.into() })
+}
+
+fn display(text: &str) -> Vec<u8> {
+    bytes(&AgentEvent::ExtDisplay { extension: name("x"), text: text.into() })
+}
+
+/// A panel's title and rows.
+fn panel(text: &str) -> Vec<u8> {
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let panel = Panel {
+        id: PanelId::new("p"),
+        title: text.into(),
+        lines: vec![text.into(), text.into()],
+        footer: text.into(),
+    };
+    Printed::new(sender).open_panel(&name("x"), &panel);
+    bytes(&events.try_recv().unwrap())
+}
+
+/// What an extension's command puts into an editor.
+fn insertion(text: &str) -> Vec<u8> {
+    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    Printed::new(sender).insert(&name("x"), text);
+    bytes(&events.try_recv().unwrap())
+}
+
+/// A failure, which quotes what an extension printed.
+fn error(text: &str) -> Vec<u8> {
+    let fault = ExtensionFault {
+        extension: name("x"),
+        code: "exited".into(),
+        message: format!("it printed: {text}"),
+    };
+    bytes(&AgentEvent::ExtensionError(fault))
+}
+
+fn run_error(text: &str) -> Vec<u8> {
+    let retry = AgentEvent::Retry { attempt: 2, delay_ms: 1, message: text.into() };
+    [bytes(&AgentEvent::Error { message: text.into() }), bytes(&retry)].concat()
+}
+
+/// A name that got past every check, where names are shown.
+fn owner(text: &str) -> Vec<u8> {
+    let (extension, message) = (name(text), "hello".to_owned());
+    let blocked = AgentEvent::ToolBlocked { id: ToolCallId::new("1"), by: text.into(), reason: text.into() };
+    let note = AgentEvent::ExtNotify { extension, level: Level::Info, message };
+    [bytes(&note), bytes(&blocked)].concat()
+}
+
+/// What a model calls, and what a tool answers.
+fn tool(text: &str) -> Vec<u8> {
+    let args = RawJson::from(serde_json::json!({ "command": text }));
+    let id = || ToolCallId::new("1");
+    let call = AgentEvent::ToolCall { id: id(), name: text.into(), args };
+    let content = vec![Content::text(text)];
+    let result = AgentEvent::ToolResult { id: id(), name: text.into(), is_error: true, content };
+    [bytes(&call), bytes(&result)].concat()
+}
+
+fn answer(text: &str) -> Vec<u8> {
+    console::line(text).into_bytes()
+}
+
+/// `haft ext list`, from a manifest.
+fn list(text: &str) -> Vec<u8> {
+    let row = Row {
+        origin: Origin::Global,
+        name: text.into(),
+        version: Some(text.into()),
+        language: Some(text.into()),
+        description: Some(text.into()),
+        exec: None,
+        dir: Path::new("/extensions").join(text),
+        state: State::Broken(text.into()),
+    };
+    answer(&ext::list::table(&[row], None))
+}
+
+/// `haft ext logs`, line by line as the file is read.
+fn log(text: &str) -> Vec<u8> {
+    let mut sanitizer = Sanitizer::default();
+    let lines = text.split_inclusive('\n');
+    lines.flat_map(|line| ext::logs::shown(&mut sanitizer, line.as_bytes()).into_bytes()).collect()
+}
+
+/// A question to the person, which names something.
+fn prompt(text: &str) -> Vec<u8> {
+    sanitize_line(&format!("remove {text} ? [y/N] ")).into_bytes()
+}
+
+/// haft's own log.
+fn own_log(text: &str) -> Vec<u8> {
+    let mut out = logging::Safe(Vec::new());
+    out.write_all(text.as_bytes()).unwrap();
+    out.0
+}
+
+/// A complaint about the command line, which quotes it.
+fn usage(text: &str) -> Vec<u8> {
+    let error = args::command().error(clap::error::ErrorKind::InvalidValue, text);
+    // What quotes nothing harmful is printed as the parser of arguments would.
+    args::quoted_safely(&error).unwrap_or_else(|| error.render().to_string()).into_bytes()
+}
+
+const SINKS: &[Sink<'_>] = &[
+    ("notify", &notify),
+    ("display", &display),
+    ("panel", &panel),
+    ("insertion", &insertion),
+    ("error", &error),
+    ("run error", &run_error),
+    ("name", &owner),
+    ("tool", &tool),
+    ("answer", &answer),
+    ("ext list", &list),
+    ("log", &log),
+    ("prompt", &prompt),
+    ("own log", &own_log),
+    ("usage", &usage),
+];
+
+#[test]
+fn nothing_that_a_terminal_obeys_gets_out() {
+    let texts = std::env::var("HAFT_TERMINAL_TEXTS").map_or(TEXTS, |count| count.parse().unwrap());
+    let seed = 0x5eed;
+    let report = survey(texts, seed, SINKS);
+    assert_eq!(report.failures, 0, "seed {seed:#x}: {report}");
+    assert_eq!(report.texts, texts + (SINKS.len() * ATTACKS.len()) as u64);
+    let _ = writeln!(std::io::stderr(), "{} sinks, seed {seed:#x}: {report}", SINKS.len());
+}
+
+#[test]
+fn a_line_of_json_holds_no_control_character() {
+    for (what, attack) in ATTACKS {
+        let event = AgentEvent::ExtDisplay { extension: name(attack), text: (*attack).into() };
+        let line = haft_rpc::event_line(&event).unwrap();
+        assert_eq!(obeys(line.as_bytes()), Vec::<String>::new(), "{what}: {line:?}");
+    }
+}
+
+/// Every row of what is sent begins with who says it.
+#[track_caller]
+fn check_rows(sent: &[u8], first: &str, rest: &str) {
+    let text = String::from_utf8_lossy(sent);
+    let mut rows = text.lines();
+    assert!(rows.next().is_some_and(|row| row.starts_with(first)), "{text}");
+    assert!(rows.all(|row| row.starts_with(rest)), "{text}");
+    assert!(text.lines().all(|row| row.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn no_row_of_an_extension_is_without_its_name() {
+    let fakes = [
+        "done\nhaft: Allow? [y/N]".to_owned(),
+        "done\r\n\r\nhaft: Allow? [y/N]".to_owned(),
+        format!("done{}haft: Allow? [y/N]", " ".repeat(75)),
+        format!("done{}haft: Allow? [y/N]", "\t".repeat(10)),
+        "\x1b[1A\x1b[2K\nhaft: Allow? [y/N]".to_owned(),
+        String::new(),
+    ];
+    for fake in &fakes {
+        check_rows(&notify(fake), "[x] warning: ", "[x] warning: ");
+        check_rows(&display(fake), "[x] ", "[x] ");
+        check_rows(&panel(fake), "[x] ", "[x] ");
+        check_rows(&insertion(fake), "[x] ", "[x] ");
+        check_rows(&error(fake), "haft: extension x: ", "  | ");
+    }
+}

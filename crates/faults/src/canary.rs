@@ -1,0 +1,185 @@
+//! The canary: a healthy extension that is called every 5 ms and told an event each time, and the same without any
+//! fault beside it, as what to compare with.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+use haft_core::tool::ToolContext;
+use haft_host::Host;
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{Mode, Setup};
+
+/// Between two calls.
+const PACE: Duration = Duration::from_millis(5);
+
+/// The events for a canary are steps of this number, which no run has.
+const STEPS: u32 = 1_000_000;
+
+/// How long the last call may take: the host is alive.
+const ALIVE: Duration = Duration::from_secs(1);
+
+/// One round trip: when it began, in microseconds since 1970, and how long it took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trip {
+    at: u64,
+    micros: u64,
+}
+
+/// The round trips of a world.
+pub(crate) struct Canary {
+    host: Host,
+    stop: CancellationToken,
+    trips: Arc<Mutex<Vec<Trip>>>,
+    task: JoinHandle<Result<u64>>,
+}
+
+/// What a canary went through.
+pub(crate) struct Health {
+    /// Events it was told.
+    pub(crate) told: u64,
+    /// Events it has seen.
+    pub(crate) seen: u64,
+    /// Its round trips.
+    pub(crate) trips: Vec<Trip>,
+}
+
+impl Canary {
+    /// Begins to call the canary of this host.
+    pub(crate) fn watch(host: Host) -> Self {
+        let (stop, trips) = (CancellationToken::new(), Arc::default());
+        let task = tokio::spawn(fly(host.clone(), stop.clone(), Arc::clone(&trips)));
+        Self { host, stop, trips, task }
+    }
+
+    /// The host is alive, as seen from outside; ends the calls and asks the canary what it has seen.
+    pub(crate) async fn land(self) -> Result<Health> {
+        self.stop.cancel();
+        let told =
+            tokio::time::timeout(ALIVE * 10, self.task).await.context("the canary was not answered")?;
+        let told = told.context("the canary's task")??;
+        let last = tokio::time::timeout(ALIVE, call(&self.host)).await;
+        let seen = last.context("the host did not answer within 1 s")??;
+        let trips = std::mem::take(&mut *self.trips.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Health { told, seen, trips })
+    }
+
+    /// The round trips so far.
+    pub(crate) fn trips(&self) -> Vec<Trip> {
+        self.trips.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Calls and tells until it is stopped; returns how many events were told.
+async fn fly(host: Host, stop: CancellationToken, trips: Arc<Mutex<Vec<Trip>>>) -> Result<u64> {
+    let mut told = 0;
+    while !stop.is_cancelled() {
+        for observer in host.hook_source().hooks().observers {
+            observer.observe(&AgentEvent::TurnStart { step: STEPS });
+        }
+        told += 1;
+        let trip = timed(&host).await?;
+        trips.lock().unwrap_or_else(PoisonError::into_inner).push(trip);
+        tokio::time::sleep(PACE).await;
+    }
+    Ok(told)
+}
+
+async fn timed(host: &Host) -> Result<Trip> {
+    let at = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock")?.as_micros();
+    let start = Instant::now();
+    call(host).await?;
+    Ok(Trip { at: u64::try_from(at)?, micros: u64::try_from(start.elapsed().as_micros())? })
+}
+
+/// Calls the canary once; it says how many events it has seen.
+async fn call(host: &Host) -> Result<u64> {
+    let found = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool");
+    let tool = found.context("the canary is not there")?;
+    let context = ToolContext::new(CancellationToken::new(), |_| {});
+    let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
+    let output = tool.execute(context, ToolCall { id, name, args: RawJson::empty_object() }).await;
+    let text = joined_text(&output.content);
+    if output.is_error {
+        bail!("the canary failed: {text}");
+    }
+    text.parse().with_context(|| format!("the canary says {text:?}"))
+}
+
+/// What a canary goes through at the same time in a process without faults.
+pub(crate) struct Control {
+    file: PathBuf,
+}
+
+impl Control {
+    pub(crate) const fn new(file: PathBuf) -> Self {
+        Self { file }
+    }
+
+    /// Its round trips within the time of these.
+    pub(crate) fn beside(&self, trips: &[Trip]) -> Result<Vec<Trip>> {
+        let (Some(first), Some(last)) = (trips.first(), trips.last()) else { return Ok(Vec::new()) };
+        let text = std::fs::read_to_string(&self.file).context("read what the control wrote")?;
+        let mut all = text.lines().filter_map(|line| {
+            let (at, micros) = line.split_once(' ')?;
+            Some(Trip { at: at.parse().ok()?, micros: micros.parse().ok()? })
+        });
+        let (from, to) = (first.at, last.at + last.micros);
+        Ok(all.by_ref().filter(|trip| trip.at + trip.micros >= from && trip.at <= to).collect())
+    }
+}
+
+/// The trip that 99 of 100 are not longer than.
+pub(crate) fn p99(trips: &[Trip]) -> Duration {
+    quantile(trips, 99)
+}
+
+/// The trip that half are not longer than.
+pub(crate) fn p50(trips: &[Trip]) -> Duration {
+    quantile(trips, 50)
+}
+
+fn quantile(trips: &[Trip], percent: usize) -> Duration {
+    let mut micros: Vec<u64> = trips.iter().map(|trip| trip.micros).collect();
+    micros.sort_unstable();
+    let at = (micros.len() * percent / 100).min(micros.len().saturating_sub(1));
+    Duration::from_micros(micros.get(at).copied().unwrap_or_default())
+}
+
+/// Runs a canary alone until it is killed, and writes down its round trips.
+pub(crate) fn control(file: &Path) -> ExitCode {
+    match try_control(file) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn try_control(file: &Path) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut out =
+        OpenOptions::new().create(true).append(true).open(file).context("open the control's file")?;
+    runtime.block_on(async {
+        let dir = file.with_extension("home");
+        let setup = Setup::new(Mode::default(), "control", dir)?;
+        let host = Host::builder(setup.config).specs(setup.specs).start().await;
+        ensure!(call(&host).await? == 0, "the control's canary has seen an event");
+        loop {
+            let trip = timed(&host).await?;
+            writeln!(out, "{} {}", trip.at, trip.micros).context("write a round trip")?;
+            tokio::time::sleep(PACE).await;
+        }
+    })
+}

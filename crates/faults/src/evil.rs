@@ -1,0 +1,150 @@
+//! Who misbehaves in a case, and how.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use haft_host::{ExtensionSpec, Launch, Origin, Roles};
+use haft_protocol::ids::ExtensionName;
+use serde_json::json;
+
+use crate::row::{EVIL, skip};
+use crate::world::{Setup, beside};
+
+/// The extensions that misbehave in a case, beside the canary.
+pub(crate) enum Evil {
+    /// None, or those that `setup` adds.
+    Nobody,
+    /// `misbehave` with this fault.
+    Fault(&'static str),
+    /// `misbehave`, which writes bytes at some moment.
+    Inject(Inject),
+    /// A script with this fault: the first of these programs that is installed, and the script's text.
+    Script { programs: &'static [&'static str], text: &'static str, fault: &'static str },
+}
+
+/// Bytes at some moment.
+#[derive(Clone, Copy)]
+pub(crate) struct Inject {
+    pub(crate) at: Moment,
+    /// What is written; `$ID` becomes the id of the question, and nothing adds a newline.
+    pub(crate) bytes: fn() -> Vec<u8>,
+    /// Whether the bytes take the place of what is usually said then.
+    pub(crate) instead: bool,
+    /// Bytes in one write; 0 means all.
+    pub(crate) chunk: usize,
+    /// How long the line shall be without its newline, `$PAD` being what is stretched; 0 means as it is.
+    pub(crate) length: usize,
+    /// How often at most.
+    pub(crate) times: u32,
+}
+
+/// What injections have in common.
+pub(crate) const INJECT: Inject =
+    Inject { at: Moment::Ready, bytes: Vec::new, instead: false, chunk: 0, length: 0, times: 1 };
+
+/// When bytes are injected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Moment {
+    /// Before hello.
+    Start,
+    /// Between hello and the registrations.
+    Greeted,
+    /// When the host has answered the hello.
+    Ready,
+    /// When the tool is called.
+    Tool,
+    /// When it is asked about a tool call.
+    Gate,
+    /// When the command is run.
+    Command,
+}
+
+impl Moment {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Greeted => "greeted",
+            Self::Ready => "ready",
+            Self::Tool => "tool",
+            Self::Gate => "gate",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// These bytes, before whatever is usually said at that moment.
+pub(crate) const fn inject(at: Moment, bytes: fn() -> Vec<u8>) -> Evil {
+    Evil::Inject(Inject { at, bytes, ..INJECT })
+}
+
+/// These bytes in the place of what is usually said at that moment.
+pub(crate) const fn instead(at: Moment, bytes: fn() -> Vec<u8>) -> Evil {
+    Evil::Inject(Inject { at, bytes, instead: true, ..INJECT })
+}
+
+impl Evil {
+    /// What the marker must say for the fault to have happened.
+    pub(crate) fn marker(&self) -> Option<&'static str> {
+        match self {
+            Self::Nobody => None,
+            Self::Fault(fault) | Self::Script { fault, .. } => Some(fault),
+            Self::Inject(_) => Some("inject"),
+        }
+    }
+
+    /// Adds the extensions to a world.
+    pub(crate) fn add_to(&self, setup: &mut Setup) -> Result<()> {
+        match *self {
+            Self::Nobody => {}
+            Self::Fault(fault) => setup.add(misbehaving(setup, fault, EVIL)),
+            Self::Inject(inject) => {
+                inject.write(&setup.dir.join("inject"))?;
+                setup.env("HAFT_INJECT", setup.dir.join("inject").display().to_string());
+                setup.add(misbehaving(setup, "inject", EVIL));
+            }
+            Self::Script { programs, text, fault } => {
+                let Some(program) = programs.iter().find_map(|name| haft_launch::find_program(name).ok())
+                else {
+                    return skip(format!("none of {programs:?} is installed"));
+                };
+                let script = setup.dir.join("script");
+                fs::write(&script, text).context("write the script")?;
+                let args = vec![script.display().to_string(), fault.to_owned(), EVIL.to_owned()];
+                setup.add(extension(setup, EVIL, program, args));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inject {
+    fn write(&self, dir: &std::path::Path) -> Result<()> {
+        let plan = json!({
+            "at": self.at.name(), "instead": self.instead, "chunk": self.chunk, "length": self.length,
+            "times": self.times,
+        });
+        fs::create_dir_all(dir).context("make the directory of what is injected")?;
+        fs::write(dir.join("plan.json"), plan.to_string()).context("write the plan")?;
+        fs::write(dir.join("bytes"), (self.bytes)()).context("write the bytes")
+    }
+}
+
+/// `misbehave` with one fault under a name.
+pub(crate) fn misbehaving(setup: &Setup, fault: &str, name: &str) -> ExtensionSpec {
+    let args = vec![fault.to_owned(), name.to_owned()];
+    extension(setup, name, beside("misbehave"), args)
+}
+
+/// An extension that is this program.
+pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<String>) -> ExtensionSpec {
+    ExtensionSpec {
+        name: ExtensionName::new(name),
+        version: None,
+        dir: setup.dir.clone(),
+        launch: Launch::Process { program, args },
+        origin: Origin::Explicit,
+        roles: Roles::default(),
+        description: None,
+    }
+}

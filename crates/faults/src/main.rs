@@ -1,0 +1,83 @@
+//! The fault matrix: `cargo xtask faults [--list] [--full] [--undefended] [ROW…]`.
+//!
+//! A row is one thing that extensions do wrong, and what must hold all the same: what the row itself says, and what
+//! the oracle says after every row (see `oracle.rs`). Every row runs in a process of its own, which is this program
+//! again, four at a time.
+//!
+//! # Adding a row
+//!
+//! 1. **Fault.** Bytes at some moment need no program: `inject(Moment::Tool, || b"…".to_vec())` (`evil.rs`). Anything
+//!    else is one line in the table of its group in `crates/test-support/src/bin/misbehave/`, and here
+//!    `Evil::Fault("its-name")`. The marker, by which the oracle knows that the fault happened, writes itself.
+//! 2. **Row.** One `Row` in the table of its group in `rows/`; a new group is also one line in `rows.rs`. A row has
+//!    one or more cases; each case has a world of its own. Without a `play` a case waits until all faults in
+//!    `expect` are reported, or, when it expects none, until the fault has happened.
+//! 3. **Expectation.** `expect` is every `extension_error` of the case, as extension and code, and no other. `play`
+//!    asks things with the methods of `World` and fails with an error for people. `setup` changes the configuration
+//!    before the host starts; deadlines that shall pass are at least 500 ms, all others are long already.
+//! 4. **Undefended.** `undefend` takes down what the row is about: it changes the configuration (a limit raised, a
+//!    defence that can be configured away), or calls `take_down(Defence::X)`. Then `cargo xtask faults --undefended
+//!    ROW` must say `noticed`. What is said beside it is why; it should be the right reason.
+//!
+//! Helpers of a case: `World::{gate, call, call_tool, command, prompt}` ask; `blocks`, `allows`, `answers`, `fails`,
+//! `reports`, `goes_on` ask and check in one word; `until`, `until_fault`, `until_expected`, `marks`, `log_of`, `state`
+//! look. A case whose own code is the fault (a signal, a reload, a whole `haft`) uses `Evil::Nobody`, adds what it
+//! needs in `setup`, starts programs that lie beside this one (`world::beside("haft")`), and calls `World::mark` when
+//! the fault happens.
+//!
+//! A row that needs what this machine lacks returns `skip("what")`, which is shown and does not fail the run. Amounts
+//! that take long are read from `World::amount(reduced, full)`.
+//!
+//! A failed row leaves its home below `target/faults/ROW/`: frames, events, logs of the extensions, its own output.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
+
+mod canary;
+mod evil;
+mod oracle;
+mod row;
+mod rows;
+mod runner;
+mod world;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use runner::Plan;
+use world::Mode;
+
+const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [ROW…]
+
+  --list         print the rows and what they are about
+  --full         full counts instead of reduced ones
+  --undefended   take each row's defence down; the row must notice";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (flags, words): (Vec<&str>, Vec<&str>) =
+        args.iter().map(String::as_str).partition(|arg| arg.starts_with("--"));
+    if let Some(unknown) = flags.iter().find(|flag| !["--list", "--full", "--undefended"].contains(flag)) {
+        eprintln!("{unknown} is no option of haft-faults\n\n{USAGE}");
+        return ExitCode::from(2);
+    }
+    let mode = Mode { full: flags.contains(&"--full"), undefended: flags.contains(&"--undefended") };
+    match *words {
+        [runner::ROW, id, tag, dir, control] => {
+            return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
+        }
+        [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
+        _ if flags.contains(&"--list") => {
+            rows::all().for_each(|row| println!("{:<6} {}", row.id, row.title));
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
+    match Plan::new(mode, &words).and_then(Plan::run) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

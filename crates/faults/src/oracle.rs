@@ -1,0 +1,104 @@
+//! What must hold after every case, whatever the fault was.
+//!
+//! | | |
+//! |---|---|
+//! | U1 | the host answers within 1 s |
+//! | U2 | the canary lost no event, every call of it was answered, p99 < 50 ms or at most 3 × the control's |
+//! | U3 | exactly the expected `extension_error` events |
+//! | U4 | the event stream is whole: every tool call has one result, every prompt one end |
+//! | U5 | within 3 s no process is left, the files are closed, memory grew by less than 32 MiB |
+//! | U6 | every question ended |
+//! | U7 | the fault happened |
+
+mod machine;
+mod stream;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::canary::{Control, Health, p99};
+use crate::row::Case;
+use crate::world::World;
+pub(crate) use machine::{Baseline, memory, tagged};
+
+/// The canary's p99.
+const BRISK: Duration = Duration::from_millis(50);
+
+/// A canary may be this much slower than one without a fault beside it.
+const SLOWER: u32 = 3;
+
+/// Longest time for the end of a host: every ladder, twice.
+const SHUTDOWN: Duration = Duration::from_secs(15);
+
+/// Judges a case that was played, and ends its host.
+pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
+    let World { host, dir, tag, events, canary, tally, .. } = world;
+    let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
+    let health = canary.land().await;
+    let ended = tokio::time::timeout(SHUTDOWN, host.shutdown()).await;
+    drop(host);
+    events.save(&dir)?;
+    let mut broken = Vec::new();
+    let mut check = |rule: &str, outcome: Result<()>| {
+        broken.extend(outcome.err().map(|error| format!("{rule}: {error:#}")));
+    };
+    match health {
+        Ok(health) => check("U2", healthy(&health, case, control)),
+        Err(error) => check("U1", Err(error)),
+    }
+    check("U1", ended.context("the host does not end"));
+    check("U3", faults(&events.faults(), case.expect));
+    check("U4", stream::whole(&events.all()));
+    check("U5", before.compare(&tag).await);
+    let (asked, ended) = tally.counts();
+    check(
+        "U6",
+        if asked == ended { Ok(()) } else { Err(anyhow::anyhow!("{ended} of {asked} questions ended")) },
+    );
+    check("U7", fired(case.evil.marker(), &marks));
+    if broken.is_empty() { Ok(()) } else { bail!("{}", broken.join("; ")) }
+}
+
+fn healthy(health: &Health, case: &Case, control: &Control) -> Result<()> {
+    let Health { told, seen, trips } = health;
+    ensure!(told == seen, "the canary has seen {seen} of {told} events");
+    let (own, beside) = (p99(trips), p99(&control.beside(trips)?));
+    let slow = own > BRISK && own > beside * SLOWER;
+    ensure!(case.lenient || !slow, "the canary's p99 is {own:?}, and {beside:?} without a fault");
+    Ok(())
+}
+
+fn faults(found: &[haft_protocol::event::ExtensionFault], expect: &[(&str, &str)]) -> Result<()> {
+    let mut surplus: BTreeMap<(String, String), i64> = BTreeMap::new();
+    for fault in found {
+        *surplus.entry((fault.extension.to_string(), fault.code.clone())).or_default() += 1;
+    }
+    for (extension, code) in expect {
+        *surplus.entry(((*extension).to_owned(), (*code).to_owned())).or_default() -= 1;
+    }
+    let mut wrong = Vec::new();
+    for ((extension, code), count) in surplus {
+        let first = found.iter().find(|fault| fault.code == code).map(|fault| fault.message.as_str());
+        match count {
+            0 => {}
+            1.. => wrong
+                .push(format!("{count} × {code} of {extension} too many ({})", first.unwrap_or_default())),
+            _ => wrong.push(format!("{} × {code} of {extension} missing", -count)),
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join(", "));
+    Ok(())
+}
+
+fn fired(marker: Option<&str>, marks: &str) -> Result<()> {
+    let happened = match marker {
+        Some(fault) => marks.lines().any(|mark| mark == fault),
+        // Whoever the case made itself marks anything.
+        None => !marks.is_empty(),
+    };
+    ensure!(happened, "the fault did not happen");
+    Ok(())
+}

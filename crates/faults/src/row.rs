@@ -1,0 +1,126 @@
+//! What a row is, and how one is run in this process.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use futures::future::BoxFuture;
+
+use crate::canary::Control;
+use crate::evil::Evil;
+use crate::oracle;
+use crate::rows;
+use crate::world::{Mode, Setup, World};
+
+/// One fault and what must hold all the same.
+pub(crate) struct Row {
+    /// As in the matrix: `P-01`.
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) cases: &'static [Case],
+    /// Takes down the defence that the row is about, before the host starts. `None` while there is no way to; an
+    /// undefended run counts that as a failure.
+    pub(crate) undefend: Option<fn(&mut Setup)>,
+}
+
+/// One variant of a row, in a world of its own.
+pub(crate) struct Case {
+    pub(crate) evil: Evil,
+    /// Every `extension_error` of the case: extension and code, in any order.
+    pub(crate) expect: Faults,
+    /// Changes the configuration before the host starts.
+    pub(crate) setup: fn(&mut Setup),
+    /// What is done and must hold while the host runs.
+    pub(crate) play: Play,
+    /// What the canary need not keep to: none in almost every case.
+    pub(crate) lenient: bool,
+}
+
+/// Extensions and codes of `extension_error` events.
+pub(crate) type Faults = &'static [(&'static str, &'static str)];
+
+/// What happens in a case.
+pub(crate) type Play = for<'a> fn(&'a mut World) -> BoxFuture<'a, Result<()>>;
+
+/// What cases have in common.
+pub(crate) const CASE: Case = Case {
+    evil: Evil::Nobody,
+    expect: &[],
+    setup: |_| {},
+    play: |world| Box::pin(world.until_expected()),
+    lenient: false,
+};
+
+/// The name of the extension that misbehaves.
+pub(crate) const EVIL: &str = "evil";
+
+/// The exit status of a row that cannot run on this machine.
+pub(crate) const SKIPPED: u8 = 77;
+
+/// A row needs something that this machine does not have.
+#[derive(Debug)]
+struct Skip(String);
+
+impl std::fmt::Display for Skip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Skip {}
+
+/// Ends a row that needs something this machine does not have.
+pub(crate) fn skip<T>(what: impl Into<String>) -> Result<T> {
+    Err(anyhow::Error::new(Skip(what.into())))
+}
+
+/// Runs one row in this process. What is printed last is the reason, if it did not pass.
+pub(crate) fn run_alone(id: &str, mode: Mode, tag: &str, dir: PathBuf, control: PathBuf) -> ExitCode {
+    let outcome = run(id, mode, tag, &dir, control);
+    let Err(error) = outcome else { return ExitCode::SUCCESS };
+    println!("{error:#}");
+    if error.is::<Skip>() { ExitCode::from(SKIPPED) } else { ExitCode::FAILURE }
+}
+
+fn run(id: &str, mode: Mode, tag: &str, dir: &std::path::Path, control: PathBuf) -> Result<()> {
+    let row = rows::all().find(|row| row.id == id).with_context(|| format!("there is no row {id}"))?;
+    if mode.undefended && row.undefend.is_none() {
+        bail!("no way to take its defence down");
+    }
+    // Like the program: agent and extension IO on one thread.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let control = Arc::new(Control::new(control));
+    for (at, case) in row.cases.iter().enumerate() {
+        let dir = dir.join(format!("case-{}", at + 1));
+        let outcome = runtime.block_on(run_case(row, case, mode, tag, dir, &control));
+        outcome.with_context(|| format!("case {} of {}", at + 1, row.cases.len()))?;
+    }
+    Ok(())
+}
+
+async fn run_case(
+    row: &Row,
+    case: &'static Case,
+    mode: Mode,
+    tag: &str,
+    dir: PathBuf,
+    control: &Arc<Control>,
+) -> Result<()> {
+    let mut setup = Setup::new(mode, tag, dir)?;
+    case.evil.add_to(&mut setup)?;
+    (case.setup)(&mut setup);
+    if mode.undefended {
+        row.undefend.into_iter().for_each(|undefend| undefend(&mut setup));
+    }
+    let before = oracle::Baseline::take()?;
+    let mut world = World::start(setup, case.expect).await;
+    let played = (case.play)(&mut world).await;
+    let judged = oracle::judge(world, case, before, control).await;
+    match (played, judged) {
+        (Err(error), Ok(())) => Err(error),
+        (Err(error), Err(also)) if !error.is::<Skip>() => bail!("{error:#}; {also:#}"),
+        (Err(error), Err(_)) => Err(error),
+        (Ok(()), judged) => judged,
+    }
+}

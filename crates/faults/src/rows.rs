@@ -1,0 +1,15 @@
+//! The rows, by group: one file each, and one line here.
+
+mod ids;
+mod pressure;
+mod protocol;
+
+use crate::row::Row;
+use protocol::{frames, hello, lines};
+
+const GROUPS: &[&[Row]] = &[hello::ROWS, lines::ROWS, frames::ROWS, ids::ROWS, pressure::ROWS];
+
+/// Every row, in the order of the matrix.
+pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
+    GROUPS.iter().copied().flatten()
+}

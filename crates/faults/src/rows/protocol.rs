@@ -1,0 +1,10 @@
+//! Group P: protocol and framing.
+
+pub(super) mod frames;
+pub(super) mod hello;
+pub(super) mod lines;
+
+/// A frame and its newline.
+pub(super) fn line(text: impl std::fmt::Display) -> Vec<u8> {
+    format!("{text}\n").into_bytes()
+}

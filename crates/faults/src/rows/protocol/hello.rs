@@ -1,0 +1,181 @@
+//! P-01 to P-05 and P-23: the beginning of a connection.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use haft_host::ExtensionState;
+
+use super::line;
+use crate::evil::{Evil, Moment, inject, instead};
+use crate::row::{CASE, Case, EVIL, Row};
+use crate::world::{Setup, World};
+
+/// A deadline that shall pass.
+const SHORT: Duration = Duration::from_millis(1_500);
+
+/// One that never does.
+const FOR_EVER: Duration = Duration::from_secs(600);
+
+/// How long the start may take beside an extension that never says hello.
+const UNDELAYED: Duration = Duration::from_millis(800);
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "P-01",
+        title: "never says hello",
+        cases: &[silent(Evil::Fault("silent")), silent(python("silent")), silent(node("silent"))],
+        undefend: Some(for_ever),
+    },
+    Row {
+        id: "P-02",
+        title: "says hello after the deadline",
+        cases: &[Case {
+            evil: Evil::Fault("late-hello"),
+            expect: &[(EVIL, "hello_timeout")],
+            setup: |setup| {
+                short_hello(setup);
+                setup.env("HAFT_DELAY_MS", "1800");
+            },
+            play: |world| Box::pin(stays_out(world)),
+            ..CASE
+        }],
+        undefend: Some(for_ever),
+    },
+    Row {
+        id: "P-03",
+        title: "another frame first, hello twice, another name",
+        cases: &[
+            Case {
+                evil: instead(Moment::Start, || line(r#"{"type":"ready"}"#)),
+                expect: &[(EVIL, "hello_invalid")],
+                play: |world| Box::pin(stays_out(world)),
+                ..CASE
+            },
+            Case {
+                evil: inject(Moment::Greeted, || line(r#"{"type":"hello","name":"evil","version":"2"}"#)),
+                expect: &[(EVIL, "frame_invalid")],
+                play: |world| Box::pin(world.answers("ok")),
+                ..CASE
+            },
+            Case {
+                evil: instead(Moment::Start, || line(r#"{"type":"hello","name":"canary","version":"1"}"#)),
+                expect: &[(EVIL, "hello_invalid")],
+                play: |world| Box::pin(world.answers("ok")),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-04",
+        title: "a protocol version that nobody speaks",
+        cases: &[
+            version(|| hello_of("0")),
+            version(|| hello_of("999")),
+            version(|| hello_of("\"1\"")),
+            version(|| hello_of("1.5")),
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-05",
+        title: "exits before hello, and says why on stderr",
+        cases: &[
+            exits(
+                "exit-before-hello",
+                |setup| setup.env("HAFT_COUNT", "0"),
+                |world| Box::pin(world.reports("exited", "status 0; it printed: usage: misbehave")),
+            ),
+            exits(
+                "exit-before-hello",
+                |setup| setup.env("HAFT_COUNT", "1"),
+                |world| Box::pin(world.reports("exited", "status 1; it printed: usage: misbehave")),
+            ),
+            exits("signal-before-hello", |_| {}, |world| Box::pin(world.reports("exited", "signal 6"))),
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-23",
+        title: "prints on stdout what is no frame",
+        cases: &[
+            prints(Evil::Fault("garbage")),
+            prints(python("garbage")),
+            prints(node("garbage")),
+            prints(inject(Moment::Start, || "npm notice\n".repeat(20).into_bytes())),
+            Case {
+                evil: inject(Moment::Start, || "npm notice\n".repeat(50).into_bytes()),
+                expect: &[(EVIL, "frame_not_json"), (EVIL, "hello_invalid")],
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+];
+
+/// The faults that are repeated in another language, without an SDK.
+pub(crate) const fn python(fault: &'static str) -> Evil {
+    let text = include_str!("../../scripts/evil.py");
+    Evil::Script { programs: &["python3", "python"], text, fault }
+}
+
+/// The same.
+pub(crate) const fn node(fault: &'static str) -> Evil {
+    let text = include_str!("../../scripts/evil.js");
+    Evil::Script { programs: &["node", "nodejs"], text, fault }
+}
+
+const fn silent(evil: Evil) -> Case {
+    let expect = &[(EVIL, "hello_timeout")];
+    Case { evil, expect, setup: short_hello, play: |world| Box::pin(undelayed(world)), ..CASE }
+}
+
+const fn version(bytes: fn() -> Vec<u8>) -> Case {
+    let expect = &[(EVIL, "version_mismatch")];
+    let evil = instead(Moment::Start, bytes);
+    Case { evil, expect, play: |world| Box::pin(stays_out(world)), ..CASE }
+}
+
+const fn exits(fault: &'static str, setup: fn(&mut Setup), play: crate::row::Play) -> Case {
+    Case { evil: Evil::Fault(fault), expect: &[(EVIL, "exited")], setup, play, ..CASE }
+}
+
+const fn prints(evil: Evil) -> Case {
+    let expect = &[(EVIL, "frame_not_json")];
+    Case { evil, expect, play: |world| Box::pin(is_told_where_logs_go(world)), ..CASE }
+}
+
+fn hello_of(version: &str) -> Vec<u8> {
+    line(format_args!(r#"{{"type":"hello","name":"evil","version":"1","protocol_version":{version}}}"#))
+}
+
+fn short_hello(setup: &mut Setup) {
+    setup.config.timeouts.hello = SHORT;
+}
+
+fn for_ever(setup: &mut Setup) {
+    setup.config.timeouts.hello = FOR_EVER;
+}
+
+/// The others are ready, and whoever starts the host does not wait.
+async fn undelayed(world: &mut World) -> Result<()> {
+    ensure!(world.started_in < UNDELAYED, "the start took {:?}", world.started_in);
+    world.until_expected().await
+}
+
+/// It is ended, and nothing it says afterwards counts.
+async fn stays_out(world: &mut World) -> Result<()> {
+    world.until_expected().await?;
+    tokio::time::sleep(SHORT / 2).await;
+    let state = world.state(EVIL)?;
+    ensure!(matches!(state, ExtensionState::Failed { .. }), "it is {state:?}");
+    let tools: Vec<_> = world.host.tools().iter().map(|tool| tool.spec().name.clone()).collect();
+    ensure!(!tools.iter().any(|tool| tool == "evil_tool"), "it offers {tools:?}");
+    Ok(())
+}
+
+async fn is_told_where_logs_go(world: &mut World) -> Result<()> {
+    world.reports("frame_not_json", "write logs to stderr").await?;
+    world.answers("ok").await?;
+    world.allows().await
+}

@@ -1,0 +1,187 @@
+//! P-06 to P-13, P-21 and P-22: bytes and lines.
+
+use anyhow::{Result, ensure};
+use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
+
+use super::line;
+use crate::evil::{Evil, INJECT, Inject, Moment, inject, instead};
+use crate::oracle::memory;
+use crate::row::{CASE, Case, EVIL, Faults, Row};
+use crate::world::World;
+
+/// What a line without an end may cost, in KiB.
+const PEAK: u64 = 8 * 1024;
+
+const NOT_UTF8: Faults = &[(EVIL, "frame_not_utf8")];
+const NOT_JSON: Faults = &[(EVIL, "frame_not_json")];
+const INVALID: Faults = &[(EVIL, "frame_invalid")];
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "P-06",
+        title: "a line without an end",
+        cases: &[Case {
+            evil: Evil::Fault("endless-line"),
+            expect: &[(EVIL, "frame_too_long")],
+            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "2048" } else { "128" }),
+            play: |world| Box::pin(is_cut_short(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "P-07",
+        title: "a line as long as allowed, and one byte longer",
+        cases: &[
+            Case { evil: note_of(MAX_LINE), play: |world| Box::pin(world.answers("ok")), ..CASE },
+            Case { evil: note_of(MAX_LINE + 1), expect: &[(EVIL, "frame_too_long")], ..CASE },
+            Case { evil: result_of(MAX_RESULT_LINE), play: |world| Box::pin(world.answers("ok")), ..CASE },
+            Case {
+                evil: result_of(MAX_RESULT_LINE + 1),
+                expect: &[(EVIL, "frame_too_long")],
+                play: |world| Box::pin(world.fails("longer than")),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-08",
+        title: "a byte now and then, and never a newline",
+        cases: &[Case { evil: Evil::Fault("slow-line"), expect: &[(EVIL, "unresponsive")], ..CASE }],
+        undefend: None,
+    },
+    Row {
+        id: "P-09",
+        title: "ends in the middle of a frame",
+        cases: &[
+            Case {
+                evil: Evil::Fault("half-line"),
+                expect: &[(EVIL, "exited")],
+                play: |world| Box::pin(world.blocks_at_once("bytes of an unfinished frame")),
+                ..CASE
+            },
+            Case {
+                evil: Evil::Fault("half-line"),
+                expect: &[(EVIL, "exited")],
+                play: |world| Box::pin(world.fails("bytes of an unfinished frame")),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-10",
+        title: "invalid UTF-8, an overlong form, UTF-16, a byte order mark",
+        cases: &[
+            bad_line(NOT_UTF8, || b"{\"type\":\"notify\",\"message\":\"\xff\"}\n".to_vec()),
+            bad_line(NOT_UTF8, || b"{\"type\":\"notify\",\"message\":\"\xc0\xaf\"}\n".to_vec()),
+            bad_line(NOT_JSON, || b"{\0\"\0t\0y\0p\0e\0\"\0}\0\n".to_vec()),
+            bad_line(NOT_JSON, || line("\u{feff}{\"type\":\"ready\"}")),
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-11",
+        title: "NUL bytes in a frame and between frames",
+        cases: &[
+            bad_line(NOT_JSON, || b"{\"type\":\"notify\",\"message\":\"\0\"}\n".to_vec()),
+            bad_line(NOT_JSON, || b"\0\0\0\0\n".to_vec()),
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-12",
+        title: "U+0000 and lone surrogates in names, ids and text",
+        cases: &[
+            bad_line(INVALID, || line(r#"{"type":"register_tool","name":"\ud800","description":""}"#)),
+            bad_line(INVALID, || line(r#"{"type":"register_tool","name":"a\u0000","description":""}"#)),
+            bad_line(INVALID, || line(r#"{"type":"tool_result","id":"\udc00"}"#)),
+            Case {
+                evil: instead(Moment::Tool, || {
+                    line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"a\ud800b"}]}"#)
+                }),
+                play: |world| Box::pin(world.answers("a\u{fffd}b")),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-13",
+        title: "CRLF, blank lines, spaces, U+2028 and U+0085 in strings",
+        cases: &[Case {
+            evil: instead(Moment::Tool, || {
+                let text = "a\u{2028}b\u{85}c";
+                let blank = "\r\n\n   \r\n";
+                let frame = r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":""#;
+                format!("{blank}  {frame}{text}\"}}]}} \r\n{blank}").into_bytes()
+            }),
+            play: |world| Box::pin(world.answers("a\u{2028}b\u{85}c")),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "P-21",
+        title: "two frames on one line, and garbage behind a frame",
+        cases: &[
+            bad_line(NOT_JSON, || line(r#"{"type":"ready"}{"type":"ready"}"#)),
+            bad_line(NOT_JSON, || line(r#"{"type":"ready"} and so on"#)),
+        ],
+        undefend: None,
+    },
+    Row {
+        id: "P-22",
+        title: "a thousand frames in one write, one frame in many writes",
+        cases: &[
+            Case {
+                evil: Evil::Fault("thousand-in-one-write"),
+                play: |world| Box::pin(world.answers("the thousandth")),
+                ..CASE
+            },
+            Case {
+                evil: Evil::Inject(Inject {
+                    at: Moment::Tool,
+                    bytes: || {
+                        line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"bits"}]}"#)
+                    },
+                    instead: true,
+                    chunk: 1,
+                    ..INJECT
+                }),
+                play: |world| Box::pin(world.answers("bits")),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+];
+
+/// One line that is refused; everything else goes on.
+pub(super) const fn bad_line(expect: Faults, bytes: fn() -> Vec<u8>) -> Case {
+    Case { evil: inject(Moment::Ready, bytes), expect, play: |world| Box::pin(world.goes_on()), ..CASE }
+}
+
+/// A note whose line has so many bytes.
+const fn note_of(length: usize) -> Evil {
+    let bytes = || line(r#"{"type":"notify","level":"info","message":"$PAD"}"#);
+    Evil::Inject(Inject { at: Moment::Ready, bytes, length, ..INJECT })
+}
+
+/// The same of a tool's result.
+const fn result_of(length: usize) -> Evil {
+    let bytes =
+        || line(r#"{"type":"tool_result","id":"$ID","content":[{"type":"text","text":"ok"}],"pad":"$PAD"}"#);
+    Evil::Inject(Inject { at: Moment::Tool, bytes, length, instead: true, ..INJECT })
+}
+
+/// It is ended long before it is through, at no cost of memory.
+async fn is_cut_short(world: &mut World) -> Result<()> {
+    world.until_expected().await?;
+    let marks = world.marks();
+    ensure!(!marks.iter().any(|mark| mark.contains("read to the end")), "all of it was read");
+    let grown = memory("VmHWM")?.saturating_sub(world.peak_before);
+    ensure!(grown < PEAK, "memory was {grown} KiB higher");
+    Ok(())
+}

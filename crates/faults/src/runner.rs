@@ -1,0 +1,194 @@
+//! Runs rows, each in a process of its own, four at a time, and says what became of them.
+
+mod children;
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::row::Row;
+use crate::rows;
+use crate::world::Mode;
+use children::{Child, Ended};
+
+/// The first argument of a process that runs one row.
+pub(crate) const ROW: &str = "row";
+
+/// The first argument of the process that runs no fault at all.
+pub(crate) const CONTROL: &str = "control";
+
+/// Rows that run at the same time. Most of them sleep.
+const AT_ONCE: usize = 4;
+
+/// Longest time for one row; then it counts as hanging.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The same for full counts.
+const PATIENCE_IN_FULL: Duration = Duration::from_secs(300);
+
+/// Which rows are run, and how.
+pub(crate) struct Plan {
+    mode: Mode,
+    rows: Vec<&'static Row>,
+    target: PathBuf,
+}
+
+/// What became of one row.
+struct Outcome {
+    verdict: Verdict,
+    reason: String,
+    took: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Ok,
+    Failed,
+    Skipped,
+    /// Undefended, and the row failed, as it should.
+    Noticed,
+    /// Undefended, and the row passed all the same.
+    Missed,
+}
+
+impl Verdict {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "FAILED",
+            Self::Skipped => "SKIP",
+            Self::Noticed => "noticed",
+            Self::Missed => "MISSED",
+        }
+    }
+
+    const fn is_bad(self) -> bool {
+        matches!(self, Self::Failed | Self::Missed)
+    }
+}
+
+impl Plan {
+    /// These rows, or all; a group's letter names all of its rows.
+    pub(crate) fn new(mode: Mode, names: &[&str]) -> Result<Self> {
+        let named = |row: &&Row| {
+            names.is_empty()
+                || names.iter().any(|name| row.id == *name || row.id.split('-').next() == Some(name))
+        };
+        let rows: Vec<_> = rows::all().filter(named).collect();
+        if rows.is_empty() {
+            bail!("there is no row {}; see --list", names.join(" "));
+        }
+        // Beside the build, wherever that is.
+        let binary = std::env::current_exe().context("find this binary")?;
+        let target = binary.ancestors().nth(2).unwrap_or(Path::new("target")).join("faults");
+        Ok(Self { mode, rows, target })
+    }
+
+    /// Runs the rows; says whether all is well.
+    pub(crate) fn run(self) -> Result<bool> {
+        fs::create_dir_all(&self.target).context("make target/faults")?;
+        let (start, control) = (Instant::now(), self.target.join("control.bin"));
+        let _ = fs::remove_file(&control);
+        let fault_free = Child::start(
+            &[CONTROL.to_owned(), control.display().to_string()],
+            &self.target.join("control.txt"),
+        )?;
+        let queue: Mutex<VecDeque<&Row>> = Mutex::new(self.rows.iter().copied().collect());
+        let outcomes = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..AT_ONCE {
+                scope.spawn(|| {
+                    while let Some(row) = lock(&queue).pop_front() {
+                        let outcome = self.run_one(row, &control);
+                        let mut outcomes = lock(&outcomes);
+                        println!("{}", line(row, &outcome));
+                        outcomes.push(outcome.verdict);
+                    }
+                });
+            }
+        });
+        drop(fault_free);
+        let verdicts = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        println!("{}", summary(&verdicts, start.elapsed()));
+        Ok(!verdicts.iter().any(|verdict| verdict.is_bad()))
+    }
+
+    fn run_one(&self, row: &Row, control: &Path) -> Outcome {
+        let start = Instant::now();
+        let (verdict, reason) = match self.try_one(row, control) {
+            Ok(outcome) => outcome,
+            Err(error) => (Verdict::Failed, format!("{error:#}")),
+        };
+        Outcome { verdict, reason, took: start.elapsed() }
+    }
+
+    fn try_one(&self, row: &Row, control: &Path) -> Result<(Verdict, String)> {
+        if self.mode.undefended && row.undefend.is_none() {
+            return Ok((Verdict::Missed, "there is no way to take its defence down".to_owned()));
+        }
+        let dir = self.target.join(row.id);
+        if dir.exists() {
+            fs::remove_dir_all(&dir).with_context(|| format!("remove {}", dir.display()))?;
+        }
+        fs::create_dir_all(&dir).with_context(|| format!("make {}", dir.display()))?;
+        let tag = format!("{}-{}-{:08x}", row.id, std::process::id(), random());
+        let mut args = vec![ROW.to_owned(), row.id.to_owned(), tag.clone()];
+        args.extend([dir.display().to_string(), control.display().to_string()]);
+        args.extend(self.mode.flags());
+        let output = dir.join("output.txt");
+        let mut child = Child::start(&args, &output)?;
+        let patience = if self.mode.full { PATIENCE_IN_FULL } else { PATIENCE };
+        let ended = child.wait(patience)?;
+        drop(child);
+        // A row that died or hung may have left something behind; the next rows shall not feel it.
+        children::kill_tagged(&tag);
+        let reason = fs::read_to_string(&output).unwrap_or_default();
+        let reason = reason.lines().rev().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
+        let (verdict, reason) = self.verdict(ended, reason);
+        if !verdict.is_bad() {
+            let _ = fs::remove_dir_all(&dir);
+        }
+        Ok((verdict, reason))
+    }
+
+    fn verdict(&self, ended: Ended, reason: String) -> (Verdict, String) {
+        let failed = if self.mode.undefended { Verdict::Noticed } else { Verdict::Failed };
+        match ended {
+            Ended::Passed if self.mode.undefended => {
+                (Verdict::Missed, "passes without its defence, so it shows nothing".to_owned())
+            }
+            Ended::Passed => (Verdict::Ok, String::new()),
+            Ended::Skipped => (Verdict::Skipped, reason),
+            Ended::Failed => (failed, reason),
+            Ended::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),
+            Ended::Hung(after) => (failed, format!("was not over after {} s", after.as_secs())),
+        }
+    }
+}
+
+fn line(row: &Row, Outcome { verdict, reason, took }: &Outcome) -> String {
+    let line = format!("{:<6} {:<8} {:>5.1} s  {}", row.id, verdict.text(), took.as_secs_f64(), row.title);
+    if reason.is_empty() { line } else { format!("{line}\n       {reason}") }
+}
+
+fn summary(verdicts: &[Verdict], took: Duration) -> String {
+    let count = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
+    let kinds = [Verdict::Ok, Verdict::Noticed, Verdict::Skipped, Verdict::Failed, Verdict::Missed];
+    let counts = kinds.into_iter().filter(|&kind| count(kind) > 0);
+    let counts: Vec<_> = counts.map(|kind| format!("{} {}", count(kind), kind.text())).collect();
+    format!("\n{} rows in {:.1} s: {}", verdicts.len(), took.as_secs_f64(), counts.join(", "))
+}
+
+fn random() -> u32 {
+    use std::hash::BuildHasher;
+    let hash = std::collections::hash_map::RandomState::new().hash_one(Instant::now());
+    u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

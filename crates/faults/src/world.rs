@@ -1,0 +1,150 @@
+//! The world of one case: a fresh home, a host, a canary, whoever misbehaves, and what is asked of them.
+
+mod ask;
+mod events;
+mod expect;
+mod setup;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use haft_host::{ExtensionState, Host};
+
+use crate::canary::Canary;
+use crate::oracle::memory;
+use crate::row::Faults;
+pub(crate) use ask::Tally;
+pub(crate) use events::Events;
+pub(crate) use setup::{Mode, Screen, Setup};
+
+/// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same when the defences are down and it is not expected to happen.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// In which something that must not happen would have happened.
+const SURPLUS: Duration = Duration::from_millis(150);
+
+/// See the module.
+pub(crate) struct World {
+    pub(crate) host: Host,
+    pub(crate) mode: Mode,
+    /// Frames, events and logs of the case lie here.
+    pub(crate) dir: PathBuf,
+    pub(crate) tag: String,
+    pub(crate) events: Events,
+    pub(crate) screen: Arc<Screen>,
+    pub(crate) canary: Canary,
+    pub(crate) tally: Tally,
+    /// How long the host took to start.
+    pub(crate) started_in: Duration,
+    /// The most memory this process had before, in KiB.
+    pub(crate) peak_before: u64,
+    expect: Faults,
+}
+
+impl World {
+    /// Starts the host and everybody in it.
+    pub(crate) async fn start(setup: Setup, expect: Faults) -> Self {
+        let peak_before = memory("VmHWM").unwrap_or_default();
+        let (events, start) = (Events::default(), Instant::now());
+        let Setup { config, specs, mode, dir, tag, screen } = setup;
+        let host = Host::builder(config).events(events.sink()).frontend(screen.clone()).specs(specs);
+        let host = host.start().await;
+        let started_in = start.elapsed();
+        let canary = Canary::watch(host.clone());
+        Self {
+            host,
+            mode,
+            dir,
+            tag,
+            events,
+            screen,
+            canary,
+            tally: Tally::default(),
+            started_in,
+            peak_before,
+            expect,
+        }
+    }
+
+    /// How often or how much, depending on how thorough the run is.
+    pub(crate) fn amount<T>(&self, reduced: T, full: T) -> T {
+        if self.mode.full { full } else { reduced }
+    }
+
+    /// Waits until all expected faults are reported or, when none is expected, until the fault has happened. Then
+    /// waits a little longer for faults too many.
+    pub(crate) async fn until_expected(&self) -> Result<()> {
+        if self.expect.is_empty() {
+            self.until("the fault happens", || !self.marks().is_empty()).await?;
+        } else {
+            let all = self.expect.len();
+            self.until("every expected fault is reported", || self.events.faults().len() >= all).await?;
+        }
+        tokio::time::sleep(SURPLUS).await;
+        Ok(())
+    }
+
+    /// Waits until a fault of this code is reported, and returns its message.
+    pub(crate) async fn until_fault(&self, code: &str) -> Result<String> {
+        let find = || self.events.faults().into_iter().find(|fault| fault.code == code);
+        self.until(&format!("{code} is reported"), || find().is_some()).await?;
+        Ok(find().map(|fault| fault.message).unwrap_or_default())
+    }
+
+    /// Waits until something holds.
+    pub(crate) async fn until(&self, what: &str, holds: impl Fn() -> bool) -> Result<()> {
+        let start = Instant::now();
+        let patience = if self.mode.undefended { LITTLE_PATIENCE } else { PATIENCE };
+        while !holds() {
+            if start.elapsed() > patience {
+                bail!("waited {} s in vain until {what}", patience.as_secs());
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// What extensions marked, in order. Those of the canary are not among them.
+    pub(crate) fn marks(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.dir.join("marker")).unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.starts_with("event "));
+        lines.map(str::to_owned).collect()
+    }
+
+    /// Marks that a fault happened, for faults that the case itself makes.
+    pub(crate) fn mark(&self, what: &str) -> Result<()> {
+        use std::io::Write;
+        let path = self.dir.join("marker");
+        let mut file =
+            fs::OpenOptions::new().create(true).append(true).open(path).context("open the marker")?;
+        writeln!(file, "{what}").context("write the marker")
+    }
+
+    /// The log of an extension.
+    pub(crate) fn log_of(&self, name: &str) -> String {
+        let path = haft_host::log_path(&self.dir.join("logs"), &haft_protocol::ids::ExtensionName::new(name));
+        fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// How an extension is.
+    pub(crate) fn state(&self, name: &str) -> Result<ExtensionState> {
+        let mut states = self.host.states().into_iter();
+        let found = states.find(|status| status.name.as_str() == name);
+        Ok(found.with_context(|| format!("the host knows no extension {name}"))?.state)
+    }
+}
+
+/// A program that was built beside this one; `cargo xtask faults` builds them all.
+pub(crate) fn beside(name: &str) -> PathBuf {
+    let binary = std::env::current_exe().unwrap_or_default();
+    binary.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}

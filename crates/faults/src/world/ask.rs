@@ -1,0 +1,195 @@
+//! What a case asks: calls of tools and commands, and whole prompts with a scripted model.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use futures::StreamExt;
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
+use haft_core::{Agent, Prompt};
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
+use haft_providers::Scripted;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::World;
+use crate::row::EVIL;
+
+/// The tools of the agent itself, which no extension may have.
+pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
+
+/// Questions that were asked and that came to an end.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally(Arc<(AtomicU64, AtomicU64)>);
+
+impl Tally {
+    fn asked(&self) {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn ended(&self) {
+        self.0.1.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Asked, and ended.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.0.0.load(Ordering::Relaxed), self.0.1.load(Ordering::Relaxed))
+    }
+}
+
+/// What one question came to.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+    pub(crate) took: Duration,
+}
+
+/// What became of a guarded tool call.
+#[derive(Debug, Clone)]
+pub(crate) struct Gated {
+    /// The text of the arguments the tool ran with, if it did.
+    pub(crate) ran_with: Option<String>,
+    /// Who blocked it, and why.
+    pub(crate) blocked: Option<(String, String)>,
+    /// What the model was told.
+    pub(crate) result: String,
+    pub(crate) took: Duration,
+}
+
+impl World {
+    /// Calls the tool of the extension that misbehaves.
+    pub(crate) async fn call(&self, args: Value) -> Result<Asked> {
+        self.call_tool("evil_tool", args).await
+    }
+
+    /// Calls a tool of an extension, without the gates.
+    pub(crate) async fn call_tool(&self, name: &str, args: Value) -> Result<Asked> {
+        let found = self.host.tools().into_iter().find(|tool| tool.spec().name == name);
+        let tool = found.with_context(|| format!("no extension has a tool {name}"))?;
+        let context = ToolContext::new(CancellationToken::new(), |_| {});
+        let args = RawJson::from_value(&args).context("arguments")?;
+        let call = ToolCall { id: ToolCallId::new("t1"), name: name.into(), args };
+        let start = Instant::now();
+        self.tally.asked();
+        let output = tool.execute(context, call).await;
+        self.tally.ended();
+        Ok(Asked { text: joined_text(&output.content), is_error: output.is_error, took: start.elapsed() })
+    }
+
+    /// Runs a command.
+    pub(crate) async fn command(&self, name: &str, args: &str) -> Result<String, String> {
+        self.tally.asked();
+        let outcome = self.host.run_command(&CancellationToken::new(), name, args).await;
+        self.tally.ended();
+        outcome.map(|outcome| format!("{:?}", outcome.action)).map_err(|error| error.to_string())
+    }
+
+    /// The model calls the agent's own tool `probe`, which every gate is asked about.
+    pub(crate) async fn gate(&self, args: Value) -> Result<Gated> {
+        let start = Instant::now();
+        let run =
+            self.prompt(&json!([{"say": [{"call": {"name": "probe", "args": args}}]}, last_word()])).await?;
+        let result = run.results.first().cloned().unwrap_or_default();
+        let blocked = run.blocked.into_iter().next();
+        Ok(Gated { ran_with: run.ran.into_iter().next(), blocked, result, took: start.elapsed() })
+    }
+
+    /// Works on a prompt with a model that plays these steps, over the tools of the host and of the agent itself.
+    pub(crate) async fn prompt(&self, steps: &Value) -> Result<Played> {
+        let model =
+            Scripted::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
+        let probe = Probe::default();
+        let mut tools = ToolSet::default();
+        tools.add(Arc::new(probe.clone())).context("offer the tools")?;
+        for tool in self.host.tools() {
+            tools.add(tool).context("offer the tools")?;
+        }
+        let agent = Agent::builder(model).tools(tools).hook_source(self.host.hook_source()).build();
+        let agent = agent.context("make an agent")?;
+        self.tally.asked();
+        let mut run = agent.prompt(Prompt::from("go"));
+        let mut played = Played::default();
+        while let Some(event) = run.next().await {
+            played.take(&event);
+            self.events.push(event);
+        }
+        self.tally.ended();
+        played.outcome = run.finish().await.map_err(|error| error.to_string());
+        played.ran = probe.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(played)
+    }
+
+    /// Waits until the extension that misbehaves is as it is after its end, and returns what was said of it.
+    pub(crate) async fn until_failed(&self) -> Result<String> {
+        let message = || match self.state(EVIL) {
+            Ok(haft_host::ExtensionState::Failed { message, .. }) => Some(message),
+            _ => None,
+        };
+        self.until("it has failed", || message().is_some()).await?;
+        Ok(message().unwrap_or_default())
+    }
+}
+
+/// What came of a prompt.
+#[derive(Debug)]
+pub(crate) struct Played {
+    /// The text of the arguments of every run of `probe`.
+    pub(crate) ran: Vec<String>,
+    /// Who blocked a call, and why.
+    pub(crate) blocked: Vec<(String, String)>,
+    /// What the model was told, call by call.
+    pub(crate) results: Vec<String>,
+    /// What the user saw of the model's words.
+    pub(crate) said: Vec<String>,
+    /// How it ended.
+    pub(crate) outcome: Result<(), String>,
+}
+
+impl Default for Played {
+    fn default() -> Self {
+        let (ran, blocked, results, said) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { ran, blocked, results, said, outcome: Ok(()) }
+    }
+}
+
+impl Played {
+    fn take(&mut self, event: &AgentEvent) {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is for the oracle")]
+        match event {
+            AgentEvent::ToolBlocked { by, reason, .. } => self.blocked.push((by.clone(), reason.clone())),
+            AgentEvent::ToolResult { content, .. } => self.results.push(joined_text(content)),
+            AgentEvent::AssistantMessage { content, .. } => {
+                self.said.push(serde_json::to_string(content).unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A step with which a scripted model ends.
+pub(crate) fn last_word() -> Value {
+    json!({"say": [{"text": "The last word."}]})
+}
+
+/// A tool that writes down what it ran with.
+#[derive(Debug, Clone, Default)]
+struct Probe(Arc<Mutex<Vec<String>>>);
+
+#[async_trait::async_trait]
+impl Tool for Probe {
+    fn spec(&self) -> Arc<ToolSpec> {
+        let schema =
+            RawJson::from_value(&json!({"type": "object"})).unwrap_or_else(|_| RawJson::empty_object());
+        Arc::new(ToolSpec::new("probe", "Writes down what it is called with.").with_schema(schema))
+    }
+
+    async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(call.args.as_str().to_owned());
+        ToolOutput::text("probed")
+    }
+}

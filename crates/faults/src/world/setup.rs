@@ -1,0 +1,122 @@
+//! What a case can change before its host starts.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use haft_core::model::ModelInfo;
+use haft_host::{ExtensionSpec, Frontend, HostConfig, Timeouts};
+use haft_protocol::ext::{Panel, PanelRender};
+use haft_protocol::ids::{ExtensionName, PanelId};
+
+use crate::evil;
+
+/// A deadline that shall not pass, also on a busy machine.
+const LONG: Duration = Duration::from_secs(30);
+
+/// How thorough a run is, and whether the defences are up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mode {
+    pub(crate) full: bool,
+    pub(crate) undefended: bool,
+}
+
+impl Mode {
+    /// As options of this program.
+    pub(crate) fn flags(self) -> Vec<String> {
+        let flags = [(self.full, "--full"), (self.undefended, "--undefended")];
+        flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned()).collect()
+    }
+}
+
+/// A world that is not started yet.
+pub(crate) struct Setup {
+    pub(crate) config: HostConfig,
+    /// The canary is the first.
+    pub(crate) specs: Vec<ExtensionSpec>,
+    pub(crate) mode: Mode,
+    pub(crate) dir: PathBuf,
+    pub(crate) tag: String,
+    pub(crate) screen: Arc<Screen>,
+}
+
+impl Setup {
+    /// A home with a canary, below `dir`.
+    pub(crate) fn new(mode: Mode, tag: &str, dir: PathBuf) -> Result<Self> {
+        fs::create_dir_all(dir.join("work")).with_context(|| format!("make {}", dir.display()))?;
+        let model = ModelInfo { provider: "scripted".into(), model: "faults".into() };
+        let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
+        config.logs = Some(dir.join("logs"));
+        config.data = Some(dir.join("data"));
+        config.reserved_tools = super::ask::BUILT_IN.iter().map(|&name| name.to_owned()).collect();
+        config.timeouts = patient();
+        let screen = Arc::default();
+        let mut setup = Self { config, specs: Vec::new(), mode, dir, tag: tag.to_owned(), screen };
+        setup.env("HAFT_FAULT_TAG", tag);
+        setup.env("HAFT_MARKER", setup.dir.join("marker").display().to_string());
+        setup.env("HAFT_TRANSCRIPT", setup.dir.display().to_string());
+        setup.add(evil::misbehaving(&setup, "canary", "canary"));
+        Ok(setup)
+    }
+
+    /// Adds an extension behind those that are there.
+    pub(crate) fn add(&mut self, spec: ExtensionSpec) {
+        self.specs.push(spec);
+    }
+
+    /// Sets a variable for all extensions.
+    pub(crate) fn env(&mut self, name: &str, value: impl Into<String>) {
+        self.config.env.set.push((name.to_owned(), value.into()));
+    }
+}
+
+/// No deadline passes unless the case shortens it.
+fn patient() -> Timeouts {
+    Timeouts {
+        hello: LONG,
+        ready: LONG,
+        intercept: LONG,
+        tool_call: LONG,
+        command: LONG,
+        ..Timeouts::default()
+    }
+}
+
+/// A front end that writes down what it is asked to draw.
+#[derive(Default)]
+pub(crate) struct Screen(Mutex<Vec<String>>);
+
+impl Screen {
+    /// What was drawn, in order.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+}
+
+impl Frontend for Screen {
+    fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
+        self.note(format!("{extension} opens {panel:?}"));
+    }
+
+    fn render_panel(&self, extension: &ExtensionName, panel: &PanelRender) {
+        self.note(format!("{extension} draws {panel:?}"));
+    }
+
+    fn close_panel(&self, extension: &ExtensionName, panel: &PanelId) {
+        self.note(format!("{extension} closes {panel}"));
+    }
+
+    fn insert(&self, extension: &ExtensionName, text: &str) {
+        self.note(format!("{extension} inserts {text:?}"));
+    }
+
+    fn extension_gone(&self, extension: &ExtensionName) {
+        self.note(format!("{extension} is gone"));
+    }
+}

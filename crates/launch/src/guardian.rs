@@ -1,0 +1,188 @@
+//! The launcher's life: it starts one program, waits, and leaves nothing of it behind.
+//!
+//! A process of its own with a single thread, so that forking is harmless, and so that "my parent has ended" is not said
+//! when only a thread of it has.
+
+mod host;
+mod prepare;
+mod signals;
+mod sys;
+pub(crate) mod tree;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use rustix::event::{PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
+
+use host::HostWatch;
+use signals::Inbox;
+
+/// Asks a guardian to kill the whole tree at once.
+pub(crate) const KILL_TREE: Signal = Signal::USR1;
+
+/// A guardian that ends by this signal has started nothing. No program ends by it, for one that does is reported with
+/// the exit code that shells give: 128 and the signal.
+pub(crate) const NEVER_STARTED: Signal = Signal::VTALARM;
+
+/// Before the program that shall be started; everything before it is the launcher's own.
+const SEPARATOR: &str = "--";
+
+/// Before the number of the host.
+const HOST_FLAG: &str = "--host";
+
+/// What `--host PID -- PROGRAM ARGS…` says.
+struct Order {
+    host: Pid,
+    program: OsString,
+    args: Vec<OsString>,
+}
+
+/// The arguments that [`run`] understands.
+pub(crate) fn order(host: u32, program: &Path, args: Vec<OsString>) -> Vec<OsString> {
+    let own = [HOST_FLAG.into(), host.to_string().into(), SEPARATOR.into(), program.into()];
+    own.into_iter().chain(args).collect()
+}
+
+pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
+    match guard(args) {
+        Ok(status) => end_as(status),
+        Err(error) => {
+            // Nobody may read it; the status says the same.
+            let _ = writeln!(io::stderr(), "{error}");
+            sys::die_of(NEVER_STARTED.as_raw());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// From the arguments to the end of the whole tree: how the program ended, unless it could not be made to.
+fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
+    let order = Order::parse(args)?;
+    // Fails only for the leader of a group, which the host does not make of it; a shell may.
+    let _ = rustix::process::setsid();
+    sys::close_inherited();
+    let mut inbox = Inbox::open()?;
+    let host = HostWatch::open(order.host)?;
+    prepare::this_process();
+    let program = prepare::start(&order.program, &order.args)?;
+    let mut tree = Tree { program, status: None };
+    // A guardian that cannot watch does not let the program run.
+    let _ = let_go().and_then(|()| tree.watch(&mut inbox, &host));
+    tree.kill(&mut inbox);
+    Ok(tree.status)
+}
+
+impl Order {
+    fn parse(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
+        let usage = "the launcher is started by a host, with --host PID -- PROGRAM ARGS";
+        Self::parsed(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
+    }
+
+    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        args.next().filter(|flag| flag == HOST_FLAG)?;
+        let host = args.next()?.to_str()?.parse().ok().and_then(Pid::from_raw)?;
+        args.next().filter(|separator| separator == SEPARATOR)?;
+        Some(Self { host, program: args.next()?, args: args.collect() })
+    }
+}
+
+/// The streams are the program's alone from here on: their ends mean the program's end, not the guardian's.
+fn let_go() -> io::Result<()> {
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    prepare::after_start();
+    Ok(())
+}
+
+/// The program and everything below it.
+struct Tree {
+    program: Pid,
+    /// How the program ended, once it has.
+    status: Option<WaitStatus>,
+}
+
+impl Tree {
+    /// Until the program has ended, the host is gone, or a kill was asked for.
+    fn watch(&mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
+        loop {
+            let news = inbox.take();
+            self.reap();
+            if self.status.is_some() || news.kill || host.is_gone()? {
+                return Ok(());
+            }
+            if news.terminate {
+                // It may have left its group empty; then there is nobody to ask.
+                let _ = kill_process_group(self.program, Signal::TERM);
+            }
+            wait_for(inbox, Some(host))?;
+        }
+    }
+
+    /// Kills until nothing is left, also what appears meanwhile.
+    fn kill(&mut self, inbox: &mut Inbox) {
+        let give_up = std::time::Instant::now() + crate::timeouts::TREE;
+        loop {
+            if self.status.is_none() || !cfg!(target_os = "linux") {
+                let _ = kill_process_group(self.program, Signal::KILL);
+            }
+            tree::kill_children();
+            if self.reap() || std::time::Instant::now() >= give_up {
+                return;
+            }
+            inbox.take();
+            if wait_for(inbox, None).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Takes note of every child that has ended. Says whether none is left.
+    fn reap(&mut self) -> bool {
+        use rustix::process::{WaitOptions, wait};
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((child, status))) if child == self.program => self.status = Some(status),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+}
+
+/// Sleeps until there is news: of the host, too, if it is watched; if not, for a round at most.
+fn wait_for(inbox: &Inbox, host: Option<&HostWatch>) -> io::Result<()> {
+    let mut fds = vec![inbox.poll_fd()];
+    fds.extend(host.and_then(HostWatch::poll_fd));
+    let limit = host.map_or(Some(crate::timeouts::ROUND), HostWatch::poll_interval);
+    let limit = limit.map(|limit| Timespec::try_from(limit).expect("a duration of this crate is short"));
+    match poll(&mut fds, limit.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends as the program did.
+fn end_as(status: Option<WaitStatus>) -> ExitCode {
+    let Some(status) = status else { return ExitCode::FAILURE };
+    if let Some(signal) = status.terminating_signal() {
+        if signal != NEVER_STARTED.as_raw() {
+            sys::die_of(signal);
+        }
+        return ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX));
+    }
+    let code = status.exit_status().and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Nothing but "something is there to read" is asked of any descriptor.
+fn readable(fd: &impl std::os::fd::AsFd) -> rustix::event::PollFd<'_> {
+    rustix::event::PollFd::new(fd, PollFlags::IN)
+}

@@ -1,0 +1,47 @@
+//! What the guardian is told by signals.
+
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsRawFd as _;
+
+use rustix::event::PollFd;
+use rustix::process::Signal;
+
+use super::{KILL_TREE, readable, sys};
+
+/// What arrived since it was last asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct News {
+    /// The host asks the program to end.
+    pub(super) terminate: bool,
+    /// The host wants nothing of the tree left.
+    pub(super) kill: bool,
+}
+
+/// Where signals arrive. There is one in a process, and it stays to the end.
+pub(super) struct Inbox {
+    wake: PipeReader,
+    _writer: PipeWriter,
+}
+
+impl Inbox {
+    /// From here on these signals do not end the process.
+    pub(super) fn open() -> io::Result<Self> {
+        let (wake, writer) = io::pipe()?;
+        rustix::io::ioctl_fionbio(&wake, true)?;
+        sys::note_signals(&[Signal::CHILD, Signal::TERM, KILL_TREE], writer.as_raw_fd())?;
+        Ok(Self { wake, _writer: writer })
+    }
+
+    pub(super) fn poll_fd(&self) -> PollFd<'_> {
+        readable(&self.wake)
+    }
+
+    /// Never blocks.
+    pub(super) fn take(&mut self) -> News {
+        // Emptied first: what arrives afterwards wakes once more for nothing, instead of never.
+        let _ = rustix::io::read(&self.wake, &mut [0; 64]);
+        let noted = sys::take_noted();
+        let has = |signal: Signal| noted & sys::bit(signal.as_raw()) != 0;
+        News { terminate: has(Signal::TERM), kill: has(KILL_TREE) }
+    }
+}

@@ -1,0 +1,93 @@
+//! Who descends from whom.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{kill_below, kill_children};
+
+/// Without a subreaper the only child is the program, and the group is killed by its number.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn kill_children() {}
+
+/// Nothing is known of who descends from whom.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn kill_below(_: rustix::process::Pid) {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use rustix::process::{Pid, Signal, getpid, kill_process};
+
+    /// Deeper trees are not followed by [`kill_below`]; nobody nests that far but on purpose.
+    const DEEPEST: usize = 64;
+
+    /// Kills every child of this process. Their children become its own, and are there at the next call.
+    pub(crate) fn kill_children() {
+        children(getpid()).into_iter().for_each(kill);
+    }
+
+    /// Kills everything below a process, but not the process. For when its guardian does not do so.
+    pub(crate) fn kill_below(top: Pid) {
+        let mut level = children(top);
+        for _ in 0..DEEPEST {
+            // Asked first: the children of a process that is gone are somebody else's.
+            let next = level.iter().flat_map(|pid| children(*pid)).collect();
+            level.into_iter().for_each(kill);
+            level = next;
+        }
+    }
+
+    fn kill(pid: Pid) {
+        // It may have ended by itself.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+
+    fn children(of: Pid) -> Vec<Pid> {
+        listed(of).unwrap_or_else(|| searched(of))
+    }
+
+    /// By the kernel's own list, one for each thread. None when this kernel has no such lists.
+    fn listed(of: Pid) -> Option<Vec<Pid>> {
+        let threads = fs::read_dir(proc_dir(of).join("task")).ok()?;
+        let lists = threads.flatten().map(|thread| fs::read_to_string(thread.path().join("children")));
+        let lists = lists.collect::<Result<Vec<_>, _>>().ok()?;
+        Some(lists.iter().flat_map(|list| list.split_whitespace()).filter_map(parsed).collect())
+    }
+
+    /// By asking every process for its parent.
+    fn searched(of: Pid) -> Vec<Pid> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| parsed(entry.file_name().to_str()?));
+        pids.filter(|pid| parent(&proc_dir(*pid)) == Some(of)).collect()
+    }
+
+    fn parent(dir: &Path) -> Option<Pid> {
+        let stat = fs::read_to_string(dir.join("stat")).ok()?;
+        // `1 (a name, with anything in it) S 0 …`: the parent is the second word behind the name.
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1).and_then(parsed)
+    }
+
+    fn proc_dir(pid: Pid) -> PathBuf {
+        Path::new("/proc").join(pid.as_raw_nonzero().to_string())
+    }
+
+    fn parsed(text: &str) -> Option<Pid> {
+        text.parse().ok().and_then(Pid::from_raw)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn both_ways_find_the_same_children() {
+            #[expect(clippy::disallowed_methods, reason = "any child will do")]
+            let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+            let own = parsed(&child.id().to_string()).unwrap();
+            let found = [listed(getpid()).unwrap(), searched(getpid())];
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert!(found.iter().all(|pids| pids.contains(&own)), "{own:?} is not among {found:?}");
+        }
+    }
+}

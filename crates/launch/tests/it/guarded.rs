@@ -1,0 +1,314 @@
+//! A program behind a launcher: what it is given, how it ends, what its guardian makes of it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use crate::support::{LIMIT, eventually, guarded, guarded_shell, is_gone, launcher};
+
+async fn ended(child: &mut GroupChild) -> ExitStatus {
+    timeout(LIMIT, child.wait()).await.unwrap().unwrap()
+}
+
+async fn output_of(mut spec: Spawn) -> String {
+    spec.stdout = Stream::Piped;
+    spec.stderr = Stderr::SameAsStdout;
+    let mut child = GroupChild::spawn(spec).unwrap();
+    let mut text = String::new();
+    timeout(LIMIT, child.take_stdout().unwrap().read_to_string(&mut text)).await.unwrap().unwrap();
+    ended(&mut child).await;
+    text
+}
+
+#[tokio::test]
+async fn status_and_signal_are_carried_through() {
+    let ends = async |script: &str| {
+        let mut child = GroupChild::spawn(guarded_shell(script)).unwrap();
+        let status = ended(&mut child).await;
+        assert!(!child.never_started(status));
+        (status.code(), status.signal())
+    };
+    for code in [0, 1, 7, 126, 127, 255] {
+        assert_eq!(ends(&format!("exit {code}")).await, (Some(code), None));
+    }
+    for signal in [1, 2, 6, 9, 11, 14, 15] {
+        assert_eq!(ends(&format!("kill -{signal} $$")).await, (None, Some(signal)));
+    }
+    // The one that means "never started" is told in the way of shells.
+    assert_eq!(ends("kill -VTALRM $$").await, (Some(128 + 26), None));
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_is_told_apart_from_what_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("program");
+    let report = async |program: &std::path::Path| {
+        let mut spec = guarded(program, [""; 0]);
+        spec.stderr = Stderr::Own(Stream::Piped);
+        let mut child = GroupChild::spawn(spec).unwrap();
+        let mut text = String::new();
+        child.take_stderr().unwrap().read_to_string(&mut text).await.unwrap();
+        let status = ended(&mut child).await;
+        assert!(child.never_started(status), "{status:?}");
+        text
+    };
+    std::fs::write(&program, b"\x7fELF of another machine").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = report(&program).await;
+    assert!(text.contains(&format!("cannot start {}: Exec format error", program.display())), "{text}");
+    std::fs::write(&program, b"no first line\n").unwrap();
+    assert!(report(&program).await.contains("os error 8"));
+    if cfg!(target_os = "linux") {
+        let open = std::fs::File::options().append(true).open(&program).unwrap();
+        assert!(report(&program).await.contains("Text file busy (os error 26)"));
+        drop(open);
+    }
+    // What can be known beforehand is an error at once.
+    for (text, mode, expect) in [
+        ("#!/nowhere/python\n", 0o755, "the interpreter in its first line is missing"),
+        ("#!/bin/sh\n", 0o644, "Permission denied (os error 13)"),
+    ] {
+        std::fs::write(&program, text).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
+        let error = GroupChild::spawn(guarded(&program, [""; 0])).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}");
+    }
+    let missing = GroupChild::spawn(guarded("/nowhere/tool", [""; 0])).unwrap_err();
+    assert_eq!(missing.to_string(), "cannot start /nowhere/tool: No such file or directory (os error 2)");
+    let directory = GroupChild::spawn(guarded("/", [""; 0])).unwrap_err();
+    assert_eq!(directory.kind(), std::io::ErrorKind::PermissionDenied);
+    let mut spec = guarded_shell("true");
+    spec.cwd = "/nowhere/dir".into();
+    assert!(GroupChild::spawn(spec).unwrap_err().to_string().contains("directory /nowhere/dir"));
+}
+
+#[tokio::test]
+async fn words_directory_and_environment_arrive_as_they_are() {
+    let mut spec =
+        guarded("/bin/sh", ["-c", "printf '%s|' \"$@\"; pwd; echo $A", "sh", "", "--", "--host", "é"]);
+    spec.env = EnvPolicy::Only(vec![("A".into(), "b c".into()), ("PATH".into(), "/usr/bin:/bin".into())]);
+    spec.cwd = "/usr".into();
+    assert_eq!(output_of(spec).await, "|--|--host|é|/usr\nb c\n");
+}
+
+#[tokio::test]
+async fn big_pipes_and_the_end_of_input_pass_the_guardian_by() {
+    let mut spec = guarded("/bin/cat", [""; 0]);
+    spec.stdin = Stream::Piped;
+    spec.stdout = Stream::Piped;
+    let mut child = GroupChild::spawn(spec).unwrap();
+    let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
+    let sent: Vec<u8> = (0..3_000_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    let mut got = Vec::new();
+    let write = async {
+        stdin.write_all(&sent).await.unwrap();
+        drop(stdin);
+    };
+    timeout(LIMIT, async { tokio::join!(write, stdout.read_to_end(&mut got)) }).await.unwrap().1.unwrap();
+    assert!(got == sent);
+    assert!(ended(&mut child).await.success());
+}
+
+/// The guardian keeps no stream open: output that the program closes has ended, and input that it closes is broken.
+#[tokio::test]
+async fn a_stream_that_the_program_closes_is_closed() {
+    let mut spec = guarded_shell("exec <&- >&-; sleep 600");
+    spec.stdin = Stream::Piped;
+    spec.stdout = Stream::Piped;
+    let mut child = GroupChild::spawn(spec).unwrap();
+    let (mut stdin, mut stdout) = (child.take_stdin().unwrap(), child.take_stdout().unwrap());
+    let mut rest = Vec::new();
+    timeout(LIMIT, stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
+    let filled = timeout(LIMIT, stdin.write_all(&[0; 1_000_000])).await.unwrap();
+    assert_eq!(filled.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+    child.kill().unwrap();
+    ended(&mut child).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_program_has_a_session_of_its_own_and_few_rights() {
+    // Descriptors that a careless host lets its children have.
+    let (reader, _writer) = std::io::pipe().unwrap();
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty()).unwrap();
+    let script = "cut -d' ' -f4-7 /proc/$$/stat; echo $$ $PPID; ls /proc/$$/fd | tr '\\n' ' '; echo; \
+                  ulimit -Sn; ulimit -Hn; ulimit -Hc; cat /proc/$$/oom_score_adj; \
+                  grep -E '^(NoNewPrivs|SigBlk)' /proc/$$/status | tr -d '\\t'; (: </dev/tty) 2>/dev/null || echo no tty";
+    let text = output_of(guarded_shell(script)).await;
+    drop(reader);
+    let lines: Vec<&str> = text.lines().collect();
+    let [own, parent] = lines[1].split(' ').collect::<Vec<_>>()[..] else { panic!("{text}") };
+    // Parent, group, session, terminal.
+    assert_eq!(lines[0], format!("{parent} {own} {own} 0"), "{text}");
+    let expect = ["0 1 2 ", "1024", "1024", "0", "500", "SigBlk:0000000000000000", "NoNewPrivs:1", "no tty"];
+    let mut rest = lines[2..].to_vec();
+    rest.sort_unstable();
+    let mut expect = expect.to_vec();
+    expect.sort_unstable();
+    assert_eq!(rest, expect, "{text}");
+}
+
+/// The host is a shell here, which ignores signals; what is ignored stays so in the programs that one starts.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "plays the host")]
+#[test]
+fn what_the_host_ignores_is_not_ignored_by_the_program() {
+    let script =
+        "trap '' HUP INT QUIT PIPE USR1 TERM; \"$0\" --host $$ -- /bin/grep SigIgn /proc/self/status; :";
+    let mut host = std::process::Command::new("/bin/sh");
+    let output = host.args(["-c", script]).arg(launcher().program).output().unwrap().stdout;
+    let text = String::from_utf8(output).unwrap();
+    let ignored = u64::from_str_radix(text.trim().rsplit('\t').next().unwrap(), 16).unwrap();
+    // Two signals are the C library's own, and it lets nobody change them.
+    let library = (1 << (32 - 1)) | (1 << (33 - 1));
+    assert_eq!(ignored & !library, 0, "{text}");
+}
+
+#[tokio::test]
+async fn a_polite_request_reaches_the_program() {
+    let mut spec = guarded_shell("trap 'echo bye; exit 7' TERM; echo 1; while :; do sleep 0.05; done");
+    spec.stdout = Stream::Piped;
+    let mut child = GroupChild::spawn(spec).unwrap();
+    let mut stdout = child.take_stdout().unwrap();
+    let mut first = [0; 2];
+    timeout(LIMIT, stdout.read_exact(&mut first)).await.unwrap().unwrap();
+    child.terminate().unwrap();
+    assert_eq!(ended(&mut child).await.code(), Some(7));
+    let mut rest = String::new();
+    timeout(LIMIT, stdout.read_to_string(&mut rest)).await.unwrap().unwrap();
+    assert_eq!(rest, "bye\n");
+}
+
+/// The numbers of the guardian, the program and its child.
+async fn started(child: &mut GroupChild) -> [Pid; 3] {
+    let mut stdout = child.take_stdout().unwrap();
+    let mut text = String::new();
+    while text.lines().count() < 2 || !text.ends_with('\n') {
+        let byte = timeout(LIMIT, stdout.read_u8()).await.unwrap().unwrap();
+        text.push(char::from(byte));
+    }
+    let pid = |text: &str| Pid::from_raw(text.parse().unwrap()).unwrap();
+    let mut lines = text.lines();
+    [pid(&child.id().to_string()), pid(lines.next().unwrap()), pid(lines.next().unwrap())]
+}
+
+/// One that cannot be asked politely, with a child of that kind.
+fn stubborn() -> GroupChild {
+    let mut spec = guarded_shell("trap '' TERM; echo $$; sleep 600 & echo $!; while :; do wait; done");
+    spec.stdout = Stream::Piped;
+    GroupChild::spawn(spec).unwrap()
+}
+
+#[track_caller]
+fn check_gone(pids: [Pid; 3]) -> impl Future<Output = ()> {
+    let at = std::panic::Location::caller();
+    async move {
+        assert!(eventually(LIMIT, || pids.iter().all(|pid| is_gone(*pid))).await, "{at}: {pids:?} are left");
+    }
+}
+
+#[tokio::test]
+async fn kill_and_drop_leave_nothing() {
+    let mut child = stubborn();
+    let pids = started(&mut child).await;
+    child.kill().unwrap();
+    assert_eq!(ended(&mut child).await.signal(), Some(9));
+    check_gone(pids).await;
+    // Whatever has these numbers now is left alone.
+    child.kill().unwrap();
+    child.kill().unwrap();
+    child.terminate().unwrap();
+
+    let mut child = stubborn();
+    let pids = started(&mut child).await;
+    drop(child);
+    check_gone(pids).await;
+}
+
+#[tokio::test]
+async fn a_stopped_program_and_a_stopped_guardian_are_killed() {
+    for stopped in 0..3 {
+        let mut child = stubborn();
+        let pids = started(&mut child).await;
+        kill_process(pids[stopped], Signal::STOP).unwrap();
+        child.terminate().unwrap();
+        child.kill().unwrap();
+        ended(&mut child).await;
+        check_gone(pids).await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_second_kill_needs_no_help() {
+    let mut child = stubborn();
+    let pids = started(&mut child).await;
+    child.kill().unwrap();
+    // Comes too late to keep the guardian from what it was asked for, or in time to: either way all are gone.
+    let _ = kill_process(pids[0], Signal::STOP);
+    child.kill().unwrap();
+    ended(&mut child).await;
+    check_gone(pids).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_killed_guardian_takes_the_program_along() {
+    let mut child = stubborn();
+    let pids = started(&mut child).await;
+    kill_process(pids[0], Signal::KILL).unwrap();
+    assert_eq!(ended(&mut child).await.signal(), Some(9));
+    assert!(eventually(LIMIT, || is_gone(pids[1])).await);
+    kill_process(pids[2], Signal::KILL).unwrap();
+}
+
+#[test]
+fn threads_that_start_programs_and_end_take_none_along() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let children: Vec<GroupChild> = (0..200)
+        .map(|_| {
+            let handle = runtime.handle().clone();
+            let start = move || {
+                let _entered = handle.enter();
+                let mut spec = guarded("/bin/cat", [""; 0]);
+                spec.stdin = Stream::Piped;
+                GroupChild::spawn(spec).unwrap()
+            };
+            std::thread::spawn(start).join().unwrap()
+        })
+        .collect();
+    runtime.block_on(async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        for mut child in children {
+            // Each lives until its input ends, and then ends by itself.
+            assert!(timeout(Duration::from_millis(1), child.wait()).await.is_err());
+            drop(child.take_stdin());
+            assert!(ended(&mut child).await.success());
+        }
+    });
+}
+
+#[tokio::test]
+async fn orders_that_nobody_gave_are_refused() {
+    for args in [
+        vec![],
+        vec!["--host"],
+        vec!["--host", "1", "--", "/bin/true"],
+        vec!["--host", "x", "--", "/bin/true"],
+    ] {
+        let program = launcher().program;
+        let mut spec = Spawn::new(program, "/").args(args);
+        spec.stderr = Stderr::Own(Stream::Piped);
+        let mut child = GroupChild::spawn(spec).unwrap();
+        let mut text = String::new();
+        child.take_stderr().unwrap().read_to_string(&mut text).await.unwrap();
+        assert!(text.contains("launcher") || text.contains("host was gone"), "{text}");
+        assert!(!ended(&mut child).await.success());
+    }
+}

@@ -1,0 +1,53 @@
+//! What several tests need.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use haft_launch::{Launcher, Spawn};
+use rustix::process::{Pid, test_kill_process};
+
+/// Generous: only a hang reaches it.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(5);
+
+/// This crate's own launcher.
+pub(crate) fn launcher() -> Launcher {
+    Launcher { program: env!("CARGO_BIN_EXE_haft-launcher").into(), args: Vec::new() }
+}
+
+/// A shell behind a launcher, with nothing on its streams yet.
+pub(crate) fn guarded_shell(script: &str) -> Spawn {
+    guarded("/bin/sh", ["-c", script])
+}
+
+/// A program behind a launcher, with nothing on its streams yet.
+pub(crate) fn guarded<A: Into<OsString>>(
+    program: impl AsRef<Path>,
+    args: impl IntoIterator<Item = A>,
+) -> Spawn {
+    let mut spec = Spawn::new(program.as_ref(), "/").args(args);
+    spec.launcher = Some(launcher());
+    spec
+}
+
+/// Dead, or a zombie that nobody has reaped: an orphan's new parent may take its time.
+pub(crate) fn is_gone(pid: Pid) -> bool {
+    if test_kill_process(pid).is_err() {
+        return true;
+    }
+    let stat = Path::new("/proc").join(pid.as_raw_nonzero().to_string()).join("stat");
+    std::fs::read_to_string(stat).is_ok_and(|text| text.contains(") Z "))
+}
+
+/// Waits until something holds; tells whether it did within the limit.
+pub(crate) async fn eventually(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let poll = async {
+        while !holds() {
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    tokio::time::timeout(limit, poll).await.is_ok()
+}

@@ -1,0 +1,215 @@
+//! Nothing of an extension is left, whatever it does to stay and whoever ends first.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Stream};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{LIMIT, eventually, guarded_shell, launcher};
+
+/// How long something may be left.
+const SOON: Duration = Duration::from_secs(2);
+
+/// The variable by which a test finds what it started.
+const TAG: &str = "HAFT_LAUNCH_TEST";
+
+/// What an extension does to stay. It makes the file `$UP` when it has done it, and ends when there is a file `$END`.
+struct Kind {
+    name: &'static str,
+    script: &'static str,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        name: "reads its input",
+        script: ": >\"$UP\"; while read -r line; do [ \"$line\" = end ] && exit 0; done",
+    },
+    Kind {
+        name: "ignores input and signal",
+        script: "trap '' TERM HUP INT; sleep 600 & : >\"$UP\"; while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done",
+    },
+    Kind {
+        name: "leaves a grandchild in its group",
+        script: "sh -c 'trap \"\" TERM HUP; : >\"$UP\"; sleep 600; :' </dev/null & \
+                 while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done",
+    },
+    DAEMON,
+];
+
+const DAEMON: Kind = Kind {
+    name: "becomes a daemon",
+    script: "(setsid sh -c '(trap \"\" TERM HUP; cd /; : >\"$UP\"; sleep 600; :) </dev/null >/dev/null 2>&1 & exit 0' &); \
+             while :; do [ -e \"$END\" ] && exit 0; sleep 0.05; done",
+};
+
+fn tag() -> String {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Every live process with the tag in its environment, apart from guardians, whose environment only root can read.
+fn tagged(tag: &str) -> Vec<Pid> {
+    let wanted = format!("{TAG}={tag}");
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
+    pids.filter(|pid| {
+        let dir = format!("/proc/{}", pid.as_raw_nonzero());
+        let environ = std::fs::read(format!("{dir}/environ")).unwrap_or_default();
+        let guardian =
+            std::fs::read_to_string(format!("{dir}/comm")).is_ok_and(|name| name.trim() == "haft-launcher");
+        !guardian
+            && environ.split(|byte| *byte == 0).any(|pair| OsStr::from_bytes(pair) == OsStr::new(&wanted))
+    })
+    .collect()
+}
+
+async fn check_gone(tag: &str, what: &str) {
+    let since = Instant::now();
+    assert!(eventually(LIMIT, || tagged(tag).is_empty()).await, "{what}: {:?} stay", tagged(tag));
+    assert!(since.elapsed() < SOON, "{what}: gone only after {:?}", since.elapsed());
+}
+
+/// Where `$UP` and `$END` are.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn up(&self) -> PathBuf {
+        self.0.path().join("up")
+    }
+
+    fn end(&self) -> PathBuf {
+        self.0.path().join("end")
+    }
+
+    /// An extension of this kind that has done what it does.
+    async fn extension(&self, tag: &str, kind: &Kind, launcher: Option<Launcher>) -> GroupChild {
+        let mut spec = guarded_shell(kind.script);
+        spec.launcher = launcher;
+        spec.env = EnvPolicy::Inherit {
+            remove: Vec::new(),
+            set: vec![
+                (TAG.into(), tag.into()),
+                ("UP".into(), self.up().into()),
+                ("END".into(), self.end().into()),
+            ],
+        };
+        spec.stdin = Stream::Piped;
+        let child = GroupChild::spawn(spec).unwrap();
+        self.is_up(kind.name).await;
+        assert!(!tagged(tag).is_empty());
+        child
+    }
+
+    async fn is_up(&self, what: &str) {
+        assert!(eventually(LIMIT, || self.up().exists()).await, "{what}: does not come up");
+    }
+}
+
+#[tokio::test]
+async fn stopped() {
+    for kind in KINDS {
+        let (tag, place) = (tag(), Place::new());
+        let mut child = place.extension(&tag, kind, Some(launcher())).await;
+        child.terminate().unwrap();
+        child.kill().unwrap();
+        tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        check_gone(&tag, kind.name).await;
+    }
+}
+
+#[tokio::test]
+async fn ended_by_itself() {
+    for kind in KINDS {
+        let (tag, place) = (tag(), Place::new());
+        let mut child = place.extension(&tag, kind, Some(launcher())).await;
+        std::fs::write(place.end(), "").unwrap();
+        // Most kinds do not read it.
+        let _ = tokio::io::AsyncWriteExt::write_all(&mut child.take_stdin().unwrap(), b"end\n").await;
+        let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        assert!(status.success(), "{}: {status}", kind.name);
+        assert_eq!(tagged(&tag), [], "{}: its end is seen when all is gone", kind.name);
+    }
+}
+
+/// The host is a shell here, which starts the launcher and is killed.
+#[expect(clippy::disallowed_methods, reason = "plays the host")]
+#[tokio::test]
+async fn host_killed() {
+    for kind in KINDS {
+        let (tag, place) = (tag(), Place::new());
+        // A job of a shell has no input unless it is said where from.
+        let script = "exec 3<&0; \"$0\" --host $$ -- /bin/sh -c \"$1\" <&3 & wait";
+        let mut host = std::process::Command::new("/bin/sh")
+            .args(["-c", script])
+            .arg(launcher().program)
+            .arg(kind.script)
+            .env(TAG, &tag)
+            .env("UP", place.up())
+            .env("END", place.end())
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        place.is_up(kind.name).await;
+        assert!(!tagged(&tag).is_empty());
+        // Its input stays open, so that nothing but the guardian ends it.
+        let _stdin = host.stdin.take();
+        host.kill().unwrap();
+        host.wait().unwrap();
+        check_gone(&tag, kind.name).await;
+    }
+}
+
+/// A host that is gone before its launcher has looked.
+#[expect(clippy::disallowed_methods, reason = "plays the host")]
+#[tokio::test]
+async fn host_gone_at_once() {
+    let tag = tag();
+    for _ in 0..20 {
+        let mut host = std::process::Command::new("/bin/sh")
+            .args(["-c", "\"$0\" --host $$ -- /bin/sleep 600 &"])
+            .arg(launcher().program)
+            .env(TAG, &tag)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        host.wait().unwrap();
+    }
+    check_gone(&tag, "the host ended").await;
+}
+
+/// One that is never the same process for long.
+#[tokio::test]
+async fn forks_on_and_on() {
+    let (tag, place) = (tag(), Place::new());
+    let script = "f() { : >\"$UP\"; [ -e \"$END\" ] || { (sleep 0.005; f) & }; }; f; sleep 600";
+    let child = place.extension(&tag, &Kind { name: "forks on", script }, Some(launcher())).await;
+    drop(child);
+    check_gone(&tag, "forks on").await;
+}
+
+/// What stays is found: these tests can fail.
+#[tokio::test]
+async fn without_a_launcher_a_daemon_stays() {
+    let (tag, place) = (tag(), Place::new());
+    let mut child = place.extension(&tag, &DAEMON, None).await;
+    child.kill().unwrap();
+    child.wait().await.unwrap();
+    // What is in the group may take a moment.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let left = tagged(&tag);
+    assert!(!left.is_empty());
+    for pid in left {
+        kill_process(pid, Signal::KILL).unwrap();
+    }
+    check_gone(&tag, "killed one by one").await;
+}

@@ -1,0 +1,101 @@
+//! What a name may be: one rule for the host that refuses and for the library that says so before.
+//!
+//! Names are typed, shown in lists, sent to models and made into names of files. So they are ASCII: no letter that
+//! looks like another one, no direction, nothing that a terminal or a path would take for something else.
+
+/// Whether a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.
+///
+/// ```
+/// use haft_protocol::limits::MAX_NAME;
+/// use haft_protocol::names::is_command;
+///
+/// assert!(is_command("todo-list", MAX_NAME));
+/// assert!(!is_command("todo list", MAX_NAME));
+/// ```
+pub fn is_command(name: &str, longest: usize) -> bool {
+    (1..=longest).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Whether a tool may have this name: as a command's, and the first character is a letter. Models' servers take no
+/// others.
+pub fn is_tool(name: &str, longest: usize) -> bool {
+    is_command(name, longest) && name.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
+/// Whether an extension may have this name, which is that of its directory and of its log, too: letters, digits, `.`,
+/// `_` and `-`, the first one a letter or digit, at most `longest` of them.
+pub fn is_extension(name: &str, longest: usize) -> bool {
+    (1..=longest).contains(&name.len())
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_NAME;
+
+    /// Command, tool, extension.
+    #[track_caller]
+    fn check(name: &str, expect: (bool, bool, bool)) {
+        let got = (is_command(name, MAX_NAME), is_tool(name, MAX_NAME), is_extension(name, MAX_NAME));
+        assert_eq!(got, expect, "{name:?}");
+    }
+
+    #[test]
+    fn names_that_can_be_had() {
+        check("weather", (true, true, true));
+        check("Todo_list-2", (true, true, true));
+        check("1st", (true, false, true));
+        check("_x", (true, false, false));
+        check("-x", (true, false, false));
+        check("hello.py", (false, false, true));
+        check("a..b", (false, false, true));
+        check(&"x".repeat(MAX_NAME), (true, true, true));
+    }
+
+    #[test]
+    fn names_that_nobody_can_have() {
+        let long = "x".repeat(10 * 1024);
+        let bad = [
+            "",
+            " ",
+            "two words",
+            "new\nline",
+            "tab\t",
+            "nul\0",
+            "bell\u{7}",
+            "\x1b[31mred",
+            "\u{9b}31mred",
+            "del\x7f",
+            "../../x",
+            "..",
+            ".hidden",
+            "/etc/passwd",
+            "a/b",
+            "a\\b",
+            "C:x",
+            "b\u{e4}sh",
+            "b\u{430}sh",
+            "ba\u{455}h",
+            "\u{202e}hsab",
+            "bash\u{200b}",
+            "\u{5d1}\u{5e9}",
+            "\u{ff42}ash",
+            "ba\u{301}sh",
+            "bash\u{e0041}",
+            "$(id)",
+            "%n",
+            "'",
+            "{}",
+            &long,
+        ];
+        for name in bad {
+            check(name, (false, false, false));
+        }
+        // What a tool cannot be called and a directory can.
+        check("host.exec", (false, false, true));
+        check(&"x".repeat(MAX_NAME + 1), (false, false, false));
+    }
+}

@@ -1,0 +1,53 @@
+//! What a fault is: a name, a moment, and what happens then.
+
+use serde_json::Value;
+
+use crate::peer::Peer;
+
+/// One fault.
+pub(crate) struct Fault {
+    pub(crate) name: &'static str,
+    pub(crate) at: At,
+    /// Happens whenever the moment comes, after the marker was written.
+    pub(crate) act: fn(&mut Peer, &Value) -> Then,
+}
+
+/// A moment in the life of an extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// Before it says hello, or instead.
+    Start,
+    /// After hello, before it registers anything.
+    Greeted,
+    /// After its registrations, before it says that it is ready.
+    Registered,
+    /// After that, before it reads anything.
+    Ready,
+    /// The host answered its hello.
+    Acknowledged,
+    /// It is asked anything: the next three together.
+    Question,
+    /// Its tool is called.
+    Tool,
+    /// It is asked about somebody's tool call.
+    Gate,
+    /// Its command is run.
+    Command,
+    /// Something it watches happened.
+    Event,
+    /// A line came that is longer than it can take.
+    BigLine,
+    /// It is asked to leave.
+    Shutdown,
+    /// When the file of `inject` says.
+    Inject,
+    /// Never.
+    Never,
+}
+
+/// Whether the extension then does what it would have done without the fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Then {
+    GoOn,
+    Instead,
+}

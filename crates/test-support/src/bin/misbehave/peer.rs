@@ -1,0 +1,110 @@
+//! The extension's side of the connection: what it says, what it heard, and its marks.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::exit;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longer than any test.
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(600);
+
+/// Lines of a transcript that are kept, and how much of each: enough to see what went wrong.
+const TRANSCRIPT_LINES: u32 = 2_000;
+const TRANSCRIPT_WIDTH: usize = 400;
+
+/// One connection to a host.
+pub(crate) struct Peer {
+    pub(crate) fault: &'static str,
+    pub(crate) name: String,
+    /// Events that came; a canary counts those alone that are for it.
+    pub(crate) events: u64,
+    /// Questions that wait for their answer.
+    pub(crate) kept: Vec<Value>,
+    transcript: Option<std::fs::File>,
+    written: u32,
+}
+
+impl Peer {
+    pub(crate) fn new(fault: &'static str, name: &str) -> Self {
+        let transcript = std::env::var_os("HAFT_TRANSCRIPT").and_then(|dir| {
+            let path = std::path::Path::new(&dir).join(format!("frames-{name}.txt"));
+            OpenOptions::new().create(true).append(true).open(path).ok()
+        });
+        Self { fault, name: name.to_owned(), events: 0, kept: Vec::new(), transcript, written: 0 }
+    }
+
+    /// Says a frame.
+    pub(crate) fn say(&mut self, frame: &Value) {
+        self.raw(format!("{frame}\n").as_bytes());
+    }
+
+    /// Writes bytes as they are.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.note(">", bytes);
+        let mut out = std::io::stdout().lock();
+        // The host may be gone; so are we, then.
+        if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+            exit(0);
+        }
+    }
+
+    /// A line came.
+    pub(crate) fn heard(&mut self, line: &str) {
+        self.note("<", line.as_bytes());
+    }
+
+    /// Writes to the log.
+    #[expect(
+        clippy::unused_self,
+        clippy::print_stderr,
+        reason = "standard error is the log, as output is the wire"
+    )]
+    pub(crate) fn log(&mut self, text: &str) {
+        eprintln!("{text}");
+    }
+
+    /// Writes down that something happened.
+    pub(crate) fn mark(&mut self, what: &str) {
+        let Ok(path) = std::env::var("HAFT_MARKER") else { return };
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        // One write, so that two processes can share the file.
+        let line = format!("{what}\n");
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the marker can be written");
+    }
+
+    /// Does nothing for longer than any test.
+    #[expect(clippy::unused_self, reason = "reads as what the extension does")]
+    pub(crate) fn hang(&mut self) -> ! {
+        loop {
+            std::thread::sleep(FOR_EVER);
+        }
+    }
+
+    fn note(&mut self, direction: &str, bytes: &[u8]) {
+        let Some(file) = &mut self.transcript else { return };
+        if self.written >= TRANSCRIPT_LINES {
+            return;
+        }
+        self.written += 1;
+        let start = bytes.get(..TRANSCRIPT_WIDTH).unwrap_or(bytes);
+        let text = start.escape_ascii();
+        // A transcript is a help, no part of the test.
+        _ = writeln!(file, "{direction} {text} ({} bytes)", bytes.len());
+    }
+}
+
+/// How long this fault waits: `HAFT_DELAY_MS`, or this.
+pub(crate) fn delay(default: u64) -> Duration {
+    Duration::from_millis(number("HAFT_DELAY_MS", default))
+}
+
+/// How often or how much of it happens: `HAFT_COUNT`, or this.
+pub(crate) fn count(default: u64) -> u64 {
+    number("HAFT_COUNT", default)
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

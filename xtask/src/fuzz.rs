@@ -1,0 +1,241 @@
+//! Fuzzing: builds the targets of `fuzz/` with coverage counters, replays what is committed, then tries new inputs.
+
+mod plan;
+mod seeds;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{ci, repo};
+use plan::Target;
+pub(crate) use plan::{Effort, Plan};
+
+/// How often a target is started again after the machine, and no input, was slow.
+const STALLS: u32 = 2;
+
+/// Fuzzes every target of the plan and stops at the first finding.
+pub(crate) fn run(plan: Plan) -> Result<()> {
+    if let Some(reason) = missing() {
+        println!("SKIP fuzz: {reason}");
+        return Ok(());
+    }
+    let start = Instant::now();
+    ci::finish(cargo().args(["build", "--release"]), "build --release (in fuzz/)")?;
+    println!("built in {:.1} s", start.elapsed().as_secs_f64());
+    let mut executions = 0;
+    for target in plan.targets() {
+        executions += fuzz(target, plan.effort)?;
+    }
+    println!("{} executions, no findings", grouped(executions));
+    Ok(())
+}
+
+/// Why libFuzzer cannot be built here.
+fn missing() -> Option<&'static str> {
+    if cfg!(windows) {
+        return Some("libFuzzer needs Linux or macOS");
+    }
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    let found =
+        repo::command(&compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    (!found.is_ok_and(|status| status.success()))
+        .then_some("libFuzzer is written in C++; install g++ or clang++")
+}
+
+/// Cargo in the fuzz targets' own workspace, which has its own flags and its own target directory.
+fn cargo() -> Command {
+    let mut cargo = repo::cargo();
+    cargo.current_dir(repo::root().join("fuzz"));
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET"] {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
+/// One target with its directories, all below `target/fuzz/`.
+struct Job<'a> {
+    target: &'a Target,
+    /// What is replayed: committed inputs, and those that follow from other files of the repository.
+    seeds: Vec<PathBuf>,
+    /// Inputs that reached something new, kept from run to run.
+    corpus: PathBuf,
+    findings: PathBuf,
+    log: PathBuf,
+    dictionary: Option<PathBuf>,
+}
+
+fn fuzz(target: &Target, effort: Effort) -> Result<u64> {
+    let job = Job::new(target)?;
+    let replay = job.start(&["-runs=0".to_owned()], &job.seeds)?;
+    let Outcome::Passed(replayed) = replay else { return job.failed() };
+    println!("{:<10} {:>12} inputs replayed", target.name, grouped(replayed.executions));
+    let places: Vec<PathBuf> = [&job.corpus].into_iter().chain(&job.seeds).cloned().collect();
+    for _ in 0..=STALLS {
+        match job.start(&[effort.flag()], &places)? {
+            Outcome::Passed(done) => {
+                println!("{:<10} {:>12} executions {done}", target.name, grouped(done.executions));
+                return Ok(done.executions);
+            }
+            // A second is ages for an input and little for a machine that was suspended or is swamped.
+            Outcome::Slow(input) if job.passes_alone(&input)? => fs::remove_file(input)?,
+            Outcome::Slow(_) | Outcome::Failed => return job.failed(),
+        }
+    }
+    bail!(
+        "fuzz target {}: this machine stalls for seconds again and again; try when it is less busy",
+        target.name
+    )
+}
+
+/// What came of one run.
+enum Outcome {
+    Passed(Statistics),
+    /// It stopped at an input that took longer than a second; the artefact.
+    Slow(PathBuf),
+    Failed,
+}
+
+impl<'a> Job<'a> {
+    fn new(target: &'a Target) -> Result<Self> {
+        let ground = repo::root().join("target/fuzz");
+        let job = Self {
+            target,
+            seeds: seeds::folders(target.name, &ground)?,
+            corpus: ground.join("corpus").join(target.name),
+            findings: ground.join("findings").join(target.name),
+            log: ground.join(format!("{}.log", target.name)),
+            dictionary: seeds::dictionary(target.name, &ground)?,
+        };
+        for folder in [&job.corpus, &job.findings] {
+            fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+        }
+        Ok(job)
+    }
+
+    /// Runs the target over these inputs; everything it prints goes to the log.
+    fn start(&self, flags: &[String], inputs: &[PathBuf]) -> Result<Outcome> {
+        let log = fs::File::create(&self.log).with_context(|| format!("create {}", self.log.display()))?;
+        let mut command = cargo();
+        command.args(["run", "--quiet", "--release", "--bin", self.target.name, "--"]);
+        command.args(["-rss_limit_mb=256", "-timeout=1", "-print_final_stats=1"]).args(flags);
+        command.arg(format!("-max_len={}", self.target.max_len));
+        command.arg(format!("-artifact_prefix={}/", self.findings.display()));
+        command.args(self.dictionary.iter().map(|path| format!("-dict={}", path.display())));
+        command.args(inputs).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let passed =
+            command.status().with_context(|| format!("start fuzz target {}", self.target.name))?.success();
+        let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
+        if passed {
+            return Ok(Outcome::Passed(Statistics::read(&text)));
+        }
+        Ok(match artefact(&text).filter(|path| path.to_string_lossy().contains("/timeout-")) {
+            Some(input) => Outcome::Slow(input),
+            None => Outcome::Failed,
+        })
+    }
+
+    fn passes_alone(&self, input: &PathBuf) -> Result<bool> {
+        Ok(matches!(self.start(&[], std::slice::from_ref(input))?, Outcome::Passed(_)))
+    }
+
+    fn failed<T>(&self) -> Result<T> {
+        let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
+        let name = self.target.name;
+        let said = text.lines().skip_while(|line| !line.contains("panicked at")).take_while(|line| {
+            !line.starts_with("stack backtrace") && !line.starts_with("note:") && !line.starts_with("==")
+        });
+        println!("{}", said.collect::<Vec<_>>().join("\n"));
+        let Some(input) = artefact(&text) else { bail!("fuzz target {name}: see {}", self.log.display()) };
+        bail!(
+            "fuzz target {name}: finding in {}\n  repeat: (cd fuzz && cargo run --release --bin {name} -- {})\n  \
+             once it is fixed, keep the input as fuzz/corpus/{name}/<what-it-shows>",
+            self.log.display(),
+            input.display(),
+        )
+    }
+}
+
+/// The file that libFuzzer says it wrote the input to.
+fn artefact(log: &str) -> Option<PathBuf> {
+    log.lines().find_map(|line| line.split_once("Test unit written to ")).map(|(_, path)| path.trim().into())
+}
+
+/// libFuzzer's closing figures.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Statistics {
+    executions: u64,
+    a_second: u64,
+    peak_mib: u64,
+}
+
+impl Statistics {
+    fn read(log: &str) -> Self {
+        let figure = |name: &str| {
+            let line = log.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|figure| figure.trim().parse().ok()).unwrap_or_default()
+        };
+        Self {
+            executions: figure("stat::number_of_executed_units:"),
+            a_second: figure("stat::average_exec_per_sec:"),
+            peak_mib: figure("stat::peak_rss_mb:"),
+        }
+    }
+}
+
+impl std::fmt::Display for Statistics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:>9}/s  {:>4} MiB at most", grouped(self.a_second), self.peak_mib)
+    }
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev();
+    groups.map(String::from_utf8_lossy).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_in_the_log() {
+        let log = "#1 INITED\nstat::number_of_executed_units: 200000\nstat::average_exec_per_sec:     66666\n\
+                   stat::peak_rss_mb:              31\n";
+        let expect = Statistics { executions: 200_000, a_second: 66_666, peak_mib: 31 };
+        assert_eq!(Statistics::read(log), expect);
+        assert_eq!(Statistics::read(""), Statistics::default());
+        assert_eq!(expect.to_string(), "   66,666/s    31 MiB at most");
+    }
+
+    #[test]
+    fn the_artefact_is_found_in_the_log() {
+        let log = "x\nartifact_prefix='t/'; Test unit written to t/timeout-1\nBase64: eA==\n";
+        assert_eq!(artefact(log), Some("t/timeout-1".into()));
+        assert_eq!(artefact("Done"), None);
+    }
+
+    #[test]
+    fn every_target_is_built_and_has_seeds() {
+        let manifest = repo::read("fuzz/Cargo.toml").unwrap();
+        for Target { name, .. } in plan::TARGETS {
+            assert!(manifest.contains(&format!("path = \"targets/{name}.rs\"")), "{name}");
+            let seeds = fs::read_dir(repo::root().join("fuzz/corpus").join(name)).unwrap().count();
+            assert!(seeds > 10, "{name} has {seeds} seeds");
+        }
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        let check = |number, expect| assert_eq!(grouped(number), expect);
+        check(0, "0");
+        check(999, "999");
+        check(1000, "1,000");
+        check(12_345_678, "12,345,678");
+    }
+}

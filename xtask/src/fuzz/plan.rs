@@ -1,0 +1,123 @@
+//! What is fuzzed, and for how long.
+
+use anyhow::{Context, Result, bail};
+
+/// A binary of `fuzz/`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) name: &'static str,
+    /// The longest input, in bytes: enough for everything that the target can tell apart.
+    pub(super) max_len: u32,
+}
+
+pub(super) const TARGETS: &[Target] = &[
+    Target { name: "chain", max_len: 64 },
+    Target { name: "envelope", max_len: 1024 },
+    Target { name: "manifest", max_len: 512 },
+    Target { name: "sanitiser", max_len: 128 },
+];
+
+/// Which targets, and how much of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// All of them when none is named.
+    target: Option<&'static Target>,
+    pub(super) effort: Effort,
+}
+
+/// How long one target runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Runs(u64),
+    Seconds(u64),
+}
+
+impl Plan {
+    /// All targets.
+    pub(crate) const fn all(effort: Effort) -> Self {
+        Self { target: None, effort }
+    }
+
+    /// `[TARGET] [--runs N | --seconds S]`.
+    pub(crate) fn parse(args: &[&str]) -> Result<Self> {
+        let mut plan = Self::all(Effort::USUAL);
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match *arg {
+                "--runs" => plan.effort = Effort::Runs(number(arg, args.next())?),
+                "--seconds" => plan.effort = Effort::Seconds(number(arg, args.next())?),
+                name => plan.target = Some(named(name)?),
+            }
+        }
+        Ok(plan)
+    }
+
+    pub(super) fn targets(self) -> impl Iterator<Item = &'static Target> {
+        TARGETS.iter().filter(move |target| self.target.is_none_or(|only| only == *target))
+    }
+}
+
+impl Effort {
+    /// What every change passes.
+    pub(crate) const USUAL: Self = Self::Runs(200_000);
+    /// Ten million over all targets.
+    pub(crate) const FULL: Self = Self::Runs(2_500_000);
+
+    /// For libFuzzer.
+    pub(super) fn flag(self) -> String {
+        match self {
+            Self::Runs(runs) => format!("-runs={runs}"),
+            Self::Seconds(seconds) => format!("-max_total_time={seconds}"),
+        }
+    }
+}
+
+fn named(name: &str) -> Result<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name).with_context(|| {
+        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        format!("no fuzz target {name:?}; there are {}", names.join(", "))
+    })
+}
+
+fn number(flag: &str, text: Option<&&str>) -> Result<u64> {
+    match text.and_then(|text| text.parse().ok()) {
+        // To libFuzzer, 0 seconds are for ever.
+        Some(number @ 1..) => Ok(number),
+        Some(0) | None => bail!("{flag} needs a number from 1 on"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(args: &[&str], expect: Result<(&[&str], Effort), &str>) {
+        let plan = Plan::parse(args).map_err(|error| error.to_string());
+        let names = plan.as_ref().map(|plan| plan.targets().map(|target| target.name).collect::<Vec<_>>());
+        match (plan.as_ref().map(|plan| plan.effort), names, expect) {
+            (Ok(effort), Ok(names), Ok(expect)) => assert_eq!((names.as_slice(), effort), expect),
+            (Err(error), _, Err(expect)) => assert_eq!(error, expect),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn arguments() {
+        let all = ["chain", "envelope", "manifest", "sanitiser"];
+        check(&[], Ok((&all, Effort::USUAL)));
+        check(&["chain"], Ok((&["chain"], Effort::USUAL)));
+        check(&["--runs", "7"], Ok((&all, Effort::Runs(7))));
+        check(&["envelope", "--seconds", "60"], Ok((&["envelope"], Effort::Seconds(60))));
+        check(&["--seconds", "0"], Err("--seconds needs a number from 1 on"));
+        check(&["--runs"], Err("--runs needs a number from 1 on"));
+        let unknown = "no fuzz target \"x\"; there are chain, envelope, manifest, sanitiser";
+        check(&["x"], Err(unknown));
+    }
+
+    #[test]
+    fn a_full_run_is_ten_million_executions() {
+        let Effort::Runs(runs) = Effort::FULL else { panic!("it is counted in runs") };
+        assert!(runs * TARGETS.len() as u64 >= 10_000_000);
+    }
+}
