@@ -97,7 +97,7 @@ fn available_tools(tools: &[Arc<ToolSpec>]) -> String {
     let lines = tools.iter().map(|tool| {
         let summary = one_line(tool.description.lines().next().unwrap_or_default());
         let (summary, owner) = match extension(tool) {
-            Some(name) => (harmless(&cut(&summary, MAX_SUMMARY)), format!(" (extension {name})")),
+            Some(name) => (harmless(cut(&summary, MAX_SUMMARY)), format!(" (extension {name})")),
             None => (summary, String::new()),
         };
         if summary.is_empty() {

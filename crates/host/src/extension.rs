@@ -117,6 +117,11 @@ impl Extension {
         &self.inner.reporter
     }
 
+    /// Events that it was not told.
+    pub(crate) fn events_dropped(&self) -> usize {
+        self.inner.event_count.dropped.load(Ordering::Relaxed)
+    }
+
     /// What it is at this moment.
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.inner.snapshots.borrow().clone()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::ext::{HelloAck, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -69,6 +69,9 @@ impl Shared {
 
     pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
         let config = &self.config;
+        let mut timeouts = config.timeouts;
+        timeouts.hello = spec.lifecycle.hello.unwrap_or(timeouts.hello);
+        timeouts.ready = spec.lifecycle.ready.unwrap_or(timeouts.ready);
         let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
@@ -82,13 +85,11 @@ impl Shared {
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
+                capability::PING.to_owned(),
             ],
-            limits: Some(Limits::default()),
+            limits: Some(Box::new(timeouts.announced_in(config.limits))),
         };
-        let mut timeouts = config.timeouts;
-        timeouts.hello = spec.lifecycle.hello.unwrap_or(timeouts.hello);
-        timeouts.ready = spec.lifecycle.ready.unwrap_or(timeouts.ready);
-        Facts { name: spec.name.clone(), ack, timeouts }
+        Facts { name: spec.name.clone(), ack, timeouts, limits: config.limits }
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.

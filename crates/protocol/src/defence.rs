@@ -12,13 +12,16 @@ pub enum Defence {
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
     EnvironmentList,
+    /// An extension that sends line after line that is no text is ended.
+    GarbledLines,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList, Self::OldStays];
+    pub const ALL: &'static [Self] =
+        &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines, Self::OldStays];
 }
 
 /// Whether a defence is in place.

@@ -12,4 +12,5 @@ mod quick_start;
 mod requests;
 mod running;
 mod scene;
+mod secrets;
 mod tools;

@@ -46,7 +46,7 @@ pub(crate) struct Start {
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
 pub(crate) fn start(start: Start, connection: Connection) -> Extension {
-    let timeouts = start.facts.timeouts;
+    let (timeouts, limits) = (start.facts.timeouts, start.facts.limits);
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) =
@@ -57,7 +57,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         session,
         framer: Framer::default(),
         reader: Some(reader),
-        writer: Writer::start(writer, timeouts.write_stall),
+        writer: Writer::start(writer, timeouts.write_stall, &limits),
         process,
         stderr,
         exit: None,
@@ -123,10 +123,12 @@ impl Actor {
                 tokio::task::yield_now().await;
             }
             self.alarm.set(self.session.poll_deadline());
+            // One that is gone can say no more than what is in the pipe.
+            let reading = !self.session.is_paused() || self.exit.is_some();
             tokio::select! {
-                read = read_some(&mut self.reader, &mut self.framer) => self.on_read(read),
+                read = read_some(&mut self.reader, &mut self.framer), if reading => self.on_read(read),
                 command = received(&mut self.inbox) => self.on_command(command),
-                () = self.alarm.rung() => self.session.handle_deadline(now(), self.writer.flushed()),
+                () = self.alarm.rung() => self.on_alarm(),
                 exit = exited(&mut self.process) => self.on_exit(exit),
                 () = finished(&mut self.stderr) => self.on_stderr_end(),
                 end = self.writer.ended() => self.on_writer_end(end),
@@ -137,16 +139,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
-            let mut lines = 0;
-            while let Some(item) = self.framer.next(self.session.line_limit()) {
-                lines += 1;
-                match item {
-                    Item::Line(line) => self.session.handle_line(&line, now()),
-                    Item::TooLong => self.session.handle_too_long(),
-                }
-            }
-            self.crowded = lines > CROWD;
-            return;
+            return self.drain(true);
         }
         self.reader = None;
         if let Some(Item::Line(line)) = self.framer.finish(self.session.line_limit()) {
@@ -155,13 +148,37 @@ impl Actor {
         self.wind_up("closed its output and kept running");
     }
 
+    /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
+    fn drain(&mut self, fresh: bool) {
+        let (now, mut lines) = (now(), 0);
+        while !self.session.is_paused() || self.exit.is_some() {
+            let Some(item) = self.framer.next(self.session.line_limit()) else { break };
+            lines += 1;
+            match item {
+                Item::Line(line) => self.session.handle_line(&line, now),
+                Item::TooLong => self.session.handle_too_long(),
+            }
+        }
+        self.crowded = lines > CROWD;
+        if fresh || lines > 0 {
+            self.session.handle_blank(self.framer.take_blank(), now);
+            self.session.handle_read(lines, self.framer.unfinished(), now);
+        }
+    }
+
+    fn on_alarm(&mut self) {
+        self.session.handle_deadline(now(), self.writer.flushed());
+        // What was left when a pause began.
+        self.drain(false);
+    }
+
     fn on_command(&mut self, command: Option<Command>) {
         match command {
             Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.session.tell(&frame);
+                self.session.tell(&frame, now());
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.
@@ -180,6 +197,7 @@ impl Actor {
         }
         self.log.host(&exit.text);
         self.exit = Some(exit);
+        self.drain(false);
         self.wind_up("");
     }
 
@@ -196,9 +214,17 @@ impl Actor {
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(&format!("its input is closed: {error}"));
-                self.wind_up("closed its input and kept running");
+                self.deafened();
             }
         }
+    }
+
+    /// Nothing can be written any more. A process that ends is seen to in a moment, and says more.
+    fn deafened(&mut self) {
+        if self.exit.is_some() || self.process.is_none() {
+            return self.wind_up("");
+        }
+        self.session.deafened(self.writer.flushed(), now());
     }
 
     /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
@@ -328,7 +354,7 @@ impl Actor {
             // Something that left the process group may hold it open for ever.
             stderr.abort();
         }
-        self.log.host("gone");
+        self.log.last("gone");
         self.frontend.extension_gone(&self.reporter.name);
     }
 }

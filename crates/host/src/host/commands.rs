@@ -153,7 +153,7 @@ impl Host {
                     Claim::Lost { to } => {
                         lost.add(entry, format!("command /{}: {to} has that name", command.name));
                     }
-                    Claim::LostBefore => {}
+                    Claim::Full { .. } | Claim::LostBefore => {}
                 }
             }
         }

@@ -121,7 +121,7 @@ impl Host {
                 orders: inbox,
                 slot: sender,
                 supervisor: Arc::new(Mutex::new(supervisor)),
-                log: Arc::new(Log::open(config.logs.as_deref(), &spec.name)),
+                log: Arc::new(Log::open(config.logs.as_deref(), &spec.name, &config.limits)),
             };
             tokio::spawn(keeper.run(connection));
         }
