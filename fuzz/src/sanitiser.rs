@@ -1,6 +1,6 @@
-//! Text for a terminal, judged by a terminal's own parser.
+//! Text for a terminal, judged by a terminal's own parser, and text for a model.
 
-use haft_core::sanitize::{Sanitizer, sanitize, sanitize_line};
+use haft_core::sanitize::{ForModel, Sanitizer, for_model, sanitize, sanitize_line};
 
 use crate::pieces;
 
@@ -13,6 +13,9 @@ pub fn check(data: &[u8]) {
     assert_eq!(sanitize(&safe), safe, "again");
     assert!(!text.chars().all(harmless) || safe == text, "harmless text was changed");
 
+    assert!(!safe.chars().any(hidden), "{safe:?} hides something");
+    only_seen(&text);
+
     let line = sanitize_line(&text);
     assert!(!line.contains(['\n', '\t']), "one line");
     only_prints(&line);
@@ -24,6 +27,33 @@ pub fn check(data: &[u8]) {
     let mut sanitizer = Sanitizer::default();
     let in_pieces: String = uneven(&text).into_iter().map(|piece| sanitizer.push(piece)).collect();
     assert_eq!(in_pieces, safe, "in uneven pieces");
+}
+
+/// Nothing that could carry a hidden message reaches a model, nothing else is taken away, and what is, is counted.
+fn only_seen(text: &str) {
+    let ForModel { text: seen, hidden } = for_model(text);
+    assert_eq!(seen.chars().count() + hidden, text.chars().count(), "the count of what was taken out");
+    let mut chars = text.chars();
+    assert!(seen.chars().all(|kept| chars.any(|char| char == kept)), "{seen:?} was not in {text:?}");
+    assert!(!seen.chars().any(tag), "{seen:?} holds tags");
+    let pairs = seen.chars().zip(seen.chars().skip(1));
+    assert!(!pairs.into_iter().any(|(a, b)| selector(a) && selector(b)), "{seen:?} holds a row of selectors");
+    assert!(text.chars().any(|char| tag(char) || selector(char)) || hidden == 0, "plain text was changed");
+}
+
+/// Marks of direction, and what has no width and is needed by no letter.
+fn hidden(char: char) -> bool {
+    let marks = ['\u{61c}', '\u{ad}', '\u{200b}', '\u{200e}', '\u{200f}', '\u{feff}', '\u{3164}'];
+    marks.contains(&char) || matches!(u32::from(char), 0x2028..=0x202e | 0x2060..=0x206f | 0xe0000..=0xe007f)
+}
+
+/// A copy of ASCII that nobody sees, and what belongs to it.
+fn tag(char: char) -> bool {
+    u32::from(char) >> 12 == 0xe0
+}
+
+fn selector(char: char) -> bool {
+    u32::from(char) >> 4 == 0xfe0
 }
 
 /// ASCII without control characters, and letters of a few scripts that no terminal treats as anything else.

@@ -83,6 +83,9 @@ fn steps(depth: Depth) -> Vec<Step> {
         }
     }
     steps.push(cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"));
+    if depth == Depth::Full {
+        steps.push(chore("fuzz clippy", fuzz::lint));
+    }
     steps.push(match depth {
         Depth::Usual => chore("fuzz", || fuzz::run(Plan::all(Effort::USUAL))),
         Depth::Full => chore("fuzz", || fuzz::run(Plan::all(Effort::FULL))),

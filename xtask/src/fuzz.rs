@@ -34,6 +34,14 @@ pub(crate) fn run(plan: Plan) -> Result<()> {
     Ok(())
 }
 
+/// Clippy over the targets, which those of the other workspace do not reach.
+pub(crate) fn lint() -> Result<()> {
+    if missing().is_some() {
+        return Ok(());
+    }
+    ci::finish(cargo().args(["clippy", "--all-targets", "--", "-D", "warnings"]), "clippy (in fuzz/)")
+}
+
 /// Why libFuzzer cannot be built here.
 fn missing() -> Option<&'static str> {
     if cfg!(windows) {

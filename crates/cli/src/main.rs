@@ -30,6 +30,8 @@ fn main() -> ExitCode {
     if args.next().is_some_and(|role| role == LAUNCHER_ROLE) {
         return haft_launch::launcher_main(args);
     }
+    // Before any key is in memory. A run does it again, when there is a log that can say what failed.
+    haft_launch::harden_self();
     let exit = match args::parse() {
         Ok(cli) => dispatch(cli).unwrap_or_else(|error| report(&error)),
         Err(help) => args::show(&help),

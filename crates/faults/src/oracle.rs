@@ -30,27 +30,26 @@ const BRISK: Duration = Duration::from_millis(50);
 /// A canary may be this much slower than one without a fault beside it.
 const SLOWER: u32 = 3;
 
-/// Longest time for the end of a host: every ladder, twice.
-const SHUTDOWN: Duration = Duration::from_secs(15);
-
 /// Judges a case that was played, and ends its host.
 pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
-    let World { host, dir, tag, events, canary, tally, .. } = world;
+    let World { host, dir, tag, events, canary, tally, also, .. } = world;
     let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
     let health = canary.land().await;
-    let ended = tokio::time::timeout(SHUTDOWN, host.shutdown()).await;
+    let ended = tokio::time::timeout(case.ends_within, host.shutdown()).await;
     drop(host);
     events.save(&dir)?;
+    let constant = case.expect.iter().map(|&(extension, code)| (extension.to_owned(), code));
+    let expected: Vec<_> = constant.chain(also).collect();
     let mut broken = Vec::new();
     let mut check = |rule: &str, outcome: Result<()>| {
         broken.extend(outcome.err().map(|error| format!("{rule}: {error:#}")));
     };
     match health {
-        Ok(health) => check("U2", healthy(&health, case, control)),
+        Ok(health) => check("U2", healthy(&health, control)),
         Err(error) => check("U1", Err(error)),
     }
-    check("U1", ended.context("the host does not end"));
-    check("U3", faults(&events.faults(), case.expect));
+    check("U1", ended.context("the host does not end in time"));
+    check("U3", faults(&events.faults(), &expected));
     check("U4", stream::whole(&events.all()));
     check("U5", before.compare(&tag).await);
     let (asked, ended) = tally.counts();
@@ -62,22 +61,22 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
     if broken.is_empty() { Ok(()) } else { bail!("{}", broken.join("; ")) }
 }
 
-fn healthy(health: &Health, case: &Case, control: &Control) -> Result<()> {
+fn healthy(health: &Health, control: &Control) -> Result<()> {
     let Health { told, seen, trips } = health;
     ensure!(told == seen, "the canary has seen {seen} of {told} events");
     let (own, beside) = (p99(trips), p99(&control.beside(trips)?));
     let slow = own > BRISK && own > beside * SLOWER;
-    ensure!(case.lenient || !slow, "the canary's p99 is {own:?}, and {beside:?} without a fault");
+    ensure!(!slow, "the canary's p99 is {own:?}, and {beside:?} without a fault");
     Ok(())
 }
 
-fn faults(found: &[haft_protocol::event::ExtensionFault], expect: &[(&str, &str)]) -> Result<()> {
+fn faults(found: &[haft_protocol::event::ExtensionFault], expect: &[(String, &str)]) -> Result<()> {
     let mut surplus: BTreeMap<(String, String), i64> = BTreeMap::new();
     for fault in found {
         *surplus.entry((fault.extension.to_string(), fault.code.clone())).or_default() += 1;
     }
     for (extension, code) in expect {
-        *surplus.entry(((*extension).to_owned(), (*code).to_owned())).or_default() -= 1;
+        *surplus.entry((extension.clone(), (*code).to_owned())).or_default() -= 1;
     }
     let mut wrong = Vec::new();
     for ((extension, code), count) in surplus {

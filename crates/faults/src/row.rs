@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::future::BoxFuture;
@@ -33,8 +34,8 @@ pub(crate) struct Case {
     pub(crate) setup: fn(&mut Setup),
     /// What is done and must hold while the host runs.
     pub(crate) play: Play,
-    /// What the canary need not keep to: none in almost every case.
-    pub(crate) lenient: bool,
+    /// How long the end of the host may take.
+    pub(crate) ends_within: Duration,
 }
 
 /// Extensions and codes of `extension_error` events.
@@ -49,7 +50,7 @@ pub(crate) const CASE: Case = Case {
     expect: &[],
     setup: |_| {},
     play: |world| Box::pin(world.until_expected()),
-    lenient: false,
+    ends_within: Duration::from_secs(15),
 };
 
 /// The name of the extension that misbehaves.
@@ -114,7 +115,7 @@ async fn run_case(
         row.undefend.into_iter().for_each(|undefend| undefend(&mut setup));
     }
     let before = oracle::Baseline::take()?;
-    let mut world = World::start(setup, case.expect).await;
+    let mut world = World::start(setup, case.expect, Arc::clone(control)).await;
     let played = (case.play)(&mut world).await;
     let judged = oracle::judge(world, case, before, control).await;
     match (played, judged) {

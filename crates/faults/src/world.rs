@@ -3,6 +3,7 @@
 mod ask;
 mod events;
 mod expect;
+mod program;
 mod setup;
 
 use std::fs;
@@ -13,10 +14,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use haft_host::{ExtensionState, Host};
 
-use crate::canary::Canary;
+use crate::canary::{Canary, Control, Trip};
 use crate::oracle::memory;
 use crate::row::Faults;
-pub(crate) use ask::Tally;
+pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
 pub(crate) use setup::{Mode, Screen, Setup};
 
@@ -43,8 +44,11 @@ pub(crate) struct World {
     pub(crate) screen: Arc<Screen>,
     pub(crate) canary: Canary,
     pub(crate) tally: Tally,
+    /// Faults that are expected beside those of the case, because their number is known only now.
+    pub(crate) also: Vec<(String, &'static str)>,
     /// How long the host took to start.
     pub(crate) started_in: Duration,
+    control: Arc<Control>,
     /// The most memory this process had before, in KiB.
     pub(crate) peak_before: u64,
     expect: Faults,
@@ -52,7 +56,7 @@ pub(crate) struct World {
 
 impl World {
     /// Starts the host and everybody in it.
-    pub(crate) async fn start(setup: Setup, expect: Faults) -> Self {
+    pub(crate) async fn start(setup: Setup, expect: Faults, control: Arc<Control>) -> Self {
         let peak_before = memory("VmHWM").unwrap_or_default();
         let (events, start) = (Events::default(), Instant::now());
         let Setup { config, specs, mode, dir, tag, screen } = setup;
@@ -69,7 +73,9 @@ impl World {
             screen,
             canary,
             tally: Tally::default(),
+            also: Vec::new(),
             started_in,
+            control,
             peak_before,
             expect,
         }
@@ -133,6 +139,12 @@ impl World {
     pub(crate) fn log_of(&self, name: &str) -> String {
         let path = haft_host::log_path(&self.dir.join("logs"), &haft_protocol::ids::ExtensionName::new(name));
         fs::read_to_string(path).unwrap_or_default()
+    }
+
+    /// Something of the canary's round trips so far, and of those without a fault in the same time.
+    pub(crate) fn medians(&self, of: fn(&[Trip]) -> Duration) -> Result<(Duration, Duration)> {
+        let trips = self.canary.trips();
+        Ok((of(&trips), of(&self.control.beside(&trips)?)))
     }
 
     /// How an extension is.

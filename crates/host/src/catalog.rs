@@ -12,6 +12,8 @@ use haft_protocol::ids::ExtensionName;
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     reserved: HashSet<String>,
+    /// The most that all together can have; none means any number.
+    most: Option<usize>,
     owners: HashMap<String, ExtensionName>,
     reported: HashSet<(ExtensionName, String)>,
 }
@@ -26,7 +28,12 @@ pub(crate) enum Claim {
         /// Who has it, for people.
         to: String,
     },
-    /// Somebody else has it, and that was said.
+    /// Nobody has it, and no more can be had.
+    Full {
+        /// How many can be had.
+        most: usize,
+    },
+    /// It is not, and that was said.
     LostBefore,
 }
 
@@ -36,9 +43,19 @@ impl Names {
         Self { reserved: reserved.iter().map(|name| name.to_ascii_lowercase()).collect(), ..Self::default() }
     }
 
+    /// No more than this many, whoever has them.
+    pub(crate) fn at_most(self, most: usize) -> Self {
+        Self { most: Some(most), ..self }
+    }
+
     /// Claims a name. Claiming one's own again is granted.
     pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> Claim {
         let name = name.to_ascii_lowercase();
+        let full = self.most.filter(|most| self.owners.len() >= *most && !self.owners.contains_key(&name));
+        if let Some(most) = full.filter(|_| !self.reserved.contains(&name)) {
+            let first = self.reported.insert((by.clone(), name));
+            return if first { Claim::Full { most } } else { Claim::LostBefore };
+        }
         let to = if self.reserved.contains(&name) {
             "haft itself".to_owned()
         } else {
@@ -55,6 +72,19 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_together_have_no_more_than_the_most() {
+        let mut names = Names::new(&["bash".to_owned()]).at_most(2);
+        let (a, b) = (ExtensionName::new("a"), ExtensionName::new("b"));
+        assert_eq!(names.claim("one", &a), Claim::Granted);
+        assert_eq!(names.claim("two", &b), Claim::Granted);
+        assert_eq!(names.claim("three", &a), Claim::Full { most: 2 });
+        assert_eq!(names.claim("three", &a), Claim::LostBefore);
+        assert_eq!(names.claim("two", &b), Claim::Granted);
+        assert_eq!(names.claim("two", &a), Claim::Lost { to: "extension b".into() });
+        assert_eq!(names.claim("bash", &a), Claim::Lost { to: "haft itself".into() });
+    }
 
     #[test]
     fn the_first_one_keeps_a_name_and_a_loser_is_named_once() {

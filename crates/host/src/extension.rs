@@ -2,6 +2,7 @@
 
 mod actor;
 mod alarm;
+mod connection;
 mod ids;
 mod offers;
 mod pending;
@@ -23,7 +24,8 @@ use tokio_util::sync::CancellationToken;
 use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 use crate::timeouts::Timeouts;
-pub(crate) use actor::{Connection, Start, start};
+pub(crate) use actor::{Start, start};
+pub(crate) use connection::Connection;
 use ids::Ids;
 pub(crate) use offers::{OfferedTool, Offers};
 pub use session::ExtensionState;
@@ -93,6 +95,11 @@ impl Extension {
 
     pub(crate) fn timeouts(&self) -> &Timeouts {
         &self.inner.timeouts
+    }
+
+    /// Events that it was not told.
+    pub(crate) fn events_dropped(&self) -> usize {
+        self.inner.event_count.dropped.load(Ordering::Relaxed)
     }
 
     /// What it is at this moment.

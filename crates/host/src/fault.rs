@@ -10,6 +10,8 @@ pub enum FaultCode {
     HelloTimeout,
     /// The first frame was not a usable `hello`.
     HelloInvalid,
+    /// It speaks another version of the protocol.
+    VersionMismatch,
     /// A line was longer than the limit.
     FrameTooLong,
     /// A line was not UTF-8.
@@ -32,6 +34,8 @@ pub enum FaultCode {
     DuplicateResponse,
     /// A response after its deadline. Only in the log: the deadline was reported.
     LateResponse,
+    /// It says more, unasked, than the limits allow.
+    RateLimited,
     /// The extension does not read what is written to it.
     WriteStalled,
     /// No answer to a tool call or command in time.
@@ -40,6 +44,8 @@ pub enum FaultCode {
     HookTimeout,
     /// The answer to an intercept makes no sense.
     HookError,
+    /// It is there and gives no sign of life.
+    Unresponsive,
     /// The process ended, or closed its output.
     Exited,
     /// A tool, command or name was not accepted.
@@ -57,6 +63,7 @@ impl FaultCode {
             Self::SpawnFailed => "spawn_failed",
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",
+            Self::VersionMismatch => "version_mismatch",
             Self::FrameTooLong => "frame_too_long",
             Self::FrameNotUtf8 => "frame_not_utf8",
             Self::FrameNotJson => "frame_not_json",
@@ -68,10 +75,12 @@ impl FaultCode {
             Self::UnknownId => "unknown_id",
             Self::DuplicateResponse => "duplicate_response",
             Self::LateResponse => "late_response",
+            Self::RateLimited => "rate_limited",
             Self::WriteStalled => "write_stalled",
             Self::CallTimeout => "call_timeout",
             Self::HookTimeout => "hook_timeout",
             Self::HookError => "hook_error",
+            Self::Unresponsive => "unresponsive",
             Self::Exited => "exited",
             Self::RegisterRejected => "register_rejected",
             Self::ResultRejected => "result_rejected",

@@ -2,6 +2,17 @@
 //!
 //! Lines end at `\n` alone: U+2028 and other separators are ordinary text. Blank lines and a trailing `\r` are
 //! dropped here, so nobody else has to think of them.
+//!
+//! ```
+//! use haft_host::{Framer, Item};
+//!
+//! let mut framer = Framer::default();
+//! framer.space().extend_from_slice(b"{\"type\":\"ready\"}\r\n\n{\"type\":");
+//! assert_eq!(framer.next(1024), Some(Item::Line(r#"{"type":"ready"}"#.into())));
+//! assert_eq!(framer.next(1024), None);
+//! assert_eq!(framer.unfinished(), 8);
+//! assert_eq!(framer.finish(1024), Some(Item::Line(r#"{"type":"#.into())));
+//! ```
 
 use bytes::{Bytes, BytesMut};
 
@@ -17,7 +28,10 @@ pub enum Item {
     TooLong,
 }
 
-/// Cuts a stream of bytes into lines.
+/// Cuts a stream of bytes into lines: put bytes into [`space`](Self::space), then take what is complete with
+/// [`next`](Self::next) until there is nothing more.
+///
+/// Holds no more than the longest line that is allowed, and what one read brought.
 #[derive(Debug, Default)]
 pub struct Framer {
     buffer: BytesMut,
@@ -25,6 +39,8 @@ pub struct Framer {
     scanned: usize,
     /// Whether the rest of an overlong line is still to come.
     swallowing: bool,
+    /// Blank lines that were skipped and not asked about yet.
+    blank: usize,
 }
 
 impl Framer {
@@ -32,6 +48,16 @@ impl Framer {
     pub fn space(&mut self) -> &mut BytesMut {
         self.buffer.reserve(self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end()));
         &mut self.buffer
+    }
+
+    /// The bytes of the line that is not complete yet, once [`next`](Self::next) has nothing more.
+    pub fn unfinished(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// How many blank lines were skipped since the last time this was asked: they mean nothing, and still cost time.
+    pub fn take_blank(&mut self) -> usize {
+        std::mem::take(&mut self.blank)
     }
 
     /// The next line of at most `limit` bytes, if one is complete.
@@ -46,8 +72,9 @@ impl Framer {
             if std::mem::take(&mut self.swallowing) {
                 continue;
             }
-            if let Some(item) = judged(line, limit) {
-                return Some(item);
+            match judged(line, limit) {
+                None => self.blank += 1,
+                item => return item,
             }
         }
     }
@@ -130,6 +157,15 @@ mod tests {
         check("        \r\nnext", &["next"]);
         check("          \nnext", &["!", "next"]);
         check("          ", &["!"]);
+    }
+
+    #[test]
+    fn blank_lines_are_counted_and_an_unfinished_line_is_known() {
+        let mut framer = Framer::default();
+        framer.space().extend_from_slice(b"\n \r\n\none\n\ntw");
+        assert!(framer.next(8).is_some());
+        assert_eq!(framer.next(8), None);
+        assert_eq!((framer.take_blank(), framer.take_blank(), framer.unfinished()), (4, 0, 2));
     }
 
     #[test]

@@ -12,7 +12,9 @@ use haft_core::hooks::{HookSource, Hooks, Observer};
 use haft_core::model::ModelInfo;
 use haft_core::tool::Tool;
 use haft_launch::Launcher;
-use haft_protocol::ext::{Event, HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
+use haft_protocol::ext::{
+    Event, HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability,
+};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +61,8 @@ pub struct HostConfig {
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
     pub timeouts: Timeouts,
+    /// How much extensions may send, register and print. Its times are not looked at: those of `timeouts` count.
+    pub limits: Limits,
 }
 
 impl HostConfig {
@@ -76,6 +80,7 @@ impl HostConfig {
             launcher: None,
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
+            limits: Limits::default(),
         }
     }
 }
@@ -113,7 +118,8 @@ impl Set {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
     fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>) -> Self {
         entries.sort_by_key(|entry| entry.spec.origin);
-        let (tools, commands) = (Names::new(&config.reserved_tools), Names::new(&config.reserved_commands));
+        let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
+        let commands = Names::new(&config.reserved_commands);
         Self { entries, tools, commands }
     }
 
@@ -147,6 +153,8 @@ pub struct ExtensionStatus {
     pub commands: Vec<String>,
     /// The tools it registered, whether or not it got the names.
     pub tools: Vec<String>,
+    /// Events that it was not told, because it does not read fast enough.
+    pub events_dropped: usize,
 }
 
 impl Host {
@@ -169,6 +177,10 @@ impl Host {
                     Claim::Lost { to } => {
                         lost.push((extension.clone(), format!("tool {}: {to} has that name", tool.name)))
                     }
+                    Claim::Full { most } => lost.push((
+                        extension.clone(),
+                        format!("tool {}: all extensions together have {most} tools already", tool.name),
+                    )),
                     Claim::LostBefore => {}
                 }
             }
@@ -293,5 +305,6 @@ fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
+        events_dropped: entry.extension().map_or(0, Extension::events_dropped),
     }
 }

@@ -10,15 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
 use crate::timeouts::LOG_WINDOW;
-
-/// A log is moved aside when it is this long; there is one older one.
-const MAX_LOG: u64 = 1024 * 1024;
-
-/// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
-const LOG_BURST: usize = 64 * 1024;
 
 /// The end of what an extension printed, kept for the report of its exit.
 const TAIL: usize = 4 * 1024;
@@ -64,6 +59,10 @@ pub(crate) struct Log {
 #[derive(Debug)]
 struct Inner {
     path: Option<PathBuf>,
+    /// A log is moved aside when it is this long; there is one older one.
+    longest: u64,
+    /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
+    burst: usize,
     file: Option<File>,
     length: u64,
     tail: VecDeque<u8>,
@@ -75,10 +74,12 @@ struct Inner {
 impl Log {
     /// Opens, or creates, the log of an extension in `dir`. A log that cannot be opened is told about by
     /// `tracing` and is no reason not to start.
-    pub(crate) fn open(dir: Option<&Path>, name: &ExtensionName) -> Self {
+    pub(crate) fn open(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
         let path = dir.map(|dir| log_path(dir, name));
         let mut inner = Inner {
             path,
+            longest: limits.max_log as u64,
+            burst: limits.stderr_per_second,
             file: None,
             length: 0,
             tail: VecDeque::new(),
@@ -105,6 +106,14 @@ impl Log {
     /// What the extension printed to standard error.
     pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) {
         self.with(|inner| inner.stderr(bytes, now));
+    }
+
+    /// A line of the host, after which the extension has no more to print.
+    pub(crate) fn last(&self, text: &str) {
+        self.with(|inner| {
+            inner.own_up();
+            inner.append(host_line(text).as_bytes());
+        });
     }
 
     /// The last lines that the extension printed.
@@ -148,18 +157,21 @@ impl Inner {
         if self.window.is_none_or(|start| now >= start + LOG_WINDOW) {
             self.window = Some(now);
             self.in_window = 0;
-            let dropped = std::mem::take(&mut self.dropped);
-            if dropped > 0 {
-                self.append(
-                    format!("\n[haft] {dropped} bytes dropped: too much output at once\n").as_bytes(),
-                );
-            }
+            self.own_up();
         }
-        let room = LOG_BURST.saturating_sub(self.in_window);
+        let room = self.burst.saturating_sub(self.in_window);
         let taken = bytes.get(..room).unwrap_or(bytes);
         self.in_window += taken.len();
         self.dropped += bytes.len() - taken.len();
         self.append(taken);
+    }
+
+    /// Says what is missing.
+    fn own_up(&mut self) {
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            self.append(format!("\n[haft] {dropped} bytes dropped: too much output at once\n").as_bytes());
+        }
     }
 
     fn append(&mut self, bytes: &[u8]) {
@@ -172,7 +184,7 @@ impl Inner {
 
     fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let added = bytes.len() as u64;
-        if self.length + added > MAX_LOG
+        if self.length + added > self.longest
             && let Some(path) = &self.path
         {
             self.file = None;
@@ -189,6 +201,7 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_protocol::limits::{MAX_LOG, STDERR_PER_SECOND};
     use std::time::Duration;
 
     #[track_caller]
@@ -218,39 +231,70 @@ mod tests {
     fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let log = Log::open(Some(dir.path()), &name);
+        let log = Log::open(Some(dir.path()), &name, &Limits::default());
         let start = Instant::now();
         for second in 0..60 {
             for _ in 0..100 {
                 log.stderr(&[b'x'; 4096], start + Duration::from_secs(second));
             }
         }
-        log.host("the end");
+        log.last("the end");
         let path = log_path(dir.path(), &name);
         let (new, old) =
             (fs::read_to_string(&path).unwrap(), fs::read(path.with_extension("log.1")).unwrap());
-        assert!(new.len() as u64 <= MAX_LOG && old.len() as u64 <= MAX_LOG);
+        assert!(new.len() <= MAX_LOG && old.len() <= MAX_LOG);
         assert!(new.contains("bytes dropped"));
         assert!(new.ends_with("[haft] the end\n"));
+    }
+
+    /// What the log holds after so much was printed in one second.
+    #[track_caller]
+    fn check_second(printed: usize, dropped: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("x");
+        let log = Log::open(Some(dir.path()), &name, &Limits::default());
+        log.stderr(&vec![b'x'; printed], Instant::now());
+        log.last("gone");
+        let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
+        assert_eq!(text.trim_start_matches('x'), format!("{dropped}[haft] gone\n"));
+    }
+
+    #[test]
+    fn what_is_dropped_is_said_at_the_end_at_the_latest() {
+        check_second(STDERR_PER_SECOND, "");
+        check_second(STDERR_PER_SECOND + 1, "\n[haft] 1 bytes dropped: too much output at once\n");
+    }
+
+    #[test]
+    fn a_log_is_moved_aside_when_it_would_be_too_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("x");
+        let limits = Limits { max_log: 16, ..Limits::default() };
+        let log = Log::open(Some(dir.path()), &name, &limits);
+        let moved = || log_path(dir.path(), &name).with_extension("log.1").exists();
+        log.stderr(&[b'x'; 16], Instant::now());
+        assert!(!moved());
+        log.stderr(b"x", Instant::now());
+        assert!(moved());
     }
 
     #[test]
     fn remarks_on_a_flood_are_a_flood_too() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let (log, now) = (Log::open(Some(dir.path()), &name), Instant::now());
+        let (log, now) = (Log::open(Some(dir.path()), &name, &Limits::default()), Instant::now());
         for _ in 0..10_000 {
             log.noted("frame_not_json: line is not JSON", now);
         }
         log.host("the end");
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
-        assert!(text.len() < LOG_BURST + 100, "{}", text.len());
+        assert!(text.len() < STDERR_PER_SECOND + 100, "{}", text.len());
         assert!(text.ends_with("[haft] the end\n"));
     }
 
     #[test]
     fn the_tail_is_the_last_lines() {
-        let log = Log::open(None, &ExtensionName::new("x"));
+        let log = Log::open(None, &ExtensionName::new("x"), &Limits::default());
         for line in 0..1000 {
             log.stderr(format!("line {line}\n").as_bytes(), Instant::now());
         }

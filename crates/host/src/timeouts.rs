@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use haft_protocol::ext::Limits;
+
 /// How long the host waits, for everything it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
@@ -19,6 +21,16 @@ pub struct Timeouts {
     pub command: Duration,
     /// Longest time in which an extension takes nothing of what is written to it.
     pub write_stall: Duration,
+    /// Longest time from the first byte of a line to its newline.
+    pub partial_line: Duration,
+    /// Longest time over the rate of frames, without a pause.
+    pub overrun: Duration,
+    /// Silence of an extension that has something to do, after which it is sent a `ping`.
+    pub ping: Duration,
+    /// From a `ping` to any sign of life.
+    pub pong: Duration,
+    /// How long an extension that closed its input may still answer what it has read.
+    pub half_closed: Duration,
     /// From `shutdown` to the request to terminate.
     pub shutdown_grace: Duration,
     /// From the request to terminate to the kill; also how long a killed process may take to be gone.
@@ -39,6 +51,11 @@ impl Default for Timeouts {
             tool_call: Duration::from_secs(60),
             command: Duration::from_secs(30),
             write_stall: Duration::from_secs(10),
+            partial_line: Duration::from_secs(30),
+            overrun: Duration::from_secs(10),
+            ping: Duration::from_secs(5),
+            pong: Duration::from_secs(10),
+            half_closed: Duration::from_secs(2),
             shutdown_grace: Duration::from_secs(2),
             kill_grace: Duration::from_secs(1),
             pipe_drain: Duration::from_millis(200),
@@ -47,8 +64,46 @@ impl Default for Timeouts {
     }
 }
 
-/// In this span a log takes at most [`LOG_BURST`](crate::log) bytes of what an extension prints.
+impl Timeouts {
+    /// The limits as they are announced: sizes and rates as given, times from here.
+    pub(crate) fn announced_in(&self, limits: Limits) -> Limits {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Limits {
+            hello_ms: ms(self.hello),
+            ready_ms: ms(self.ready),
+            command_ms: ms(self.command),
+            tool_call_ms: ms(self.tool_call),
+            intercept_ms: ms(self.intercept),
+            write_stall_ms: ms(self.write_stall),
+            partial_line_ms: ms(self.partial_line),
+            overrun_ms: ms(self.overrun),
+            ping_ms: ms(self.ping),
+            pong_ms: ms(self.pong),
+            shutdown_ms: ms(self.shutdown_grace),
+            kill_ms: ms(self.kill_grace),
+            ..limits
+        }
+    }
+}
+
+/// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
-/// In this span one extension shows at most 64 notes.
-pub(crate) const NOTE_WINDOW: Duration = Duration::from_secs(1);
+/// What rates are counted by.
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// So long without an excess, and the next one is another episode, with a report of its own.
+pub(crate) const CALM: Duration = Duration::from_secs(1);
+
+/// So many lines within this span that are no text at all end a connection.
+pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_announced_by_default_is_what_the_protocol_says() {
+        assert_eq!(Timeouts::default().announced_in(Limits::default()), Limits::default());
+    }
+}

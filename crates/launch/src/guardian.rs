@@ -63,8 +63,6 @@ pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// From the arguments to the end of the whole tree: how the program ended, unless it could not be made to.
 fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>> {
     let order = Order::parse(args)?;
-    // Fails only for the leader of a group, which the host does not make of it; a shell may.
-    let _ = rustix::process::setsid();
     sys::close_inherited();
     let mut inbox = Inbox::open()?;
     let host = HostWatch::open(order.host)?;

@@ -15,6 +15,10 @@ pub struct HardenError {
 /// which holds keys, out of core dumps and, on Linux, away from debuggers of the same user. Programs started later
 /// inherit the limits; no other platform than Unix has them, and there nothing happens.
 ///
+/// Whoever embeds haft calls it first thing in `main`, before a key is read: without it an extension that runs as the
+/// same user reads the environment of its host in `/proc`, whatever its own environment holds. It does nothing
+/// against root.
+///
 /// Returns the steps that failed.
 pub fn harden_self() -> Vec<HardenError> {
     steps()

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::error::DecodeError;
 use crate::ids::RequestId;
-use crate::limits::MAX_LINE;
+use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 use crate::read::without_position;
 use crate::scan::{self, ScanLimits};
 use crate::surrogate;
@@ -39,6 +39,32 @@ pub enum Decoded<F> {
     },
 }
 
+/// How long, deep and large one line may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes, the newline not counted.
+    pub line: usize,
+    /// Nested arrays and objects, the frame counted as 1. Beyond 127 the parser's own limit holds.
+    pub depth: usize,
+    /// Values and keys.
+    pub nodes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { line: MAX_LINE, depth: MAX_DEPTH, nodes: MAX_NODES }
+    }
+}
+
+/// A line that was read, and what had to be done to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading<F> {
+    /// What it says.
+    pub frame: Decoded<F>,
+    /// A text held half of a surrogate pair, which became U+FFFD.
+    pub mended: bool,
+}
+
 /// Reads one line (without its newline; a trailing `\r` is ignored) of at most [`MAX_LINE`] bytes.
 ///
 /// # Errors
@@ -53,13 +79,21 @@ pub fn decode<F: FrameSet>(line: &[u8]) -> Result<Decoded<F>, DecodeError> {
 /// # Errors
 /// As [`decode`].
 pub fn decode_within<F: FrameSet>(line: &[u8], limit: usize) -> Result<Decoded<F>, DecodeError> {
-    if line.len() > limit {
-        return Err(DecodeError::TooLong { limit });
+    read(line, Bounds { line: limit, ..Bounds::default() }).map(|reading| reading.frame)
+}
+
+/// [`decode`] within other bounds; says, too, whether the line had to be mended.
+///
+/// # Errors
+/// As [`decode`].
+pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, DecodeError> {
+    if line.len() > bounds.line {
+        return Err(DecodeError::TooLong { limit: bounds.line });
     }
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
     let line = std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?.trim_matches(WHITE_SPACE);
     let line = surrogate::mend(line);
-    let scanned = scan::scan(&line, ScanLimits::default());
+    let scanned = scan::scan(&line, ScanLimits { depth: bounds.depth, nodes: bounds.nodes });
     // Derived structs also read arrays (`["hello","x"]`), so the shape is checked by hand.
     if scanned.is_ok() && !line.starts_with('{') {
         return Err(DecodeError::NotObject);
@@ -69,10 +103,11 @@ pub fn decode_within<F: FrameSet>(line: &[u8], limit: usize) -> Result<Decoded<F
         return Err(DecodeError::Malformed { kind, id, detail: DecodeError::NumberOutOfRange.to_string() });
     }
     scanned?;
-    if matches!(line, Cow::Owned(_)) {
+    let mended = matches!(line, Cow::Owned(_));
+    if mended {
         refuse_mended_names(&line)?;
     }
-    read_frame(&line)
+    read_frame(&line).map(|frame| Reading { frame, mended })
 }
 
 /// Whether a line is empty but for white space. Such lines are no frames and no fault: readers skip them.

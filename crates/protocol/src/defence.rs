@@ -12,11 +12,16 @@ pub enum Defence {
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
     EnvironmentList,
+    /// An extension that sends line after line that is no text is ended.
+    GarbledLines,
+    /// An extension that speaks another version of the protocol is refused.
+    ProtocolVersion,
 }
 
 impl Defence {
     /// Every defence.
-    pub const ALL: &'static [Self] = &[Self::DuplicateKeys, Self::EnvironmentList];
+    pub const ALL: &'static [Self] =
+        &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines, Self::ProtocolVersion];
 }
 
 /// Whether a defence is in place.

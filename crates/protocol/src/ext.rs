@@ -9,8 +9,10 @@ mod event;
 mod frames;
 mod handshake;
 mod intercept;
+mod limits;
 mod notes;
 mod panel;
+mod ping;
 mod registration;
 mod request;
 mod tool;
@@ -18,14 +20,16 @@ mod tool;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use event::Event;
 pub use frames::{ExtensionFrame, HostFrame};
-pub use handshake::{Hello, HelloAck, Limits, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
+pub use handshake::{Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook,
     Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall,
     InterceptTurnStart, ToolCallDecision, TurnStartDecision,
 };
+pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
+pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterTool, Subscribe};
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

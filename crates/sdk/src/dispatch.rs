@@ -7,7 +7,7 @@ use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck, HostFrame, Intercept,
-    InvokeCommand, PROTOCOL_VERSION, ToolCall,
+    InvokeCommand, PROTOCOL_VERSION, Pong, ToolCall,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -110,6 +110,7 @@ impl Dispatcher {
                 self.in_order(OneWay::Panel(room.panel_id, resized));
             }
             HostFrame::PanelClose(close) => self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed)),
+            HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
             HostFrame::Shutdown(_) => return Ok(Flow::Shutdown),
         }
         Ok(Flow::Continue)
@@ -124,7 +125,7 @@ impl Dispatcher {
         if ack.protocol_version != PROTOCOL_VERSION {
             return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
         }
-        self.outbox.set_limits(ack.limits.unwrap_or_default());
+        self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haft_protocol::codec::{self, FrameSet};
 use haft_protocol::ext::{ExtensionFrame, Limits};
+use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
@@ -97,9 +98,13 @@ impl Outbox {
     pub(crate) fn send(&self, frame: impl Into<ExtensionFrame>) -> Result<(), Unsendable> {
         let frame = frame.into();
         let line = codec::encode(&frame)?;
-        let limits = self.limits.get().copied().unwrap_or_default();
         let is_result = matches!(frame, ExtensionFrame::ToolResult(_));
-        let limit = if is_result { limits.max_result_line } else { limits.max_line };
+        let limit = match (self.limits.get(), is_result) {
+            (Some(limits), true) => limits.max_result_line,
+            (Some(limits), false) => limits.max_line,
+            (None, true) => MAX_RESULT_LINE,
+            (None, false) => MAX_LINE,
+        };
         let bytes = line.trim_end().len();
         if bytes > limit {
             return Err(Unsendable::TooLong { kind: frame.kind(), bytes, limit });

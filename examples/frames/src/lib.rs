@@ -12,7 +12,13 @@ use haft_protocol::ext::{
 /// Everything the extension says before it is asked anything.
 pub fn opening() -> Vec<ExtensionFrame> {
     vec![
-        Hello { name: "words".into(), version: "1.0.0".into(), capabilities: vec!["tools".into()] }.into(),
+        Hello {
+            name: "words".into(),
+            version: "1.0.0".into(),
+            capabilities: vec!["tools".into()],
+            protocol_version: None,
+        }
+        .into(),
         RegisterTool {
             name: "count_words".into(),
             description: "Counts the words of its arguments.".into(),
@@ -35,7 +41,9 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
             Intercept::TurnStart(_) | Intercept::AssistantMessage(_) | Intercept::BeforeAgentStart(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
-        HostFrame::HelloAck(_)
+        // Not announced, so it does not come.
+        HostFrame::Ping(_)
+        | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
         | HostFrame::Event(_)
         | HostFrame::PanelKey(_)

@@ -3,8 +3,9 @@
 use anyhow::Result;
 use haft_protocol::codec::FrameSet;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{Event, ExtensionFrame, HostFrame, InterceptKind, PROTOCOL_VERSION, capability};
-use haft_protocol::limits;
+use haft_protocol::ext::{
+    Event, ExtensionFrame, HostFrame, InterceptKind, Limits, PROTOCOL_VERSION, capability,
+};
 use serde_json::{Value, json};
 
 use super::Output;
@@ -43,16 +44,7 @@ fn meta() -> Value {
         "events": Event::NAMES,
         "hooks": InterceptKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "capabilities": capability::ALL,
-        "limits": {
-            "max_line": limits::MAX_LINE,
-            "max_result_line": limits::MAX_RESULT_LINE,
-            "max_depth": limits::MAX_DEPTH,
-            "max_nodes": limits::MAX_NODES,
-            "max_name": limits::MAX_NAME,
-            "max_tools": limits::MAX_TOOLS,
-            "max_tool_description": limits::MAX_TOOL_DESCRIPTION,
-            "max_tool_schema": limits::MAX_TOOL_SCHEMA,
-        },
+        "limits": Limits::default(),
     })
 }
 

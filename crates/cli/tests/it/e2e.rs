@@ -13,4 +13,5 @@ mod quick_start;
 mod requests;
 mod running;
 mod scene;
+mod secrets;
 mod tools;

@@ -109,7 +109,8 @@ pub fn for_model(text: &str) -> ForModel<'_> {
     let mut keeps = |c: char| {
         let selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
         let unseen = matches!(c, '\u{e0000}'..='\u{e0fff}') || selector && after_selector;
-        after_selector = selector;
+        // What is taken out does not part two selectors.
+        after_selector = selector || after_selector && unseen;
         hidden += usize::from(unseen);
         !unseen
     };

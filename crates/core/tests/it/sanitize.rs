@@ -148,6 +148,7 @@ fn a_model_reads_what_a_person_can_see() {
     check_for_model("fog\u{e0001}\u{e0064}\u{e007f}!", "fog!", 3);
     check_for_model("\u{e0041}", "", 1);
     check_for_model("❤\u{fe0f}😀\u{fe0f}\u{fe01}\u{fe02}\u{e0100}!", "❤\u{fe0f}😀\u{fe0f}!", 3);
+    check_for_model("a\u{fe00}\u{e0001}\u{fe01}\u{e0001}\u{e0001}\u{fe02}!", "a\u{fe00}!", 5);
 }
 
 proptest! {

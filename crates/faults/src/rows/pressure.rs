@@ -1,5 +1,5 @@
 //! Group B: back-pressure and resources.
 
-use crate::row::Row;
-
-pub(crate) const ROWS: &[Row] = &[];
+pub(super) mod floods;
+pub(super) mod pipes;
+pub(super) mod resources;

@@ -184,7 +184,8 @@ struct Probe(Arc<Mutex<Vec<String>>>);
 impl Tool for Probe {
     fn spec(&self) -> Arc<ToolSpec> {
         let schema =
-            RawJson::from_value(&json!({"type": "object"})).unwrap_or_else(|_| RawJson::empty_object());
+            RawJson::from_value(&json!({"type": "object", "properties": {"number": {"type": "integer"}}}))
+                .unwrap_or_else(|_| RawJson::empty_object());
         Arc::new(ToolSpec::new("probe", "Writes down what it is called with.").with_schema(schema))
     }
 

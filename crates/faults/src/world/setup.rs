@@ -8,9 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
 use haft_host::{ExtensionSpec, Frontend, HostConfig, Timeouts};
+use haft_launch::Launcher;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
 
+use super::beside;
 use crate::evil;
 
 /// A deadline that shall not pass, also on a busy machine.
@@ -52,6 +54,7 @@ impl Setup {
         config.data = Some(dir.join("data"));
         config.reserved_tools = super::ask::BUILT_IN.iter().map(|&name| name.to_owned()).collect();
         config.timeouts = patient();
+        config.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
         let screen = Arc::default();
         let mut setup = Self { config, specs: Vec::new(), mode, dir, tag: tag.to_owned(), screen };
         setup.env("HAFT_FAULT_TAG", tag);

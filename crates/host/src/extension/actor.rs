@@ -1,20 +1,19 @@
 //! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
-use std::fmt;
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant as StdInstant;
 
 use haft_protocol::event::AgentEvent;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::process::ChildStderr;
+use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::alarm::Alarm;
+use super::connection::{Connection, Reader, opened};
 use super::ids::Ids;
 use super::session::{Facts, Output, Session, Ui};
 use super::writer::{Writer, WriterEnd};
@@ -23,31 +22,11 @@ use crate::fault::FaultCode;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
-use crate::process::{Exit, Pipes, Process};
+use crate::process::{Exit, Process};
 use crate::timeouts::Timeouts;
-
-/// What a read of standard error takes at once.
-const STDERR_CHUNK: usize = 16 * 1024;
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
-
-/// How the two sides are joined.
-pub(crate) enum Connection {
-    /// A child process.
-    Process(Box<(Process, Pipes)>),
-    /// Any pair of streams: an extension in this program, a test.
-    Streams(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Process(_) => "Process",
-            Self::Streams(..) => "Streams",
-        })
-    }
-}
 
 /// Everything an extension's task needs.
 pub(crate) struct Start {
@@ -61,7 +40,7 @@ pub(crate) struct Start {
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
 pub(crate) fn start(start: Start, connection: Connection) -> Extension {
-    let timeouts = start.facts.timeouts;
+    let (timeouts, limits) = (start.facts.timeouts, start.facts.limits);
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) =
@@ -72,7 +51,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         session,
         framer: Framer::default(),
         reader: Some(reader),
-        writer: Writer::start(writer, timeouts.write_stall),
+        writer: Writer::start(writer, timeouts.write_stall, &limits),
         process,
         stderr,
         exit: None,
@@ -92,28 +71,6 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let inner =
         Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, event_count, snapshots };
     Extension { inner: Arc::new(inner) }
-}
-
-type Reader = Box<dyn AsyncRead + Send + Unpin>;
-type Opened = (Option<Process>, Reader, Box<dyn AsyncWrite + Send + Unpin>, Option<JoinHandle<()>>);
-
-fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
-    match connection {
-        Connection::Process(started) => {
-            let (process, pipes) = *started;
-            let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
-            (Some(process), Box::new(pipes.stdout), Box::new(pipes.stdin), Some(stderr))
-        }
-        Connection::Streams(reader, writer) => (None, reader, writer, None),
-    }
-}
-
-/// Reads standard error until it ends, so that an extension never blocks on it.
-async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
-    let mut chunk = vec![0; STDERR_CHUNK];
-    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
-        log.stderr(chunk.get(..read).unwrap_or_default(), Instant::now().into_std());
-    }
 }
 
 struct Actor {
@@ -156,10 +113,12 @@ impl Actor {
                 tokio::task::yield_now().await;
             }
             self.alarm.set(self.session.poll_deadline());
+            // One that is gone can say no more than what is in the pipe.
+            let reading = !self.session.is_paused() || self.exit.is_some();
             tokio::select! {
-                read = read_some(&mut self.reader, &mut self.framer) => self.on_read(read),
+                read = read_some(&mut self.reader, &mut self.framer), if reading => self.on_read(read),
                 command = received(&mut self.inbox) => self.on_command(command),
-                () = self.alarm.rung() => self.session.handle_deadline(now(), self.writer.flushed()),
+                () = self.alarm.rung() => self.on_alarm(),
                 exit = exited(&mut self.process) => self.on_exit(exit),
                 () = finished(&mut self.stderr) => self.on_stderr_end(),
                 end = self.writer.ended() => self.on_writer_end(end),
@@ -170,16 +129,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
-            let mut lines = 0;
-            while let Some(item) = self.framer.next(self.session.line_limit()) {
-                lines += 1;
-                match item {
-                    Item::Line(line) => self.session.handle_line(&line, now()),
-                    Item::TooLong => self.session.handle_too_long(),
-                }
-            }
-            self.crowded = lines > CROWD;
-            return;
+            return self.drain(true);
         }
         self.reader = None;
         if let Some(Item::Line(line)) = self.framer.finish(self.session.line_limit()) {
@@ -188,13 +138,37 @@ impl Actor {
         self.wind_up("closed its output and kept running");
     }
 
+    /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
+    fn drain(&mut self, fresh: bool) {
+        let (now, mut lines) = (now(), 0);
+        while !self.session.is_paused() || self.exit.is_some() {
+            let Some(item) = self.framer.next(self.session.line_limit()) else { break };
+            lines += 1;
+            match item {
+                Item::Line(line) => self.session.handle_line(&line, now),
+                Item::TooLong => self.session.handle_too_long(),
+            }
+        }
+        self.crowded = lines > CROWD;
+        if fresh || lines > 0 {
+            self.session.handle_blank(self.framer.take_blank(), now);
+            self.session.handle_read(lines, self.framer.unfinished(), now);
+        }
+    }
+
+    fn on_alarm(&mut self) {
+        self.session.handle_deadline(now(), self.writer.flushed());
+        // What was left when a pause began.
+        self.drain(false);
+    }
+
     fn on_command(&mut self, command: Option<Command>) {
         match command {
             Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.session.tell(&frame);
+                self.session.tell(&frame, now());
             }
             Some(Command::Shutdown) => self.session.shutdown(now()),
             None => {
@@ -210,6 +184,7 @@ impl Actor {
         }
         self.log.host(&exit.text);
         self.exit = Some(exit);
+        self.drain(false);
         self.wind_up("");
     }
 
@@ -226,9 +201,17 @@ impl Actor {
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(&format!("its input is closed: {error}"));
-                self.wind_up("closed its input and kept running");
+                self.deafened();
             }
         }
+    }
+
+    /// Nothing can be written any more. A process that ends is seen to in a moment, and says more.
+    fn deafened(&mut self) {
+        if self.exit.is_some() || self.process.is_none() {
+            return self.wind_up("");
+        }
+        self.session.deafened(self.writer.flushed(), now());
     }
 
     /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
@@ -345,7 +328,7 @@ impl Actor {
             // Something that left the process group may hold it open for ever.
             stderr.abort();
         }
-        self.log.host("gone");
+        self.log.last("gone");
         self.frontend.extension_gone(&self.reporter.name);
     }
 }

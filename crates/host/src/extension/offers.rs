@@ -6,12 +6,9 @@ use std::sync::Arc;
 use haft_core::sanitize::for_model;
 use haft_core::schema::Validator;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{InterceptKind, RegisterCommand, RegisterTool, Subscribe};
-use haft_protocol::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+use haft_protocol::ext::{InterceptKind, Limits, RegisterCommand, RegisterTool, Subscribe};
+use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
-
-/// Commands one extension may register.
-const MAX_COMMANDS: usize = 256;
 
 /// Events of names unknown to this host that are kept.
 const MAX_EVENTS: usize = 64;
@@ -25,6 +22,8 @@ pub(crate) struct Offers {
     pub(crate) intercepts: BTreeSet<InterceptKind>,
     /// What `hello` announced.
     pub(crate) capabilities: Vec<String>,
+    /// What the rules measure by.
+    pub(crate) limits: Limits,
 }
 
 /// A tool that passed the checks.
@@ -37,18 +36,27 @@ pub(crate) struct OfferedTool {
 }
 
 impl Offers {
+    /// Whether there is room for a tool of this name. To be asked first: looking at a tool costs more than it.
+    pub(crate) fn has_room_for_tool(&self, name: &str) -> bool {
+        self.tools.len() < self.limits.max_tools || self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Whether there is room for a command of this name.
+    pub(crate) fn has_room_for_command(&self, name: &str) -> bool {
+        self.commands.len() < self.limits.max_commands
+            || self.commands.iter().any(|command| command.name == name)
+    }
+
     /// Adds a tool, or replaces this extension's own of the same name.
     ///
     /// # Errors
     /// Says which rule it breaks.
     pub(crate) fn add_tool(&mut self, tool: RegisterTool) -> Result<(), String> {
-        let tool = Arc::new(checked(tool)?);
+        let tool = Arc::new(checked(tool, &self.limits)?);
         if let Some(old) = self.tools.iter_mut().find(|old| old.name == tool.name) {
             *old = tool;
-        } else if self.tools.len() < MAX_TOOLS {
-            self.tools.push(tool);
         } else {
-            return Err(format!("more than {MAX_TOOLS} tools; the first {MAX_TOOLS} are kept"));
+            self.tools.push(tool);
         }
         Ok(())
     }
@@ -58,18 +66,17 @@ impl Offers {
     /// # Errors
     /// Says which rule it breaks.
     pub(crate) fn add_command(&mut self, command: RegisterCommand) -> Result<(), String> {
-        if !names::is_command(&command.name, MAX_NAME) {
+        let longest = self.limits.max_name;
+        if !names::is_command(&command.name, longest) {
             return Err(format!(
-                "command {:?}: a name is 1 to {MAX_NAME} letters, digits, '_' or '-'",
+                "command {:?}: a name is 1 to {longest} letters, digits, '_' or '-'",
                 excerpt(&command.name)
             ));
         }
         if let Some(old) = self.commands.iter_mut().find(|old| old.name == command.name) {
             *old = command;
-        } else if self.commands.len() < MAX_COMMANDS {
-            self.commands.push(command);
         } else {
-            return Err(format!("more than {MAX_COMMANDS} commands; the first {MAX_COMMANDS} are kept"));
+            self.commands.push(command);
         }
         Ok(())
     }
@@ -97,19 +104,20 @@ impl Offers {
     }
 }
 
-fn checked(tool: RegisterTool) -> Result<OfferedTool, String> {
+fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
     let name = tool.name;
     let wrong = |what: String| Err(format!("tool {:?}: {what}", excerpt(&name)));
-    if !names::is_tool(&name, MAX_NAME) {
+    if !names::is_tool(&name, limits.max_name) {
         return wrong(format!(
-            "a name is a letter and then letters, digits, '_' or '-', at most {MAX_NAME} in all"
+            "a name is a letter and then letters, digits, '_' or '-', at most {} in all",
+            limits.max_name
         ));
     }
-    if tool.description.len() > MAX_TOOL_DESCRIPTION {
-        return wrong(format!("its description is longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    if tool.description.len() > limits.max_tool_description {
+        return wrong(format!("its description is longer than {} bytes", limits.max_tool_description));
     }
-    if tool.guidelines.iter().map(String::len).sum::<usize>() > MAX_TOOL_DESCRIPTION {
-        return wrong(format!("its guidelines are longer than {MAX_TOOL_DESCRIPTION} bytes"));
+    if tool.guidelines.iter().map(String::len).sum::<usize>() > limits.max_tool_description {
+        return wrong(format!("its guidelines are longer than {} bytes", limits.max_tool_description));
     }
     let texts = tool.guidelines.iter().chain([&tool.description]);
     let hidden: usize = texts.map(|text| for_model(text).hidden).sum();
@@ -117,8 +125,8 @@ fn checked(tool: RegisterTool) -> Result<OfferedTool, String> {
         return wrong(format!("its description has {hidden} characters in it that nobody can see"));
     }
     let schema = tool.schema.unwrap_or_else(no_arguments);
-    if schema.as_str().len() > MAX_TOOL_SCHEMA {
-        return wrong(format!("its schema is longer than {MAX_TOOL_SCHEMA} bytes"));
+    if schema.as_str().len() > limits.max_tool_schema {
+        return wrong(format!("its schema is longer than {} bytes", limits.max_tool_schema));
     }
     if for_model(&unescaped(&schema)).hidden > 0 {
         return wrong("its schema has characters in it that nobody can see".to_owned());
@@ -220,15 +228,20 @@ mod tests {
     }
 
     #[test]
-    fn the_first_128_tools_are_kept_and_an_own_name_is_replaced() {
-        let mut offers = Offers::default();
-        for index in 0..128 {
-            offers.add_tool(tool(&format!("t{index}"), "")).unwrap();
-        }
-        assert!(offers.add_tool(tool("t128", "")).unwrap_err().contains("128"));
+    fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
+        let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
+        let mut offers = Offers { limits, ..Offers::default() };
+        offers.add_tool(tool("t0", "")).unwrap();
+        assert!(offers.has_room_for_tool("t1"));
+        offers.add_tool(tool("t1", "")).unwrap();
+        assert!(!offers.has_room_for_tool("t2") && offers.has_room_for_tool("t0"));
         offers.add_tool(tool("t0", r#"{"title":"new"}"#)).unwrap();
-        assert_eq!(offers.tools.len(), 128);
+        assert_eq!(offers.tools.len(), 2);
         assert_eq!(offers.tools[0].schema.as_str(), r#"{"title":"new"}"#);
+        let command = || RegisterCommand { name: "c".into(), description: String::new() };
+        assert!(offers.has_room_for_command("c"));
+        offers.add_command(command()).unwrap();
+        assert!(!offers.has_room_for_command("d") && offers.has_room_for_command("c"));
     }
 
     #[test]

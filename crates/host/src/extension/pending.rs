@@ -42,6 +42,7 @@ impl Kind {
             | HostFrame::PanelKey(_)
             | HostFrame::PanelResize(_)
             | HostFrame::PanelClose(_)
+            | HostFrame::Ping(_)
             | HostFrame::Shutdown(_) => None,
         }
     }
@@ -134,6 +135,15 @@ impl<T> Pending<T> {
     /// The question that was asked in this line.
     pub(crate) fn by_line(&self, line: u64) -> Option<RequestId> {
         self.open.iter().find(|(_, open)| open.line == line).map(|(id, _)| id.clone())
+    }
+
+    /// Whether a question is open whose line has not left: only the first `flushed` lines have.
+    pub(crate) fn waits_beyond(&self, flushed: u64) -> bool {
+        self.open.values().any(|open| open.line > flushed)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Whether a tool's result may still come, and with it a long line.

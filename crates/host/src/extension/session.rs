@@ -8,24 +8,32 @@
 
 mod ending;
 mod frames;
+mod panels;
+mod rates;
 mod reports;
 #[cfg(test)]
 mod tests;
+mod unasked;
+mod watch;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::codec;
-use haft_protocol::ext::{ClearNotes, HelloAck, HostFrame, Notify, PanelClose, PanelRender, Response};
+use haft_protocol::ext::{
+    ClearNotes, HelloAck, HostFrame, Limits, Notify, PanelClose, PanelRender, Response,
+};
 use haft_protocol::ids::{ExtensionName, RequestId};
-use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
 use crate::timeouts::Timeouts;
+use panels::Panels;
+use rates::Rates;
 use reports::Reports;
+use watch::{Alert, Watch};
 
 /// What a session knows from the start.
 #[derive(Debug, Clone)]
@@ -33,6 +41,7 @@ pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
     pub(crate) ack: HelloAck,
     pub(crate) timeouts: Timeouts,
+    pub(crate) limits: Limits,
 }
 
 /// One question to the extension.
@@ -116,6 +125,13 @@ pub(crate) struct Session<T> {
     pending: Pending<T>,
     offers: Arc<Offers>,
     reports: Reports,
+    rates: Rates,
+    panels: Panels,
+    watch: Watch,
+    /// It said too much: nothing is read until then.
+    paused: Option<Instant>,
+    /// It closed its input: nothing can be written any more.
+    deaf: bool,
     /// The connection is about to be over: when, and what will be said of it.
     ending: Option<(Instant, String)>,
     /// Whatever comes came from the launcher: it could not start the extension.
@@ -127,12 +143,18 @@ pub(crate) struct Session<T> {
 impl<T> Session<T> {
     pub(crate) fn new(facts: Facts, now: Instant) -> Self {
         let until = now + facts.timeouts.hello;
+        let limits = facts.limits;
         Self {
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
-            offers: Arc::default(),
+            offers: Arc::new(Offers { limits, ..Offers::default() }),
             reports: Reports::default(),
+            rates: Rates::new(&limits),
+            panels: Panels::new(&limits),
+            watch: Watch::default(),
+            paused: None,
+            deaf: false,
             ending: None,
             never_started: false,
             lines: 0,
@@ -154,12 +176,15 @@ impl<T> Session<T> {
             Phase::Ready | Phase::Closed(_) => None,
         };
         let ending = self.ending.as_ref().map(|(at, _)| *at);
-        [phase, ending, self.pending.deadline()].into_iter().flatten().min()
+        let watch = if self.is_in_use() { self.watch.deadline(&self.facts.timeouts) } else { None };
+        let flow = [self.paused, self.panels.deadline(), watch];
+        [phase, ending, self.pending.deadline()].into_iter().chain(flow).flatten().min()
     }
 
     /// The longest line that is taken at this moment.
     pub(crate) fn line_limit(&self) -> usize {
-        if self.pending.expects_result() { MAX_RESULT_LINE } else { MAX_LINE }
+        let Limits { max_line, max_result_line, .. } = self.facts.limits;
+        if self.pending.expects_result() { max_result_line } else { max_line }
     }
 
     pub(crate) fn offers(&self) -> &Arc<Offers> {
@@ -188,9 +213,10 @@ impl<T> Session<T> {
             self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why })));
             return;
         }
-        match encode(&frame) {
+        match self.encode(&frame) {
             Ok(line) => {
                 self.write(line, false);
+                self.watch.wrote(asked);
                 let open = Open { ticket, kind, what, until: asked + after, after, line: self.lines };
                 self.pending.insert(id, open);
             }
@@ -202,12 +228,15 @@ impl<T> Session<T> {
     }
 
     /// Tells the extension something that nobody waits for.
-    pub(crate) fn tell(&mut self, frame: &HostFrame) {
+    pub(crate) fn tell(&mut self, frame: &HostFrame, now: Instant) {
         if self.absence().is_some() {
             return;
         }
-        match encode(frame) {
-            Ok(line) => self.write(line, true),
+        match self.encode(frame) {
+            Ok(line) => {
+                self.write(line, true);
+                self.watch.wrote(now);
+            }
             Err(detail) => self.log(format!("events_dropped: {detail}")),
         }
     }
@@ -238,6 +267,7 @@ impl<T> Session<T> {
             self.end(&text);
         }
         self.phase_deadline(now);
+        self.flow_deadline(flushed, now);
         while let Some(id) = self.pending.overdue(now) {
             let Some(open) = self.pending.dropped(&id) else { break };
             self.overdue(open, flushed);
@@ -291,13 +321,15 @@ impl<T> Session<T> {
     fn become_ready(&mut self) {
         if matches!(self.phase, Phase::Registering { .. }) {
             self.phase = Phase::Ready;
-            self.out.push_back(Output::Changed);
+            self.report_surplus();
+            self.changed();
         }
     }
 
     /// Why a question cannot be asked now, if so.
     fn absence(&self) -> Option<String> {
         match &self.phase {
+            Phase::Registering { .. } | Phase::Ready if self.deaf => Some("closed its input".to_owned()),
             Phase::Registering { .. } | Phase::Ready => None,
             Phase::AwaitHello { .. } => Some("has not said hello yet".to_owned()),
             Phase::Draining { .. } => Some("is being stopped".to_owned()),
@@ -311,6 +343,13 @@ impl<T> Session<T> {
         self.out.push_back(Output::Write { number: self.lines, line, droppable });
     }
 
+    /// State or offers changed. Said once for any number of changes in a row.
+    fn changed(&mut self) {
+        if !matches!(self.out.back(), Some(Output::Changed)) {
+            self.out.push_back(Output::Changed);
+        }
+    }
+
     fn fault(&mut self, code: FaultCode, message: String) {
         self.out.push_back(Output::Fault(code, message));
     }
@@ -318,13 +357,14 @@ impl<T> Session<T> {
     fn log(&mut self, text: String) {
         self.out.push_back(Output::Log(text));
     }
-}
 
-/// One line, or why it is none.
-fn encode(frame: &HostFrame) -> Result<String, String> {
-    let line = codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?;
-    if line.len() > MAX_RESULT_LINE {
-        return Err(format!("{} bytes are more than the {MAX_RESULT_LINE} a frame may have", line.len()));
+    /// One line, or why it is none.
+    fn encode(&self, frame: &HostFrame) -> Result<String, String> {
+        let line = codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?;
+        let most = self.facts.limits.max_result_line;
+        if line.len() > most {
+            return Err(format!("{} bytes are more than the {most} a frame may have", line.len()));
+        }
+        Ok(line)
     }
-    Ok(line)
 }

@@ -8,16 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use haft_protocol::limits::MAX_RESULT_LINE;
+use haft_protocol::ext::Limits;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-/// Lines and bytes that may wait before events are dropped.
-const EVENT_BUDGET: Budget = Budget { lines: 256, bytes: 4 * 1024 * 1024 };
-
-/// Lines and bytes that may wait before a question is refused.
-const QUESTION_BUDGET: Budget = Budget { lines: 4096, bytes: MAX_RESULT_LINE };
+/// Lines that may wait before a question is refused.
+const QUESTIONS: usize = 4096;
 
 #[derive(Debug, Clone, Copy)]
 struct Budget {
@@ -54,22 +51,32 @@ pub(crate) enum WriterEnd {
 pub(crate) struct Writer {
     queue: Option<mpsc::UnboundedSender<Line>>,
     waiting: Arc<Waiting>,
+    /// Lines and bytes that may wait before events are dropped.
+    events: Budget,
+    /// Lines and bytes that may wait before a question is refused.
+    questions: Budget,
     task: JoinHandle<WriterEnd>,
     ended: bool,
 }
 
 impl Writer {
     /// Starts the task.
-    pub(crate) fn start(io: impl AsyncWrite + Send + Unpin + 'static, stall: Duration) -> Self {
+    pub(crate) fn start(
+        io: impl AsyncWrite + Send + Unpin + 'static,
+        stall: Duration,
+        limits: &Limits,
+    ) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
         let task = tokio::spawn(write_all(io, lines, Arc::clone(&waiting), stall));
-        Self { queue: Some(queue), waiting, task, ended: false }
+        let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
+        let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
+        Self { queue: Some(queue), waiting, events, questions, task, ended: false }
     }
 
     /// Puts a line in; `false` when there is no room for it. Never waits.
     pub(crate) fn push(&self, number: u64, text: String, droppable: bool) -> bool {
-        let budget = if droppable { EVENT_BUDGET } else { QUESTION_BUDGET };
+        let budget = if droppable { self.events } else { self.questions };
         let (lines, bytes) =
             (self.waiting.lines.load(Ordering::Relaxed), self.waiting.bytes.load(Ordering::Relaxed));
         // One line of any size fits into an empty queue: the session refuses what is too long for a frame.
@@ -154,7 +161,7 @@ mod tests {
 
     fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
         let (near, far) = tokio::io::duplex(pipe);
-        (Writer::start(near, Duration::from_secs(10)), far)
+        (Writer::start(near, Duration::from_secs(10), &Limits::default()), far)
     }
 
     #[tokio::test(start_paused = true)]

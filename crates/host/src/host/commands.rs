@@ -136,7 +136,7 @@ impl Host {
                             format!("command /{}: {to} has that name", command.name),
                         ));
                     }
-                    Claim::LostBefore => {}
+                    Claim::Full { .. } | Claim::LostBefore => {}
                 }
             }
         }

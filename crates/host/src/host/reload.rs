@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use haft_protocol::event::{AgentEvent, ExtensionFault};
-use haft_protocol::ext::{HelloAck, InterceptKind, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::ext::{HelloAck, InterceptKind, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -146,7 +146,8 @@ impl Host {
         let loosened = self.inner.config.on_timeout_allow.contains(&spec.name);
         let stays = connection.is_some();
         let entry = |spec, body| Entry { spec, loosened, stays, body, inherited: BTreeSet::new() };
-        let log = Arc::new(Log::open(self.inner.config.logs.as_deref(), &spec.name));
+        let log =
+            Arc::new(Log::open(self.inner.config.logs.as_deref(), &spec.name, &self.inner.config.limits));
         let started = match (connection, &spec.launch) {
             (Some(connection), _) => Ok(connection),
             (None, Launch::ThemeOnly) => return entry(spec, Body::Files),
@@ -191,10 +192,11 @@ impl Host {
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
+                capability::PING.to_owned(),
             ],
-            limits: Some(Limits::default()),
+            limits: Some(Box::new(config.timeouts.announced_in(config.limits))),
         };
-        Facts { name: spec.name.clone(), ack, timeouts: config.timeouts }
+        Facts { name: spec.name.clone(), ack, timeouts: config.timeouts, limits: config.limits }
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.

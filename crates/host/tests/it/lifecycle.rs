@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use haft_host::{ExtensionState, FaultCode, Launch, Roles};
 use haft_protocol::ext::InterceptKind;
+use haft_protocol::ext::Limits;
 use haft_test_support::FakePeer;
 use serde_json::json;
 
@@ -20,8 +21,10 @@ async fn the_greeting_tells_the_facts() {
         peer.send(json!({"type": "ready"})).await;
         ack
     };
-    let (_host, ack) = tokio::join!(start, greet);
-    insta::assert_snapshot!(ack.to_string(), @r##"{"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"scripted","model":"demo","cwd":"/work","capabilities":["before_agent_start","panel_resize"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_tools":128}}"##);
+    let (_host, mut ack) = tokio::join!(start, greet);
+    let limits: Limits = serde_json::from_value(ack["limits"].take()).unwrap();
+    assert_eq!(limits, Limits::default());
+    insta::assert_snapshot!(ack.to_string(), @r##"{"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"scripted","model":"demo","cwd":"/work","capabilities":["before_agent_start","panel_resize","ping"],"limits":null}"##);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
+mod bytes;
 mod commands;
 mod discovery;
 mod hooks;

@@ -5,11 +5,11 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use haft_core::tool::ToolOutput;
-use haft_host::{Host, Timeouts};
+use haft_host::{ExtensionState, Host, Timeouts};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Events, blocked, brisk, call, config, execute, fault, misbehaving, text};
+use crate::support::{Events, blocked, brisk, call, config, execute, fault, misbehaving, state, text};
 
 /// A host with a healthy extension and one that has a fault.
 struct Row {
@@ -44,6 +44,20 @@ impl Row {
         let (by, reason) = blocked(&self.host, &call("bash", args)).await?;
         assert_eq!(by, self.fault, "{reason}");
         Some(reason)
+    }
+
+    /// Waits until a fault was reported.
+    async fn faulted(&self) {
+        while self.events.faults().iter().all(|(_, code)| code == "register_rejected") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Waits until the faulty extension was ended.
+    async fn failed(&self) {
+        while !matches!(state(&self.host, self.fault), ExtensionState::Failed { .. }) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Ends the host. The fault happened, it was reported once (apart from the tool's name, which the healthy one
@@ -228,5 +242,14 @@ async fn floods() {
         assert_eq!(text(&row.call(json!({})).await), "ok");
     }
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
-    row.end(&[]).await;
+    row.faulted().await;
+    row.end(&["rate_limited"]).await;
+}
+
+#[tokio::test]
+async fn floods_without_end() {
+    let timeouts = Timeouts { overrun: Duration::from_millis(500), ..brisk() };
+    let row = Row::start("flood", timeouts, &[]).await;
+    row.failed().await;
+    row.end(&["rate_limited", "rate_limited"]).await;
 }

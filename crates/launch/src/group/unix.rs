@@ -37,13 +37,9 @@ enum Reach {
 
 impl Group {
     pub(crate) fn spawn(command: &mut Command, guarded: bool) -> io::Result<(Self, Started)> {
-        let reach = if guarded {
-            // It begins a session, which the leader of a group cannot.
-            Reach::Guardian { asked: false }
-        } else {
-            command.process_group(0);
-            Reach::Group
-        };
+        let reach = if guarded { Reach::Guardian { asked: false } } else { Reach::Group };
+        // Also for a guardian: what a person types to end the host does not end the guardian before it has done its work.
+        command.process_group(0);
         let mut leader = command.spawn()?;
         let id =
             leader.id().ok_or_else(|| io::Error::other("the program ended before it had a process id"))?;

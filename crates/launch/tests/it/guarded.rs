@@ -137,7 +137,8 @@ async fn the_program_has_a_session_of_its_own_and_few_rights() {
     // Descriptors that a careless host lets its children have.
     let (reader, _writer) = std::io::pipe().unwrap();
     rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty()).unwrap();
-    let script = "cut -d' ' -f4-7 /proc/$$/stat; echo $$ $PPID; ls /proc/$$/fd | tr '\\n' ' '; echo; \
+    // The fourth is the list itself.
+    let script = "cut -d' ' -f4-7 /proc/$$/stat; echo $$ $PPID; echo $(ls /proc/self/fd); \
                   ulimit -Sn; ulimit -Hn; ulimit -Hc; cat /proc/$$/oom_score_adj; \
                   grep -E '^(NoNewPrivs|SigBlk)' /proc/$$/status | tr -d '\\t'; (: </dev/tty) 2>/dev/null || echo no tty";
     let text = output_of(guarded_shell(script)).await;
@@ -146,7 +147,7 @@ async fn the_program_has_a_session_of_its_own_and_few_rights() {
     let [own, parent] = lines[1].split(' ').collect::<Vec<_>>()[..] else { panic!("{text}") };
     // Parent, group, session, terminal.
     assert_eq!(lines[0], format!("{parent} {own} {own} 0"), "{text}");
-    let expect = ["0 1 2 ", "1024", "1024", "0", "500", "SigBlk:0000000000000000", "NoNewPrivs:1", "no tty"];
+    let expect = ["0 1 2 3", "1024", "1024", "0", "500", "SigBlk:0000000000000000", "NoNewPrivs:1", "no tty"];
     let mut rest = lines[2..].to_vec();
     rest.sort_unstable();
     let mut expect = expect.to_vec();
@@ -292,6 +293,32 @@ fn threads_that_start_programs_and_end_take_none_along() {
             assert!(ended(&mut child).await.success());
         }
     });
+}
+
+/// A host with much memory would be slow if it had to copy its memory map for every start.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "traces this very test program")]
+#[test]
+fn the_host_does_not_fork() {
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "-e", "trace=clone,clone3,fork,vfork", "-o"]).arg(trace.path());
+    strace.arg(std::env::current_exe().unwrap());
+    strace.args(["--exact", "guarded::words_directory_and_environment_arrive_as_they_are"]);
+    if !strace.output().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIP the_host_does_not_fork: strace is not there, or may not trace");
+        return;
+    }
+    let text = std::fs::read_to_string(trace).unwrap();
+    let starts: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("clone") || line.contains("fork("))
+        .filter(|line| !line.contains("CLONE_THREAD") && !line.contains("resumed"))
+        .collect();
+    // The host's start of the launcher, and the launcher's fork. The program, a shell, starts nothing.
+    assert_eq!(starts.len(), 2, "{text}");
+    assert!(starts[0].contains("CLONE_VM|CLONE_VFORK"), "{text}");
+    assert!(!starts[1].contains("CLONE_VM"), "{text}");
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::codec::FrameSet;
 use crate::ext::{
     ClearNotes, CommandInvoked, CommandResponse, Event, EventIntercept, EventInterceptResponse, Hello,
-    HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ready, RegisterCommand, RegisterTool,
-    Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
+    HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
+    RegisterTool, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -72,6 +72,8 @@ frames! {
         Notify = "notify",
         /// Takes this extension's notes back.
         ClearNotes = "clear_notes",
+        /// Answer to `ping`. Behind the capability `ping`.
+        Pong = "pong",
         /// Answer to `shutdown`.
         ShutdownAck = "shutdown_ack",
     }
@@ -96,6 +98,8 @@ frames! {
         PanelResize = "panel_resize",
         /// The user closed the extension's panel.
         PanelClose = "panel_close",
+        /// A sign of life is asked for. Behind the capability `ping`.
+        Ping = "ping",
         /// The host is leaving; the extension should, too.
         Shutdown = "shutdown",
     }

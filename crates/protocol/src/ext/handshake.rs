@@ -1,8 +1,12 @@
 //! `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`: the life of a connection.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
-use crate::limits;
+use super::Limits;
+use crate::json::RawJson;
+use crate::read;
 
 /// The protocol's version. It changes only when something old stops working; everything else is a capability.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -21,9 +25,11 @@ pub mod capability {
     pub const PANEL_RESIZE: &str = "panel_resize";
     /// Both sides know the `before_agent_start` intercept.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
+    /// The extension answers `ping`, and does so while its handlers are at work.
+    pub const PING: &str = "ping";
 
     /// Every capability this version knows.
-    pub const ALL: &[&str] = &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START];
+    pub const ALL: &[&str] = &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START, PING];
 }
 
 /// The first frame of an extension.
@@ -43,6 +49,19 @@ pub struct Hello {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub capabilities: Vec<String>,
+    /// The version of the protocol that it speaks: 1. Anything else ends the connection; absent means 1. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<u32>"))]
+    // As it came, so that `"1"` and `1.5` are other versions and not bad frames.
+    pub protocol_version: Option<RawJson>,
+}
+
+impl Hello {
+    /// The version that is spoken instead of [`PROTOCOL_VERSION`], if it is another one.
+    pub fn other_version(&self) -> Option<&str> {
+        let said = self.protocol_version.as_ref()?.as_str();
+        (said.parse() != Ok(PROTOCOL_VERSION)).then_some(said)
+    }
 }
 
 /// The host's answer to `hello`: always its first frame, sent at once.
@@ -75,34 +94,18 @@ pub struct HelloAck {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub capabilities: Vec<String>,
-    /// The limits this connection keeps to; absent when the host is zot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limits: Option<Limits>,
+    /// The limits that this connection keeps to; absent when the host is zot.
+    #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Box<Limits>>,
 }
 
-/// Sizes the host enforces on what the extension sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Limits {
-    /// Longest line, in bytes.
-    pub max_line: usize,
-    /// Longest line while a tool call is open, in bytes.
-    pub max_result_line: usize,
-    /// Deepest nesting.
-    pub max_depth: usize,
-    /// Tools one extension may register.
-    pub max_tools: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_line: limits::MAX_LINE,
-            max_result_line: limits::MAX_RESULT_LINE,
-            max_depth: limits::MAX_DEPTH,
-            max_tools: limits::MAX_TOOLS,
-        }
+/// By name only: every limit has a default, so a derived reader would take `[]` for all of them.
+fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Limits>>, D::Error> {
+    let Some(raw) = Option::<Box<RawValue>>::deserialize(deserializer)? else { return Ok(None) };
+    if !raw.get().starts_with('{') {
+        return Err(D::Error::custom("expected a JSON object"));
     }
+    read::nested(raw.get()).map(Some)
 }
 
 /// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.

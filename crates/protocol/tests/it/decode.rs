@@ -1,9 +1,9 @@
 //! Known, unknown and malformed lines, each with its name.
 
 use haft_protocol::RawJson;
-use haft_protocol::codec::{Decoded, decode, decode_within, encode, is_blank};
+use haft_protocol::codec::{self, Bounds, Decoded, decode, decode_within, encode, is_blank};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{Event, ExtensionFrame, HostFrame};
+use haft_protocol::ext::{Event, ExtensionFrame, HostFrame, Limits};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 
@@ -13,7 +13,7 @@ type Outcome = Result<Decoded<ExtensionFrame>, DecodeError>;
 fn describe(outcome: Outcome) -> String {
     let id = |id: Option<haft_protocol::ids::RequestId>| id.map_or(String::new(), |id| format!(" #{id}"));
     match outcome {
-        Ok(Decoded::Known(frame)) => format!("known {}", haft_protocol::codec::FrameSet::kind(&frame)),
+        Ok(Decoded::Known(frame)) => format!("known {}", codec::FrameSet::kind(&frame)),
         Ok(Decoded::Unknown { kind, id: request }) => format!("unknown {kind}{}", id(request)),
         Err(DecodeError::Malformed { kind, id: request, detail }) => {
             format!("frame_invalid {kind}{}: {detail}", id(request))
@@ -244,4 +244,51 @@ fn a_tool_call_event_is_a_frame_whatever_the_model_wrote() {
         };
         assert_eq!(event.tool_args.as_ref().map(RawJson::as_str), told);
     }
+}
+
+#[test]
+fn another_version_is_read_as_what_it_is() {
+    for (version, other) in [("1", None), ("null", None), ("0", Some("0")), ("999", Some("999"))]
+        .into_iter()
+        .chain([("\"1\"", Some("\"1\"")), ("1.5", Some("1.5")), ("1.0", Some("1.0")), ("[1]", Some("[1]"))])
+    {
+        let line = format!(r#"{{"type":"hello","name":"x","protocol_version":{version}}}"#);
+        let Ok(Decoded::Known(ExtensionFrame::Hello(hello))) = decode(line.as_bytes()) else {
+            panic!("{line}");
+        };
+        assert_eq!(hello.other_version(), other);
+    }
+}
+
+#[test]
+fn limits_that_an_older_peer_leaves_out_are_the_defaults() {
+    let line = r#"{"type":"hello_ack","protocol_version":1,"zot_version":"","provider":"","model":"","cwd":"",
+        "limits":{"max_line":7,"max_result_line":8,"max_depth":9,"max_tools":10,"since_later":true}}"#;
+    let Ok(Decoded::Known(HostFrame::HelloAck(ack))) = decode(line.replace('\n', "").as_bytes()) else {
+        panic!("{line}");
+    };
+    let old = Limits { max_line: 7, max_result_line: 8, max_depth: 9, max_tools: 10, ..Limits::default() };
+    assert_eq!(ack.limits, Some(Box::new(old)));
+}
+
+#[test]
+fn a_text_that_was_mended_is_said_to_be() {
+    for (text, mended) in [("caf\\udce9", true), ("\\ud83d\\ude00", false), ("\\u0000", false), ("x", false)]
+    {
+        let line = format!(r#"{{"type":"notify","message":"{text}"}}"#);
+        let reading = codec::read::<ExtensionFrame>(line.as_bytes(), Bounds::default()).unwrap();
+        assert_eq!(reading.mended, mended, "{text}");
+    }
+}
+
+#[test]
+fn other_bounds_are_kept_to_the_byte_level_and_value() {
+    let line = br#"{"type":"register_tool","name":"t","schema":[[0]]}"#;
+    let exact = Bounds { line: line.len(), depth: 3, nodes: 9 };
+    let code =
+        |bounds| codec::read::<ExtensionFrame>(line, bounds).map_or_else(|error| error.code(), |_| "ok");
+    assert_eq!(code(exact), "ok");
+    assert_eq!(code(Bounds { line: exact.line - 1, ..exact }), "frame_too_long");
+    assert_eq!(code(Bounds { depth: exact.depth - 1, ..exact }), "frame_too_deep");
+    assert_eq!(code(Bounds { nodes: exact.nodes - 1, ..exact }), "frame_too_deep");
 }

@@ -46,6 +46,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
         PanelResize { panel_id: panel(), width: 80, height: 24 }.into(),
         PanelClose { panel_id: panel() }.into(),
+        Ping { id: id("8") }.into(),
         Shutdown {}.into(),
     ]
 }
@@ -60,14 +61,19 @@ fn hello_ack() -> HelloAck {
         cwd: "/src/app".into(),
         extension_dir: Some("/ext/todo".into()),
         data_dir: Some("/ext/todo".into()),
-        capabilities: vec![capability::PANEL_RESIZE.into(), capability::BEFORE_AGENT_START.into()],
-        limits: Some(Limits::default()),
+        capabilities: vec![
+            capability::PANEL_RESIZE.into(),
+            capability::BEFORE_AGENT_START.into(),
+            capability::PING.into(),
+        ],
+        limits: Some(Box::default()),
     }
 }
 
 pub(crate) fn extension() -> Vec<ExtensionFrame> {
     let mut frames = vec![
-        Hello { name: "todo".into(), version: "1.0.0".into(), capabilities: vec!["panels".into()] }.into(),
+        hello(None).into(),
+        hello(Some(json("1"))).into(),
         RegisterCommand { name: "todo".into(), description: "show the list".into() }.into(),
         register_tool().into(),
         Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
@@ -87,9 +93,15 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         PanelClose { panel_id: panel() }.into(),
         Notify { level: Level::Warn, message: "slow".into() }.into(),
         ClearNotes {}.into(),
+        Pong { id: id("8") }.into(),
         ShutdownAck {}.into(),
     ]);
     frames
+}
+
+fn hello(protocol_version: Option<RawJson>) -> Hello {
+    let capabilities = vec!["panels".into()];
+    Hello { name: "todo".into(), version: "1.0.0".into(), capabilities, protocol_version }
 }
 
 fn register_tool() -> RegisterTool {

@@ -87,6 +87,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         }
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
+        id().prop_map(|id| Ping { id }.into()),
         Just(Shutdown {}.into()),
     ]
 }
@@ -97,7 +98,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
     (any::<u32>(), words, options, texts(), any::<bool>()).prop_map(
         |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, limits)| {
             let (haft_version, extension_dir, data_dir) = options;
-            let limits = limits.then(Limits::default);
+            let limits = limits.then(Box::<Limits>::default);
             let ack = HelloAck {
                 protocol_version,
                 zot_version,
@@ -148,7 +149,8 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         (name(), text(), texts()).prop_map(|(name, version, capabilities)| Hello {
             name,
             version,
-            capabilities
+            capabilities,
+            protocol_version: None
         }
         .into()),
         (name(), text()).prop_map(|(name, description)| RegisterCommand { name, description }.into()),
@@ -168,6 +170,7 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         (level(), text()).prop_map(|(level, message)| Notify { level, message }.into()),
         Just(ClearNotes {}.into()),
+        id().prop_map(|id| Pong { id }.into()),
         Just(ShutdownAck {}.into()),
     ]
 }

@@ -24,10 +24,16 @@ impl Extension {
             (!self.panels.is_empty(), capability::PANELS),
             (!self.panels.is_empty(), capability::PANEL_RESIZE),
             (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
+            (true, capability::PING),
         ];
         let capabilities =
             offered.into_iter().filter(|(present, _)| *present).map(|(_, name)| name.to_owned());
-        Hello { name: self.name.clone(), version: self.version.clone(), capabilities: capabilities.collect() }
+        Hello {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            capabilities: capabilities.collect(),
+            protocol_version: None,
+        }
     }
 
     fn subscribe(&self) -> Option<Subscribe> {

@@ -56,7 +56,8 @@ async fn an_answer_the_host_would_not_take_is_an_error_instead() {
 #[tokio::test]
 async fn the_limits_are_the_hosts() {
     let limits = haft_protocol::ext::Limits { max_result_line: 200, ..Default::default() };
-    let harness = Harness::start_with(extension(), HostInfo { limits: Some(limits), ..host_info() }).await;
+    let harness =
+        Harness::start_with(extension(), HostInfo { limits: Some(Box::new(limits)), ..host_info() }).await;
     assert!(!harness.tool("fill", json!({"bytes": 50})).await.is_error());
     assert!(harness.tool("fill", json!({"bytes": 200})).await.is_error());
 }

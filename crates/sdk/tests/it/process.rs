@@ -30,6 +30,7 @@ fn blocked_handlers_hold_up_neither_intercepts_nor_the_end() {
     let mut process = probe();
     process.send(&json!({"type": "event", "event": "turn_start", "step": 1}));
     process.send(&json!({"type": "tool_call", "id": "1", "name": "block", "args": {}}));
+    process.ask(&json!({"type": "ping", "id": "ping-1"}), "pong");
     for id in ["2", "3"] {
         let ask = json!({"type": "event_intercept", "id": id, "event": "tool_call", "tool_id": "t", "tool_name": "bash", "tool_args": {}});
         let answer = process.ask(&ask, "event_intercept_response");

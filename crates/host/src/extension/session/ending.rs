@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use haft_protocol::ext::{HostFrame, Shutdown};
 
-use super::{ExtensionState, Output, Phase, Session, encode};
+use super::{ExtensionState, Output, Phase, Session};
 use crate::fault::{CallError, FaultCode};
+use crate::timeouts::Timeouts;
 
 impl<T> Session<T> {
     /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
@@ -14,10 +15,12 @@ impl<T> Session<T> {
             Phase::Draining { .. } | Phase::Closed(_) => return,
             // Nothing is sent before `hello_ack`: the end of its input tells it.
             Phase::AwaitHello { .. } => {}
-            Phase::Registering { .. } | Phase::Ready => match encode(&HostFrame::Shutdown(Shutdown {})) {
-                Ok(line) => self.write(line, false),
-                Err(detail) => self.log(detail),
-            },
+            Phase::Registering { .. } | Phase::Ready => {
+                match self.encode(&HostFrame::Shutdown(Shutdown {})) {
+                    Ok(line) => self.write(line, false),
+                    Err(detail) => self.log(detail),
+                }
+            }
         }
         self.out.push_back(Output::CloseInput);
         self.answer_all("is being stopped");
@@ -26,7 +29,7 @@ impl<T> Session<T> {
             terminate_at: Some(terminate_at),
             kill_at: terminate_at + self.facts.timeouts.kill_grace,
         };
-        self.out.push_back(Output::Changed);
+        self.changed();
     }
 
     /// The process is gone: the rest of its output counts until `at`. A later call replaces an earlier one, because the
@@ -46,6 +49,15 @@ impl<T> Session<T> {
         if !matches!(self.phase, Phase::Draining { .. }) {
             self.end_at(at, symptom.to_owned());
         }
+    }
+
+    /// It closed its input and runs on. Without a question that never reached it, it may still answer what it has read;
+    /// with one, it has only the time that the end of a process takes to be seen, which says more.
+    pub(crate) fn deafened(&mut self, flushed: u64, now: Instant) {
+        self.deaf = true;
+        let Timeouts { pipe_drain, half_closed, .. } = self.facts.timeouts;
+        let time = if self.pending.waits_beyond(flushed) { pipe_drain } else { half_closed };
+        self.half_closed(now + time, "closed its input and kept running");
     }
 
     /// The connection is over, and this is how.
@@ -86,8 +98,14 @@ impl<T> Session<T> {
 
     pub(super) fn close(&mut self, state: ExtensionState, why: &str) {
         self.phase = Phase::Closed(state);
+        self.paused = None;
+        self.panels.flush().for_each(drop);
+        self.report_dropped_notes();
+        if let Some(text) = self.reports.summary() {
+            self.log(text);
+        }
         self.answer_all(why);
-        self.out.push_back(Output::Changed);
+        self.changed();
     }
 
     fn answer_all(&mut self, why: &str) {

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use haft_protocol::codec::{self, Decoded};
+use haft_protocol::codec::{self, Bounds, Decoded, Reading};
+use haft_protocol::defence::{self, Defence};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, Hello, HostFrame, Notify, Response, Subscribe};
+use haft_protocol::ext::{
+    ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe,
+    capability,
+};
 use haft_protocol::ids::RequestId;
-use haft_protocol::limits::MAX_RESULT_LINE;
 
-use super::reports::{Admitted, NOTE_BURST};
-use super::{Output, Phase, Session, Ui, encode};
+use super::{Output, Phase, Session, Ui};
 use crate::extension::offers::Offers;
 use crate::extension::pending::{Kind, Past};
 use crate::fault::{CallError, FaultCode};
@@ -24,24 +26,44 @@ const QUOTED: usize = 80;
 impl<T> Session<T> {
     /// A line came.
     pub(crate) fn handle_line(&mut self, line: &[u8], now: Instant) {
-        // The reader keeps to the limit of the moment; a question dropped since must not fail its late answer.
-        match codec::decode_within::<ExtensionFrame>(line, MAX_RESULT_LINE) {
-            Ok(Decoded::Known(frame)) => self.on_frame(frame, now),
-            Ok(Decoded::Unknown { kind, .. }) => self.on_unknown(&kind, now),
-            Err(error) => self.on_undecodable(&error, line),
+        if self.is_closed() {
+            return;
+        }
+        match codec::read::<ExtensionFrame>(line, self.bounds()) {
+            Ok(Reading { frame: Decoded::Known(frame), mended }) => {
+                if mended {
+                    let kind = codec::FrameSet::kind(&frame);
+                    self.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
+                }
+                if self.is_unasked(&frame) {
+                    self.count(line.len(), now);
+                }
+                self.on_frame(frame, line.len(), now);
+            }
+            Ok(Reading { frame: Decoded::Unknown { kind, .. }, .. }) => {
+                self.count(line.len(), now);
+                self.on_unknown(&kind, now);
+            }
+            Err(error) => self.on_undecodable(&error, line, now),
         }
     }
 
     /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
     pub(crate) fn handle_tail(&mut self, line: &[u8], now: Instant) -> Option<usize> {
-        match codec::decode_within::<ExtensionFrame>(line, MAX_RESULT_LINE) {
-            Ok(Decoded::Known(frame)) => self.on_frame(frame, now),
-            Ok(Decoded::Unknown { .. }) | Err(_) => return Some(line.len()),
+        match codec::read::<ExtensionFrame>(line, self.bounds()) {
+            Ok(Reading { frame: Decoded::Known(frame), .. }) => self.on_frame(frame, line.len(), now),
+            Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_) => return Some(line.len()),
         }
         None
     }
 
-    fn on_frame(&mut self, frame: ExtensionFrame, now: Instant) {
+    /// The reader keeps to the line's limit of the moment; a question dropped since must not fail its late answer.
+    fn bounds(&self) -> Bounds {
+        let limits = &self.facts.limits;
+        Bounds { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes }
+    }
+
+    fn on_frame(&mut self, frame: ExtensionFrame, bytes: usize, now: Instant) {
         match &mut self.phase {
             Phase::Closed(_) => return,
             Phase::AwaitHello { .. } => return self.on_first(frame, now),
@@ -50,20 +72,26 @@ impl<T> Session<T> {
         }
         match frame {
             ExtensionFrame::Hello(_) => self.report(FaultCode::FrameInvalid, "said hello twice".to_owned()),
-            ExtensionFrame::RegisterCommand(command) => self.register(|offers| offers.add_command(command)),
-            ExtensionFrame::RegisterTool(tool) => self.register(|offers| offers.add_tool(tool)),
+            ExtensionFrame::RegisterCommand(command) => self.on_command(command),
+            ExtensionFrame::RegisterTool(tool) => self.on_tool(tool),
             ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe),
             ExtensionFrame::Ready(_) => self.become_ready(),
-            ExtensionFrame::ToolResult(result) => self.on_response(Response::Tool(result)),
-            ExtensionFrame::EventInterceptResponse(answer) => self.on_response(Response::Intercept(answer)),
-            ExtensionFrame::CommandResponse(answer) => self.on_response(Response::Command(answer)),
-            ExtensionFrame::PanelRender(panel) => self.out.push_back(Output::Ui(Ui::PanelRender(panel))),
-            ExtensionFrame::PanelClose(panel) => self.out.push_back(Output::Ui(Ui::PanelClose(panel))),
+            ExtensionFrame::ToolResult(result) => self.on_response(Response::Tool(result), bytes, now),
+            ExtensionFrame::EventInterceptResponse(answer) => {
+                self.on_response(Response::Intercept(answer), bytes, now);
+            }
+            ExtensionFrame::CommandResponse(answer) => {
+                self.flush_panels();
+                self.on_response(Response::Command(answer), bytes, now);
+            }
+            ExtensionFrame::PanelRender(panel) => self.on_panel_render(panel, now),
+            ExtensionFrame::PanelClose(panel) => self.on_panel_close(panel),
             ExtensionFrame::Notify(note) => self.on_note(note, now),
             ExtensionFrame::ClearNotes(clear) if self.reports.take_notes() => {
                 self.out.push_back(Output::Ui(Ui::ClearNotes(clear)));
             }
             ExtensionFrame::ClearNotes(_) => {}
+            ExtensionFrame::Pong(pong) => self.on_pong(&pong, now),
             ExtensionFrame::ShutdownAck(_) => self.log("shutdown_ack".to_owned()),
         }
     }
@@ -78,7 +106,14 @@ impl<T> Session<T> {
     }
 
     fn on_hello(&mut self, hello: Hello, now: Instant) {
-        match encode(&HostFrame::HelloAck(self.facts.ack.clone())) {
+        if let Some(other) = hello.other_version().filter(|_| defence::is_up(Defence::ProtocolVersion)) {
+            let text = format!(
+                "speaks version {} of the protocol, haft speaks {PROTOCOL_VERSION}",
+                excerpt(other.as_bytes())
+            );
+            return self.fail(FaultCode::VersionMismatch, text);
+        }
+        match self.encode(&HostFrame::HelloAck(self.facts.ack.clone())) {
             Ok(ack) => self.write(ack, false),
             Err(detail) => return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}")),
         }
@@ -87,46 +122,61 @@ impl<T> Session<T> {
             let text = format!("calls itself {said}, its manifest says {named}; {named} is used");
             self.report(FaultCode::HelloInvalid, text);
         }
+        self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
         Arc::make_mut(&mut self.offers).capabilities = hello.capabilities;
         self.phase = Phase::Registering {
             until: now + self.facts.timeouts.ready,
             idle_at: now + self.facts.timeouts.idle_ready,
         };
-        self.out.push_back(Output::Changed);
+        self.changed();
+    }
+
+    fn on_tool(&mut self, tool: RegisterTool) {
+        if self.offers.has_room_for_tool(&tool.name) {
+            self.register(|offers| offers.add_tool(tool));
+        } else {
+            self.on_surplus();
+        }
+    }
+
+    fn on_command(&mut self, command: RegisterCommand) {
+        if self.offers.has_room_for_command(&command.name) {
+            self.register(|offers| offers.add_command(command));
+        } else {
+            self.on_surplus();
+        }
+    }
+
+    fn on_surplus(&mut self) {
+        self.reports.surplus();
+        self.report_surplus();
     }
 
     fn register(&mut self, add: impl FnOnce(&mut Offers) -> Result<(), String>) {
         match add(Arc::make_mut(&mut self.offers)) {
-            Ok(()) => self.out.push_back(Output::Changed),
+            Ok(()) => self.changed(),
             Err(text) => self.report(FaultCode::RegisterRejected, text),
         }
     }
 
     fn on_subscribe(&mut self, subscribe: Subscribe) {
         let unknown = Arc::make_mut(&mut self.offers).subscribe(subscribe);
-        self.out.push_back(Output::Changed);
+        self.changed();
         for name in unknown {
             let text = format!("cannot intercept {name:?}: this version has no such hook");
             self.report(FaultCode::RegisterRejected, text);
         }
     }
 
-    fn on_note(&mut self, note: Notify, now: Instant) {
-        match self.reports.admit_note(now) {
-            Admitted::Yes => self.out.push_back(Output::Ui(Ui::Notify(note))),
-            Admitted::FirstTooMany => self.log(format!("notes_dropped: more than {NOTE_BURST} at once")),
-            Admitted::No => {}
-        }
-    }
-
-    fn on_response(&mut self, response: Response) {
+    fn on_response(&mut self, response: Response, bytes: usize, now: Instant) {
         let id = response.id().clone();
         let Some(open) = self.pending.get(&id) else {
-            return self.on_stray(&response);
+            return self.on_stray(&response, bytes, now);
         };
         if open.kind != Kind::of(&response) {
             let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
+            self.count(bytes, now);
             return self.report(FaultCode::FrameInvalid, text);
         }
         if let Some(open) = self.pending.answered(&id) {
@@ -135,10 +185,14 @@ impl<T> Session<T> {
     }
 
     /// A response to no open question. One that merely comes late was reported when its deadline passed.
-    fn on_stray(&mut self, response: &Response) {
+    fn on_stray(&mut self, response: &Response, bytes: usize, now: Instant) {
         let kind = Kind::of(response).response_type();
         let id = excerpt(response.id().as_str().as_bytes());
-        match self.pending.look_back(response.id()) {
+        let past = self.pending.look_back(response.id());
+        if !matches!(past, Some(Past::Dropped(_))) {
+            self.count(bytes, now);
+        }
+        match past {
             Some(Past::Dropped(_)) => self.log(format!("{}: {kind} {id}", FaultCode::LateResponse)),
             Some(Past::Answered) => {
                 self.report(FaultCode::DuplicateResponse, format!("sent a second {kind} for one question"));
@@ -163,7 +217,7 @@ impl<T> Session<T> {
         }
     }
 
-    fn on_undecodable(&mut self, error: &DecodeError, line: &[u8]) {
+    fn on_undecodable(&mut self, error: &DecodeError, line: &[u8], now: Instant) {
         let code = FaultCode::from(error);
         if let Some(open) = answered_id(error, line).and_then(|id| self.pending.answered(&id)) {
             // A gate whose answer cannot be read is a failed gate, and the message should say so.
@@ -172,6 +226,7 @@ impl<T> Session<T> {
             let answer = CallError::BadResponse { detail: error.to_string() };
             return self.out.push_back(Output::Answer(open.ticket, Err(answer)));
         }
+        self.count(line.len(), now);
         if matches!(error, DecodeError::Malformed { .. }) {
             if matches!(self.phase, Phase::AwaitHello { .. }) {
                 return self
@@ -179,13 +234,23 @@ impl<T> Session<T> {
             }
             return self.report(code, error.to_string());
         }
+        self.on_junk(code, error, line, now);
+    }
+
+    /// A line that is no frame. What an author prints by mistake is text and does no harm; what is no text at all comes
+    /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
+    fn on_junk(&mut self, code: FaultCode, error: &DecodeError, line: &[u8], now: Instant) {
+        if is_garbled(error, line) && self.rates.garbled(now) && defence::is_up(Defence::GarbledLines) {
+            let text = format!("sent line after line that is no text: {error} in {:?}", excerpt(line));
+            return self.fail(code, text);
+        }
         let hint = if code == FaultCode::FrameNotJson {
             "; standard output carries frames only, write logs to stderr"
         } else {
             ""
         };
         self.report(code, format!("{error} in {:?}{hint}", excerpt(line)));
-        let junk = self.reports.count(code);
+        let junk = self.reports.junk();
         if matches!(self.phase, Phase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
             self.fail(
                 FaultCode::HelloInvalid,
@@ -195,7 +260,7 @@ impl<T> Session<T> {
     }
 
     /// Reports what an author should see, as often as is useful; the log has the rest.
-    fn report(&mut self, code: FaultCode, text: String) {
+    pub(super) fn report(&mut self, code: FaultCode, text: String) {
         if self.reports.admit(code) && self.is_in_use() {
             self.fault(code, text);
         } else {
@@ -204,9 +269,15 @@ impl<T> Session<T> {
     }
 
     /// Whether the author's mistakes still matter: it is neither gone nor being stopped.
-    fn is_in_use(&self) -> bool {
+    pub(super) fn is_in_use(&self) -> bool {
         !matches!(self.phase, Phase::Draining { .. } | Phase::Closed(_))
     }
+}
+
+/// Whether this is no text: not UTF-8, or UTF-8 by accident, as UTF-16 and zeros are, or behind a byte order mark.
+fn is_garbled(error: &DecodeError, line: &[u8]) -> bool {
+    let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
+    matches!(error, DecodeError::NotUtf8) || by_accident()
 }
 
 /// The question that an unreadable line answers, if it says so: whoever asked must not wait for a better answer until
@@ -223,7 +294,7 @@ fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
 }
 
 /// The beginning of something an extension sent, for messages.
-fn excerpt(bytes: &[u8]) -> String {
+pub(super) fn excerpt(bytes: &[u8]) -> String {
     let start = bytes.get(..QUOTED).unwrap_or(bytes);
     let more = if bytes.len() > QUOTED { "…" } else { "" };
     format!("{}{more}", String::from_utf8_lossy(start))

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::fault::FaultCode;
-use crate::timeouts::NOTE_WINDOW;
 
 /// Reports of one code by one connection, for mistakes that repeat with different details.
 const REPEATED: u32 = 20;
@@ -13,29 +12,14 @@ const REPEATED: u32 = 20;
 /// Unknown frame types that are told apart.
 const UNKNOWN_TYPES: usize = 32;
 
-/// Notes that one extension shows within [`NOTE_WINDOW`].
-pub(super) const NOTE_BURST: u32 = 64;
-
-/// What becomes of one more note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Admitted {
-    /// It is shown.
-    Yes,
-    /// It is not, and it is the first one in this window.
-    FirstTooMany,
-    /// It is not.
-    No,
-}
-
 /// Counts what was reported. Its memory is bounded by the number of codes.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     counts: BTreeMap<FaultCode, u32>,
     unknown_types: BTreeSet<String>,
     unknown_type_at: Option<Instant>,
-    /// When the window of notes began, and how many came in it.
-    notes_since: Option<Instant>,
-    notes: u32,
+    /// Tools and commands beyond what one may register, and whether that was said.
+    surplus: (u32, bool),
     /// Whether a note may be on the screen.
     noted: bool,
 }
@@ -59,18 +43,27 @@ impl Reports {
         true
     }
 
-    /// Counts one note and says whether it is shown.
-    pub(super) fn admit_note(&mut self, now: Instant) -> Admitted {
-        if self.notes_since.is_none_or(|since| now >= since + NOTE_WINDOW) {
-            self.notes_since = Some(now);
-            self.notes = 0;
-        }
-        self.notes = self.notes.saturating_add(1);
-        if self.notes <= NOTE_BURST {
-            self.noted = true;
-            return Admitted::Yes;
-        }
-        if self.notes == NOTE_BURST + 1 { Admitted::FirstTooMany } else { Admitted::No }
+    /// A note is shown.
+    pub(super) fn note(&mut self) {
+        self.noted = true;
+    }
+
+    /// Counts a registration for which there is no room.
+    pub(super) fn surplus(&mut self) {
+        self.surplus.0 = self.surplus.0.saturating_add(1);
+    }
+
+    /// How many there were, once.
+    pub(super) fn take_surplus(&mut self) -> Option<u32> {
+        let (count, said) = &mut self.surplus;
+        (*count > 0 && !std::mem::replace(said, *count > 0)).then_some(*count)
+    }
+
+    /// What was counted and not reported.
+    pub(super) fn summary(&self) -> Option<String> {
+        let unreported = self.counts.iter().filter(|(code, count)| **count > allowance(**code));
+        let all: Vec<String> = unreported.map(|(code, count)| format!("{code} {count} times")).collect();
+        (!all.is_empty()).then(|| format!("in all: {}", all.join(", ")))
     }
 
     /// The notes are taken back; says whether there can be any.
@@ -78,11 +71,20 @@ impl Reports {
         std::mem::take(&mut self.noted)
     }
 
-    /// How often this happened.
-    pub(super) fn count(&self, code: FaultCode) -> u32 {
-        self.counts.get(&code).copied().unwrap_or_default()
+    /// How many lines were no frames.
+    pub(super) fn junk(&self) -> u32 {
+        JUNK.iter().filter_map(|code| self.counts.get(code)).sum()
     }
 }
+
+/// What a line is that is no frame.
+const JUNK: [FaultCode; 5] = [
+    FaultCode::FrameNotUtf8,
+    FaultCode::FrameNotJson,
+    FaultCode::FrameNotObject,
+    FaultCode::FrameTooDeep,
+    FaultCode::FrameDuplicateKey,
+];
 
 fn allowance(code: FaultCode) -> u32 {
     match code {
@@ -96,14 +98,17 @@ fn allowance(code: FaultCode) -> u32 {
         FaultCode::SpawnFailed
         | FaultCode::HelloTimeout
         | FaultCode::HelloInvalid
+        | FaultCode::VersionMismatch
         | FaultCode::FrameTooLong
         | FaultCode::FrameUnknownType
         | FaultCode::FrameInvalid
         | FaultCode::LateResponse
+        | FaultCode::RateLimited
         | FaultCode::WriteStalled
         | FaultCode::CallTimeout
         | FaultCode::HookTimeout
         | FaultCode::HookError
+        | FaultCode::Unresponsive
         | FaultCode::Exited
         | FaultCode::RegisterRejected
         | FaultCode::ResultRejected

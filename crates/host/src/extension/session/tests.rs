@@ -2,11 +2,14 @@
 //! wrote, `=` an answer, `!` a fault, `·` anything else.
 
 mod bench;
+mod floods;
+mod life;
 
 use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{CallTool, InvokeCommand};
+use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::*;
 use bench::Bench;
@@ -26,7 +29,7 @@ fn a_whole_life() {
     bench.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench.session.tell(&HostFrame::Event(haft_protocol::ext::Event::turn_start(2)));
+    bench.session.tell(&HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.line(r#"{"type":"shutdown_ack"}"#);
@@ -332,21 +335,4 @@ fn empty_arguments_of_a_command_are_left_out() {
     let mut bench = Bench::ready();
     bench.ask("command", InvokeCommand { name: "hello".into(), args: String::new() }, 30);
     assert!(bench.transcript.contains(r#"→ {"type":"command_invoked","id":"r1","name":"hello"}"#));
-}
-
-#[test]
-fn notes_are_shown_in_portions() {
-    let mut bench = Bench::ready();
-    let shown = |bench: &Bench, what: &str| bench.transcript.matches(what).count();
-    for _ in 0..1000 {
-        bench.line(r#"{"type":"notify","message":"flood"}"#);
-    }
-    assert_eq!((shown(&bench, "· Notify"), shown(&bench, "· log: notes_dropped")), (64, 1));
-    bench.pass(Duration::from_secs(1));
-    bench.line(r#"{"type":"notify","message":"later"}"#);
-    assert_eq!(shown(&bench, "· Notify"), 65);
-    for _ in 0..1000 {
-        bench.line(r#"{"type":"clear_notes"}"#);
-    }
-    assert_eq!(shown(&bench, "· ClearNotes"), 1, "there is nothing more to take back");
 }

@@ -20,13 +20,17 @@ const EVENTS: &[&str] = &["session_start", "turn_start", "tool_call", "assistant
 
 pub(crate) fn hello(peer: &mut Peer) {
     let name = peer.name.clone();
-    peer.say(&json!({"type": "hello", "name": name, "version": "1.0.0"}));
+    peer.say(&json!({"type": "hello", "name": name, "version": "1.0.0", "capabilities": ["ping"]}));
 }
 
 pub(crate) fn register(peer: &mut Peer) {
     if peer.fault == "canary" {
         peer.say(&tool("canary_tool"));
         return peer.say(&json!({"type": "subscribe", "events": EVENTS}));
+    }
+    // For rows with many of us, who would all want the same names.
+    if std::env::var_os("HAFT_BARE").is_some() {
+        return;
     }
     if peer.fault == "leak" {
         return peer.say(&tool("victim_tool"));
@@ -72,6 +76,11 @@ pub(crate) fn behave(peer: &mut Peer, at: At, frame: &Value) {
         | At::Inject
         | At::Never => {}
     }
+}
+
+/// Answers whether anybody is there.
+pub(crate) fn pong(peer: &mut Peer, ping: &Value) {
+    peer.say(&json!({"type": "pong", "id": ping["id"]}));
 }
 
 /// Answers a question as it should be.

@@ -10,6 +10,7 @@
 #![expect(clippy::disallowed_methods, reason = "starts shells, to leave processes behind")]
 
 mod fault;
+mod floods;
 mod good;
 mod ids;
 mod inject;
@@ -27,8 +28,15 @@ use fault::{At, Fault, Then};
 use peer::Peer;
 
 /// Every fault, by group.
-const FAULTS: &[&[Fault]] =
-    &[good::FAULTS, inject::FAULTS, protocol::FAULTS, ids::FAULTS, pressure::FAULTS, life::FAULTS];
+const FAULTS: &[&[Fault]] = &[
+    good::FAULTS,
+    inject::FAULTS,
+    protocol::FAULTS,
+    ids::FAULTS,
+    floods::FAULTS,
+    pressure::FAULTS,
+    life::FAULTS,
+];
 
 /// What a scanner with a fixed buffer takes.
 const SCANNER: usize = 4 * 1024 * 1024;
@@ -70,6 +78,10 @@ fn serve(peer: &mut Peer, fault: &Fault) {
             Some("command_invoked") => At::Command,
             Some("event") => At::Event,
             Some("shutdown") => At::Shutdown,
+            Some("ping") => {
+                good::pong(peer, &frame);
+                continue;
+            }
             _ => continue,
         };
         if reach(peer, fault, at, &frame) == Then::GoOn {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
-use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Request};
+use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::extension::ids::Ids;
@@ -23,6 +23,10 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new() -> Self {
+        Self::within(Limits::default())
+    }
+
+    pub(super) fn within(limits: Limits) -> Self {
         let now = Instant::now();
         let ack = HelloAck {
             protocol_version: 1,
@@ -36,7 +40,7 @@ impl Bench {
             capabilities: Vec::new(),
             limits: None,
         };
-        let facts = Facts { name: ExtensionName::new("ext"), ack, timeouts: Timeouts::default() };
+        let facts = Facts { name: ExtensionName::new("ext"), ack, timeouts: Timeouts::default(), limits };
         Self {
             session: Session::new(facts, now),
             ids: Ids::new("r"),
@@ -50,7 +54,11 @@ impl Bench {
 
     /// After `hello`, a `tool_call` intercept and `ready`.
     pub(super) fn ready() -> Self {
-        let mut bench = Self::new();
+        Self::ready_within(Limits::default())
+    }
+
+    pub(super) fn ready_within(limits: Limits) -> Self {
+        let mut bench = Self::within(limits);
         bench.line(r#"{"type":"hello","name":"ext"}"#);
         bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
         bench.line(r#"{"type":"ready"}"#);
@@ -65,28 +73,43 @@ impl Bench {
     pub(super) fn bytes(&mut self, line: &[u8]) {
         self.note("←", &String::from_utf8_lossy(line));
         self.session.handle_line(line, self.now);
+        self.session.handle_read(1, 0, self.now);
         self.settle();
+    }
+
+    /// A sign of life that is no frame yet.
+    pub(super) fn heard(&mut self) {
+        self.session.handle_read(0, 1, self.now);
+    }
+
+    /// Its input turns out to be closed.
+    pub(super) fn deafened(&mut self) {
+        self.session.deafened(self.flushed, self.now);
     }
 
     /// Time passes; deadlines are met in order. What was written has left.
     pub(super) fn pass(&mut self, time: Duration) {
-        let end = self.now + time;
-        self.flushed = self.written;
-        self.wait_until(end);
+        self.wait_until(self.now + time, true);
     }
 
     /// Time passes and the extension reads nothing.
     pub(super) fn pass_unread(&mut self, time: Duration) {
-        self.wait_until(self.now + time);
+        self.wait_until(self.now + time, false);
     }
 
-    fn wait_until(&mut self, end: Instant) {
+    fn wait_until(&mut self, end: Instant, reading: bool) {
         while let Some(at) = self.session.poll_deadline().filter(|at| *at <= end) {
+            if reading {
+                self.flushed = self.written;
+            }
             self.now = at.max(self.now);
             self.session.handle_deadline(self.now, self.flushed);
             self.settle();
         }
         self.now = end;
+        if reading {
+            self.flushed = self.written;
+        }
     }
 
     pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {

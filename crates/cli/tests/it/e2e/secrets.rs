@@ -1,0 +1,112 @@
+//! What an extension can learn of haft's secrets: nothing, neither from its environment nor from haft's process.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::Command;
+
+use haft_test_support::model_server::Scenario;
+
+use super::running::Running;
+use super::scene::{Scene, bash};
+
+/// Names that secrets go by.
+const SECRETS: [&str; 12] = [
+    "ANTHROPIC_API_KEY",
+    "AWS_SECRET_ACCESS_KEY",
+    "AZURE_CLIENT_SECRET",
+    "DATABASE_URL",
+    "GITHUB_TOKEN",
+    "HAFT_API_KEY",
+    "HTTPS_PROXY",
+    "LC",
+    "NPM_TOKEN",
+    "OPENAI_API_KEY",
+    "PGPASSWORD",
+    "XDG_SECRET",
+];
+
+/// What each of them is.
+const SECRET: &str = "planted-3f9a";
+
+/// Looks everywhere where a process of the same user can look, in a way that is shown to work on another process. Opening
+/// `mem` takes the same permission as attaching a debugger.
+const NOSY: &str = r#"#!/bin/sh
+echo '{"type":"hello","name":"nosy"}'
+host=$(sed -n 's/^PPid:\t//p' "/proc/$PPID/status")
+look() {
+    tr '\0' '\n' <"/proc/$2/environ" 2>/dev/null | grep -q "$3" && echo "$1 environ" >>"$MARKS"
+    (: <"/proc/$2/mem") 2>/dev/null && echo "$1 mem" >>"$MARKS"
+    ls -l "/proc/$2/fd" >/dev/null 2>&1 && echo "$1 fd" >>"$MARKS"
+}
+env | grep -q planted && echo "own environment" >>"$MARKS"
+sleep 600 &
+other=$!
+until grep -q sleep "/proc/$other/comm"; do :; done
+look host "$host" planted
+look guardian "$PPID" PATH
+look control "$other" PATH
+name=$(cat "/proc/$host/comm")
+echo "looked at $name" >>"$MARKS"
+echo '{"type":"ready"}'
+while read -r line; do case $line in *'"type":"shutdown"'*) exit;; esac; done
+"#;
+
+#[test]
+fn no_secret_is_seen() {
+    let scene = Scene::new(vec![Scenario::text("Hi.")]);
+    let dir = scene.world.extension("nosy", r#"{"name":"nosy","exec":"./nosy.sh"}"#);
+    std::fs::write(dir.join("nosy.sh"), NOSY).unwrap();
+    std::fs::set_permissions(dir.join("nosy.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let scene = scene.with(dir);
+    scene.grant("nosy", "MARKS");
+    let Some(mut command) =
+        as_somebody(scene.command(&["-p", "hi"]), scene.world.project().parent().unwrap())
+    else {
+        eprintln!("SKIP no_secret_is_seen: root sees everything, and nobody else can run this haft here");
+        return;
+    };
+    command.envs(SECRETS.map(|name| (name, SECRET)));
+    Running::start(command, None).wait().expect(0);
+    assert_eq!(scene.marks(), ["control environ", "control mem", "control fd", "looked at haft"]);
+}
+
+/// The same command as a user who is not root. None when there is no way to that.
+#[expect(clippy::disallowed_methods, reason = "changes the user")]
+fn as_somebody(command: Command, owned: &Path) -> Option<Command> {
+    use std::os::unix::fs::MetadataExt as _;
+    const NOBODY: &str = "65534";
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return Some(command);
+    }
+    let setpriv = || {
+        let mut setpriv = Command::new("setpriv");
+        setpriv.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+        setpriv
+    };
+    let reached = setpriv().args(["test", "-x"]).arg(command.get_program()).status();
+    let given = Command::new("chown").args(["-R", NOBODY]).arg(owned).status();
+    let both = [reached, given].into_iter().all(|status| status.is_ok_and(|status| status.success()));
+    both.then(|| {
+        let mut changed = setpriv();
+        changed.arg(command.get_program()).args(command.get_args()).env_clear();
+        changed.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        changed.current_dir(command.get_current_dir().unwrap());
+        changed.stdin(std::process::Stdio::null());
+        changed.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        changed
+    })
+}
+
+/// Of everything that haft has open, logs and connections and pipes to extensions.
+#[expect(clippy::disallowed_methods, reason = "a child that haft is not the parent of")]
+#[test]
+fn no_descriptor_is_inherited() {
+    const LIST: &str = "fds=$(ls /proc/self/fd); echo $fds";
+    let scene = Scene::new(vec![bash("t1", &format!("{LIST} >>\"$MARKS\"")), Scenario::text("Hi.")])
+        .python("witness", "emit(\"ready\")\nfor frame in frames():\n    pass\n");
+    scene.haft(&["-p", "go"]).expect(0);
+    // What this test was started with reaches haft, and so its children.
+    let inherited = Command::new("sh").args(["-c", LIST]).output().unwrap().stdout;
+    assert_eq!(scene.marks(), [String::from_utf8(inherited).unwrap().trim()]);
+}

@@ -1,0 +1,158 @@
+//! B-04 to B-06, B-13 and B-17 to B-19: too much of everything.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use haft_protocol::limits::MAX_TOOLS;
+
+use crate::canary::p50;
+use crate::evil::{Evil, misbehaving};
+use crate::row::{CASE, Case, EVIL, Row};
+use crate::world::World;
+
+/// How long a flood is watched before the canary is asked how it fared.
+const WATCHED: Duration = Duration::from_secs(2);
+
+/// What the median of the canary may be, beside 3 × the control's.
+const MEDIAN: Duration = Duration::from_millis(5);
+
+/// Notes of one extension that may be shown at once, and those of the seconds that a case lasts.
+const NOTES: usize = 50 + 5 * 10;
+
+/// A log and the older one.
+const LOGS: u64 = 2 * 1024 * 1024 + 64 * 1024;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "B-04",
+        title: "floods its output with frames",
+        cases: &[Case {
+            evil: Evil::Fault("flood"),
+            expect: &[(EVIL, "rate_limited")],
+            play: |world| Box::pin(bears_a_flood(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-05",
+        title: "floods its output with junk",
+        cases: &[Case {
+            evil: Evil::Fault("flood-junk"),
+            expect: &[(EVIL, "frame_not_json"), (EVIL, "rate_limited")],
+            play: |world| Box::pin(bears_a_flood(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-06",
+        title: "floods its log",
+        cases: &[Case {
+            evil: Evil::Fault("flood-stderr"),
+            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "4096" } else { "256" }),
+            play: |world| Box::pin(its_log_stays_short(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-13",
+        title: "four that only compute",
+        cases: &[Case {
+            setup: |setup| {
+                setup.env("HAFT_BARE", "1");
+                (1..=4).for_each(|number| setup.add(misbehaving(setup, "busy", &format!("busy{number}"))));
+            },
+            play: |world| Box::pin(bears_a_flood(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-17",
+        title: "registers 100,000 tools",
+        cases: &[Case {
+            evil: Evil::Fault("many-tools"),
+            expect: &[(EVIL, "register_rejected")],
+            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "100000" } else { "1500" }),
+            play: |world| Box::pin(keeps_the_first_tools(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-18",
+        title: "registers its tool again and again",
+        cases: &[Case {
+            evil: Evil::Fault("churn"),
+            expect: &[(EVIL, "rate_limited")],
+            play: |world| Box::pin(bears_a_flood(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-19",
+        title: "notes and panels, far more than anybody can read",
+        cases: &[
+            Case { evil: Evil::Fault("spam-notes"), play: |world| Box::pin(shows_some_notes(world)), ..CASE },
+            Case {
+                evil: Evil::Fault("spam-panel"),
+                play: |world| Box::pin(shows_some_panels(world)),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+];
+
+/// The canary fares as well as one without a flood beside it, or well enough.
+async fn bears_a_flood(world: &mut World) -> Result<()> {
+    world.until_expected().await?;
+    tokio::time::sleep(WATCHED).await;
+    let (own, beside) = world.medians(p50)?;
+    ensure!(own < MEDIAN.max(beside * 3), "the canary's median is {own:?}, and {beside:?} without a flood");
+    Ok(())
+}
+
+async fn its_log_stays_short(world: &mut World) -> Result<()> {
+    world.until("all is written", || world.marks().iter().any(|mark| mark == "all is written")).await?;
+    world.goes_on().await?;
+    let logs = fs::read_dir(world.dir.join("logs")).context("look at the logs")?;
+    let lengths = logs.flatten().filter(|log| log.file_name().to_string_lossy().contains(EVIL));
+    let length: u64 = lengths.filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
+    ensure!(length <= LOGS, "its logs have {length} bytes");
+    let log = world.log_of(EVIL);
+    ensure!(log.contains("dropped"), "its log does not say that something is missing");
+    Ok(())
+}
+
+async fn keeps_the_first_tools(world: &mut World) -> Result<()> {
+    world.until_expected().await?;
+    let tools = world.host.tools();
+    let own = tools.iter().filter(|tool| tool.spec().name.starts_with("many_")).count();
+    ensure!(own <= MAX_TOOLS && own + 1 >= MAX_TOOLS, "it has {own} tools");
+    world.answers("ok").await
+}
+
+async fn shows_some_notes(world: &mut World) -> Result<()> {
+    world.until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
+    world.goes_on().await?;
+    let shown = world.events.of("ext_notify").len();
+    ensure!((1..=NOTES).contains(&shown), "{shown} notes were shown");
+    Ok(())
+}
+
+async fn shows_some_panels(world: &mut World) -> Result<()> {
+    let opened = world.command("evil", "").await;
+    ensure!(opened.is_ok(), "the panel was not opened: {opened:?}");
+    world.until("all is said", || world.marks().iter().any(|mark| mark == "all is said")).await?;
+    world
+        .until("the last one is shown", || world.screen.seen().iter().any(|text| text.contains("the last")))
+        .await?;
+    let shown = world.screen.seen().iter().filter(|text| text.contains("draws")).count();
+    ensure!(shown < 200, "{shown} panels were drawn");
+    world.goes_on().await
+}

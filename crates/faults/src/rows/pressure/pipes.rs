@@ -1,0 +1,176 @@
+//! B-01 to B-03 and B-07 to B-09: pipes that nobody reads, or that end.
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use haft_core::hooks::HookSource;
+use haft_protocol::event::AgentEvent;
+use serde_json::{Value, json};
+
+use crate::evil::Evil;
+use crate::oracle::memory;
+use crate::row::{CASE, Case, EVIL, Row};
+use crate::world::{Setup, World};
+
+/// A deadline that shall pass.
+const SHORT: Duration = Duration::from_millis(1_500);
+
+/// What a call may take whose deadline is that.
+const SOON: Duration = Duration::from_secs(4);
+
+/// What events for somebody who does not read may cost, in KiB.
+const QUEUE: u64 = 16 * 1024;
+
+/// Events between two pauses.
+const BATCH: u32 = 100;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "B-01",
+        title: "never reads while 200 KB are sent to it",
+        cases: &[
+            Case {
+                evil: Evil::Fault("never-read-stdin"),
+                expect: &[(EVIL, "write_stalled")],
+                setup: short,
+                play: |world| Box::pin(a_gate_stalls(world)),
+                ..CASE
+            },
+            Case {
+                evil: Evil::Fault("never-read-stdin"),
+                expect: &[(EVIL, "write_stalled")],
+                setup: short,
+                play: |world| Box::pin(a_tool_stalls(world)),
+                ..CASE
+            },
+        ],
+        undefend: Some(long),
+    },
+    Row {
+        id: "B-02",
+        title: "never reads and watches everything",
+        cases: &[Case {
+            evil: Evil::Fault("never-read-stdin"),
+            play: |world| Box::pin(events_are_dropped(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-03",
+        title: "reads nothing and floods, so that each waits for the other",
+        cases: &[Case {
+            evil: Evil::Fault("flood"),
+            expect: &[(EVIL, "rate_limited"), (EVIL, "write_stalled")],
+            setup: short,
+            play: |world| Box::pin(a_gate_stalls(world)),
+            ..CASE
+        }],
+        undefend: Some(long),
+    },
+    Row {
+        id: "B-07",
+        title: "closes its input and runs on",
+        cases: &[half_closed("close-stdin", |world| Box::pin(gone(world, "closed its input")))],
+        undefend: None,
+    },
+    Row {
+        id: "B-08",
+        title: "closes its output and runs on",
+        cases: &[half_closed("close-stdout", |world| Box::pin(gone(world, "closed its output")))],
+        undefend: None,
+    },
+    Row {
+        id: "B-09",
+        title: "exits, and a grandchild holds its output open",
+        cases: &[
+            Case {
+                evil: Evil::Fault("fork-and-hold-stdout"),
+                expect: &[(EVIL, "exited")],
+                play: |world| Box::pin(world.blocks_at_once("exited with status 5")),
+                ..CASE
+            },
+            Case {
+                evil: Evil::Fault("fork-and-hold-stdout"),
+                expect: &[(EVIL, "exited")],
+                play: |world| Box::pin(world.fails("exited with status 5")),
+                ..CASE
+            },
+        ],
+        undefend: None,
+    },
+];
+
+const fn half_closed(fault: &'static str, play: crate::row::Play) -> Case {
+    let evil = Evil::Script { programs: &["sh"], text: include_str!("../../scripts/half_closed.sh"), fault };
+    Case { evil, expect: &[(EVIL, "exited")], play, ..CASE }
+}
+
+fn short(setup: &mut Setup) {
+    setup.config.timeouts.intercept = SHORT;
+    setup.config.timeouts.tool_call = SHORT;
+}
+
+fn long(setup: &mut Setup) {
+    let timeouts = &mut setup.config.timeouts;
+    (timeouts.intercept, timeouts.tool_call, timeouts.write_stall) = (SOON * 100, SOON * 100, SOON * 100);
+}
+
+/// More than a pipe takes.
+fn big() -> Value {
+    json!({"content": "x".repeat(200 * 1024)})
+}
+
+async fn a_gate_stalls(world: &mut World) -> Result<()> {
+    let gated = tokio::time::timeout(SOON, world.gate(big())).await??;
+    ensure!(gated.ran_with.is_none(), "the tool ran all the same");
+    ensure!(gated.result.contains("does not read its input"), "the model is told {:?}", gated.result);
+    ensure!(gated.took < SOON, "it took {:?}", gated.took);
+    world.settle().await
+}
+
+async fn a_tool_stalls(world: &mut World) -> Result<()> {
+    let asked = tokio::time::timeout(SOON, world.call(big())).await??;
+    ensure!(
+        asked.is_error && asked.text.contains("does not read its input"),
+        "the tool says {:?}",
+        asked.text
+    );
+    world.settle().await
+}
+
+/// Those for the canary are told by the canary itself.
+async fn events_are_dropped(world: &mut World) -> Result<()> {
+    let event = AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(200)) };
+    let before = memory("VmHWM")?;
+    for number in 0..world.amount(20_000, 100_000) {
+        world
+            .host
+            .hook_source()
+            .hooks()
+            .observers
+            .iter()
+            .skip(1)
+            .for_each(|observer| observer.observe(&event));
+        if number % BATCH == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    let grown = memory("VmHWM")?.saturating_sub(before);
+    ensure!(grown < QUEUE, "memory was {grown} KiB higher");
+    ensure!(world.state(EVIL)? == haft_host::ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
+    world.settle().await
+}
+
+/// Whatever is open fails, within the time that a closed stream is given and long before its deadline.
+async fn gone(world: &mut World, symptom: &str) -> Result<()> {
+    let asked = tokio::time::timeout(SOON, world.call(json!({}))).await??;
+    ensure!(asked.is_error && asked.text.contains(symptom), "the tool says {:?}", asked.text);
+    let gated = world.gate(json!({})).await?;
+    ensure!(
+        gated.ran_with.is_none() && gated.result.contains(symptom),
+        "the model is told {:?}",
+        gated.result
+    );
+    world.settle().await
+}

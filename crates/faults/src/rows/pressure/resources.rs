@@ -1,0 +1,202 @@
+//! B-10 to B-12, B-14 to B-16, B-20 and B-21: processes, memory, files.
+
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use haft_host::ExtensionState;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
+use serde_json::json;
+
+use crate::evil::{Evil, misbehaving};
+use crate::oracle::tagged;
+use crate::row::{CASE, Case, EVIL, Row, skip};
+use crate::world::{Setup, World, last_word};
+
+/// How long fifty that ignore the request to leave may take together: the two steps of the ladder, and half a second.
+const TOGETHER: Duration = Duration::from_millis(3_500);
+
+/// How long `haft` may take to leave when its terminal is gone.
+const HANG_UP: Duration = Duration::from_secs(6);
+
+/// Files that a host has at most in B-20.
+const FEW_FILES: u64 = 64;
+
+/// Files that an extension has at most.
+const MOST_FILES: usize = 1_024;
+
+/// Extensions of B-20.
+const MANY: usize = 30;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "B-10",
+        title: "leaves a daemon behind",
+        cases: &[Case {
+            evil: Evil::Fault("daemonise"),
+            play: |world| Box::pin(runs_detached(world)),
+            ..CASE
+        }],
+        undefend: Some(without_launcher),
+    },
+    Row {
+        id: "B-11",
+        title: "many that ignore the request to leave",
+        cases: &[Case {
+            setup: |setup| {
+                let many = if setup.mode.full { 50 } else { 12 };
+                setup.env("HAFT_BARE", "1");
+                (0..many).for_each(|number| {
+                    setup.add(misbehaving(setup, "ignore-sigterm", &format!("stubborn{number}")))
+                });
+            },
+            play: |world| Box::pin(ignores_the_signal(world)),
+            ends_within: TOGETHER,
+            ..CASE
+        }],
+        undefend: Some(|setup| setup.config.timeouts.kill_grace = HANG_UP * 10),
+    },
+    Row {
+        id: "B-12",
+        title: "is stopped by a signal",
+        cases: &[Case { evil: Evil::Fault("stopped"), expect: &[(EVIL, "unresponsive")], ..CASE }],
+        undefend: None,
+    },
+    Row {
+        id: "B-14",
+        title: "takes memory until none is left",
+        cases: &[Case { evil: Evil::Fault("allocate"), play: |world| Box::pin(dies_first(world)), ..CASE }],
+        undefend: Some(without_launcher),
+    },
+    Row {
+        id: "B-15",
+        title: "forks without end",
+        cases: &[Case {
+            evil: Evil::Fault("fork-many"),
+            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "500" } else { "30" }),
+            play: |world| Box::pin(runs_detached(world)),
+            ..CASE
+        }],
+        undefend: Some(without_launcher),
+    },
+    Row {
+        id: "B-16",
+        title: "opens files without end",
+        cases: &[Case {
+            evil: Evil::Fault("open-files"),
+            play: |world| Box::pin(gets_few_files(world)),
+            ..CASE
+        }],
+        undefend: Some(without_launcher),
+    },
+    Row {
+        id: "B-20",
+        title: "the host has no files left to start more",
+        cases: &[Case {
+            setup: |setup| {
+                setup.env("HAFT_BARE", "1");
+                (0..MANY).for_each(|number| setup.add(misbehaving(setup, "good", &format!("ext{number}"))));
+                limit_files(FEW_FILES);
+            },
+            play: |world| Box::pin(some_are_not_started(world)),
+            ..CASE
+        }],
+        undefend: None,
+    },
+    Row {
+        id: "B-21",
+        title: "the terminal hangs up",
+        cases: &[Case { play: |world| Box::pin(hangs_up(world)), ..CASE }],
+        undefend: None,
+    },
+];
+
+fn without_launcher(setup: &mut Setup) {
+    setup.config.launcher = None;
+}
+
+/// Whatever it left runs in a session of its own; that it ends with the extension is the oracle's business.
+async fn runs_detached(world: &mut World) -> Result<()> {
+    let before = 2;
+    world.until("something is left behind", || tagged(&world.tag).len() > before).await?;
+    world.goes_on().await
+}
+
+async fn ignores_the_signal(world: &mut World) -> Result<()> {
+    let ready =
+        |world: &World| world.host.states().iter().all(|status| status.state == ExtensionState::Ready);
+    world.until("all are ready", || ready(world)).await?;
+    world.mark("ignore-sigterm")
+}
+
+/// The system takes an extension before it takes the host.
+async fn dies_first(world: &mut World) -> Result<()> {
+    world.until("all is taken", || world.marks().iter().any(|mark| mark == "all is taken")).await?;
+    let score = |pid: &str| -> Result<i32> {
+        let text = fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).context("read oom_score_adj")?;
+        text.trim().parse().context("read oom_score_adj")
+    };
+    let own = score("self")?;
+    let pids = tagged(&world.tag);
+    let misbehaving = pids.iter().filter(|pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|&byte| byte == 0).any(|word| word == b"allocate")
+    });
+    let scores: Vec<i32> = misbehaving.map(|pid| score(&pid.to_string())).collect::<Result<_>>()?;
+    ensure!(
+        scores.iter().any(|&score| score >= own + 500 || score == 1_000),
+        "its score is {scores:?}, the host's {own}"
+    );
+    world.goes_on().await
+}
+
+async fn gets_few_files(world: &mut World) -> Result<()> {
+    let opened =
+        |world: &World| world.marks().iter().find_map(|mark| mark.strip_prefix("opened ")?.parse().ok());
+    world.until("it has opened what it can", || opened(world).is_some()).await?;
+    let opened: usize = opened(world).unwrap_or_default();
+    ensure!(opened <= MOST_FILES, "it has opened {opened} files");
+    world.goes_on().await
+}
+
+/// Changes how many files this process may have open.
+fn limit_files(current: u64) {
+    let limit = getrlimit(Resource::Nofile);
+    // A host that may have more files than it should makes the row fail, which is what it is for.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit });
+}
+
+async fn some_are_not_started(world: &mut World) -> Result<()> {
+    limit_files(getrlimit(Resource::Nofile).maximum.unwrap_or(4_096).min(4_096));
+    world.mark("no files left")?;
+    let (mut running, mut lacking) = (0, 0);
+    for status in world.host.states().into_iter().filter(|status| status.name.as_str() != "canary") {
+        match status.state {
+            ExtensionState::Failed { code, message } => {
+                ensure!(message.contains("open files"), "{} says {message:?}", status.name);
+                world.also.push((status.name.to_string(), code.as_str()));
+                ensure!(code.as_str() == "spawn_failed", "{} fails with {code}", status.name);
+                lacking += 1;
+            }
+            _ => running += 1,
+        }
+    }
+    ensure!(running > 0 && lacking > 0, "{running} run and {lacking} do not");
+    Ok(())
+}
+
+async fn hangs_up(world: &mut World) -> Result<()> {
+    let steps = json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 30"}}}]}, last_word()]);
+    let mut haft = world.haft(&steps, &[("good", "good", json!({}))], &["--json", "go"])?;
+    world.until("haft runs a tool", || haft.printed().contains("\"tool_call\"")).await?;
+    haft.signal(Signal::HUP)?;
+    world.mark("hang-up")?;
+    let ran = haft.ends_within(HANG_UP).await?;
+    ensure!(ran.code.is_some(), "it was ended by the signal: {ran:?}");
+    ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "its extension was not asked to leave");
+    if ran.of("tool_call").is_empty() {
+        return skip("haft has no bash tool here");
+    }
+    ensure!(ran.of("tool_result").len() == 1, "the call has no result: {}", ran.stdout);
+    Ok(())
+}

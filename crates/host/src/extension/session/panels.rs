@@ -1,0 +1,131 @@
+//! Contents of panels that wait for their turn: of many, the last one is shown. Pure.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use haft_protocol::ext::{Limits, PanelRender};
+use haft_protocol::ids::PanelId;
+
+use super::rates::Bucket;
+
+/// Panels whose contents can wait; of more, the oldest is forgotten. One is open at a time.
+const WAITING: usize = 4;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Panels {
+    bucket: Bucket,
+    waiting: VecDeque<PanelRender>,
+    at: Option<Instant>,
+}
+
+impl Panels {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { bucket: Bucket::new(limits.panels_per_second, 1), waiting: VecDeque::new(), at: None }
+    }
+
+    /// Takes a content. Gives it back if it is shown at once.
+    pub(super) fn render(&mut self, panel: PanelRender, now: Instant) -> Option<PanelRender> {
+        if self.waiting.is_empty() {
+            match self.bucket.take(now) {
+                Ok(()) => return Some(panel),
+                Err(at) => self.at = Some(at),
+            }
+        }
+        if let Some(waiting) = self.waiting.iter_mut().find(|waiting| waiting.panel_id == panel.panel_id) {
+            let title = std::mem::take(&mut waiting.title);
+            *waiting = panel;
+            if waiting.title.is_empty() {
+                // An empty title keeps the one before, and that was never shown.
+                waiting.title = title;
+            }
+            return None;
+        }
+        if self.waiting.len() == WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(panel);
+        None
+    }
+
+    /// A panel is closed: what waits for it is of no more use.
+    pub(super) fn forget(&mut self, panel: &PanelId) {
+        self.waiting.retain(|waiting| waiting.panel_id != *panel);
+        if self.waiting.is_empty() {
+            self.at = None;
+        }
+    }
+
+    /// Everything that waits, because what comes now must not be shown before it.
+    pub(super) fn flush(&mut self) -> impl Iterator<Item = PanelRender> + use<> {
+        self.at = None;
+        std::mem::take(&mut self.waiting).into_iter()
+    }
+
+    /// When [`due`](Self::due) has something.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.at
+    }
+
+    /// A content whose turn it is.
+    pub(super) fn due(&mut self, now: Instant) -> Option<PanelRender> {
+        self.at.filter(|at| *at <= now)?;
+        match self.bucket.take(now) {
+            Ok(()) => {
+                let panel = self.waiting.pop_front();
+                self.at = (!self.waiting.is_empty()).then_some(now);
+                panel
+            }
+            Err(at) => {
+                self.at = Some(at);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn panel(id: &str, title: &str, line: &str) -> PanelRender {
+        PanelRender {
+            panel_id: PanelId::new(id),
+            title: title.into(),
+            lines: vec![line.into()],
+            footer: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_last_content_is_shown_when_its_time_comes() {
+        let start = Instant::now();
+        let mut panels = Panels::new(&Limits { panels_per_second: 10, ..Limits::default() });
+        assert!(panels.render(panel("a", "one", "1"), start).is_some());
+        assert_eq!(panels.render(panel("a", "two", "2"), start), None);
+        assert_eq!(panels.render(panel("a", "", "3"), start), None);
+        let at = start + Duration::from_millis(100);
+        assert_eq!(panels.deadline(), Some(at));
+        assert_eq!(panels.due(at - Duration::from_millis(1)), None);
+        assert_eq!(panels.due(at), Some(panel("a", "two", "3")), "no title that was given is lost");
+        assert_eq!((panels.due(at), panels.deadline()), (None, None));
+    }
+
+    #[test]
+    fn panels_take_turns_and_a_closed_one_has_none() {
+        let start = Instant::now();
+        let mut panels = Panels::new(&Limits { panels_per_second: 10, ..Limits::default() });
+        assert!(panels.render(panel("a", "", "1"), start).is_some());
+        for id in ["b", "c", "d", "e", "f"] {
+            assert_eq!(panels.render(panel(id, "", ""), start), None);
+        }
+        panels.forget(&PanelId::new("c"));
+        let mut shown = Vec::new();
+        for tenth in 1..10 {
+            shown.extend(panels.due(start + Duration::from_millis(100 * tenth)));
+        }
+        let shown: Vec<_> = shown.iter().map(|panel| panel.panel_id.as_str()).collect();
+        assert_eq!(shown, ["d", "e", "f"]);
+    }
+}

@@ -1,0 +1,244 @@
+//! How often an extension may say something that nobody asked for. Pure: it takes `now`.
+
+use std::time::{Duration, Instant};
+
+use haft_protocol::ext::Limits;
+
+use crate::timeouts::{CALM, GARBLED_WINDOW, SECOND};
+
+/// A line counts once for each of these that it begins: one that is long costs more than one that is short.
+const PORTION: usize = 64 * 1024;
+
+/// So many blank lines count as one frame: somebody may end every frame with one, and nobody sends nothing else.
+const BLANKS: usize = 64;
+
+/// How many lines that are no text at all are put up with.
+const GARBLED: usize = 4;
+
+/// A token bucket, kept as the moment at which it is full again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bucket {
+    /// What one token takes to come back.
+    interval: Duration,
+    /// What all tokens take to come back.
+    depth: Duration,
+    full_at: Option<Instant>,
+}
+
+impl Bucket {
+    pub(super) fn new(per_second: u32, burst: u32) -> Self {
+        let interval = SECOND / per_second.max(1);
+        Self { interval, depth: interval * burst.max(1), full_at: None }
+    }
+
+    /// Takes tokens, those that are not there, too. Returns when that debt is paid, if there is one.
+    pub(super) fn spend(&mut self, tokens: u32, now: Instant) -> Option<Instant> {
+        let full_at = self.with(tokens, now);
+        self.full_at = Some(full_at);
+        self.due(full_at, now)
+    }
+
+    /// Takes one token.
+    ///
+    /// # Errors
+    /// There is none; the next one is there at this time.
+    pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
+        let full_at = self.with(1, now);
+        if let Some(at) = self.due(full_at, now) {
+            return Err(at);
+        }
+        self.full_at = Some(full_at);
+        Ok(())
+    }
+
+    fn with(&self, tokens: u32, now: Instant) -> Instant {
+        self.full_at.map_or(now, |at| at.max(now)) + self.interval * tokens
+    }
+
+    fn due(&self, full_at: Instant, now: Instant) -> Option<Instant> {
+        (full_at > now + self.depth).then(|| full_at - self.depth)
+    }
+}
+
+/// What becomes of one more line that nobody asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unasked {
+    /// It is within the rate.
+    Within,
+    /// It is not: nothing more is read until this time. `since` is when it began.
+    Over { until: Instant, since: Instant },
+}
+
+/// What one connection has said unasked.
+#[derive(Debug)]
+pub(super) struct Rates {
+    lines: Bucket,
+    notes: Bucket,
+    blank: usize,
+    /// When the lines began to be too many, and when they last were.
+    over: Option<(Instant, Instant)>,
+    /// When anything last was too much.
+    excess: Option<Instant>,
+    notes_dropped: u64,
+    garbled: [Option<Instant>; GARBLED],
+}
+
+impl Rates {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            lines: Bucket::new(limits.frames_per_second, limits.frame_burst),
+            notes: Bucket::new(limits.notes_per_second, limits.note_burst),
+            blank: 0,
+            over: None,
+            excess: None,
+            notes_dropped: 0,
+            garbled: [None; GARBLED],
+        }
+    }
+
+    /// Counts a line of this many bytes.
+    pub(super) fn line(&mut self, bytes: usize, now: Instant) -> Unasked {
+        self.spend(1 + bytes / PORTION, now)
+    }
+
+    /// Counts blank lines.
+    pub(super) fn blank(&mut self, lines: usize, now: Instant) -> Unasked {
+        self.blank += lines;
+        let tokens = self.blank / BLANKS;
+        self.blank %= BLANKS;
+        if tokens == 0 { Unasked::Within } else { self.spend(tokens, now) }
+    }
+
+    /// Counts one note and says whether it is shown.
+    pub(super) fn note(&mut self, now: Instant) -> bool {
+        let shown = self.notes.take(now).is_ok();
+        self.notes_dropped += u64::from(!shown);
+        shown
+    }
+
+    /// The notes that were dropped since the last time this was asked.
+    pub(super) fn take_dropped_notes(&mut self) -> u64 {
+        std::mem::take(&mut self.notes_dropped)
+    }
+
+    /// Something was too much. Says whether it is the first after a time of calm.
+    pub(super) fn begins(&mut self, now: Instant) -> bool {
+        let last = self.excess.replace(now);
+        last.is_none_or(|last| now > last + CALM)
+    }
+
+    /// Counts a line that is no text at all. Says whether it is one too many.
+    pub(super) fn garbled(&mut self, now: Instant) -> bool {
+        let [first, ..] = self.garbled;
+        self.garbled.rotate_left(1);
+        if let Some(last) = self.garbled.last_mut() {
+            *last = Some(now);
+        }
+        first.is_some_and(|first| now <= first + GARBLED_WINDOW)
+    }
+
+    fn spend(&mut self, tokens: usize, now: Instant) -> Unasked {
+        let Some(until) = self.lines.spend(u32::try_from(tokens).unwrap_or(u32::MAX), now) else {
+            return Unasked::Within;
+        };
+        let since = self.over.filter(|(_, last)| now <= *last + CALM).map_or(now, |(since, _)| since);
+        self.over = Some((since, now));
+        Unasked::Over { until, since }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    #[test]
+    fn a_bucket_gives_its_burst_at_once_and_then_its_rate() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(10, 50);
+        let taken = |bucket: &mut Bucket, at| (0..1000).filter(|_| bucket.take(at).is_ok()).count();
+        assert_eq!(taken(&mut bucket, start), 50);
+        assert_eq!(bucket.take(start), Err(start + Duration::from_millis(100)));
+        assert_eq!(taken(&mut bucket, start + Duration::from_millis(99)), 0);
+        assert_eq!(taken(&mut bucket, start + Duration::from_millis(100)), 1);
+        assert_eq!(taken(&mut bucket, start + seconds(2)), 19);
+        assert_eq!(taken(&mut bucket, start + seconds(3600)), 50);
+    }
+
+    #[test]
+    fn a_debt_is_paid_at_the_rate() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(10, 2);
+        assert_eq!(bucket.spend(2, start), None);
+        assert_eq!(bucket.spend(3, start), Some(start + Duration::from_millis(300)));
+        assert_eq!(bucket.spend(1, start + seconds(1)), None);
+    }
+
+    #[test]
+    fn a_rate_of_nothing_is_one_a_second() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(0, 0);
+        assert_eq!(bucket.take(start), Ok(()));
+        assert_eq!(bucket.take(start), Err(start + seconds(1)));
+    }
+
+    #[test]
+    fn the_burst_passes_and_one_more_does_not() {
+        let start = Instant::now();
+        let mut rates = Rates::new(&Limits::default());
+        for _ in 0..2000 {
+            assert_eq!(rates.line(100, start), Unasked::Within);
+        }
+        let until = start + Duration::from_millis(5);
+        assert_eq!(rates.line(100, start), Unasked::Over { until, since: start });
+    }
+
+    #[test]
+    fn a_long_line_counts_for_each_portion() {
+        let start = Instant::now();
+        let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
+        assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
+        assert_ne!(rates.line(1, start), Unasked::Within);
+    }
+
+    #[test]
+    fn blank_lines_count_by_the_dozen() {
+        let start = Instant::now();
+        let mut rates = Rates::new(&Limits { frame_burst: 1, ..Limits::default() });
+        assert_eq!(rates.blank(BLANKS, start), Unasked::Within);
+        assert_eq!(rates.blank(BLANKS - 1, start), Unasked::Within);
+        assert_ne!(rates.blank(1, start), Unasked::Within);
+    }
+
+    #[test]
+    fn an_excess_goes_on_until_there_is_calm() {
+        let start = Instant::now();
+        let mut rates = Rates::new(&Limits { frame_burst: 1, ..Limits::default() });
+        let mut since = |ms: u64| {
+            let at = start + Duration::from_millis(ms);
+            match rates.spend(300, at) {
+                Unasked::Over { since, .. } => since - start,
+                Unasked::Within => panic!("within"),
+            }
+        };
+        assert_eq!(since(0), Duration::ZERO);
+        assert_eq!(since(1000), Duration::ZERO);
+        assert_eq!(since(2001), Duration::from_millis(2001));
+        let mut rates = Rates::new(&Limits::default());
+        let mut begins = |ms: u64| rates.begins(start + Duration::from_millis(ms));
+        assert!(begins(0) && !begins(1000) && begins(2001));
+    }
+
+    #[test]
+    fn the_fifth_garbled_line_within_a_minute_is_too_many() {
+        let start = Instant::now();
+        let mut rates = Rates::new(&Limits::default());
+        let mut garbled = |second| rates.garbled(start + seconds(second));
+        assert!(!(garbled(0) || garbled(1) || garbled(2) || garbled(3)));
+        assert!(!garbled(61), "the first one is forgotten");
+        assert!(garbled(61), "the second one is not");
+    }
+}

@@ -1,0 +1,292 @@
+//! More than anybody asked for: what is counted, what is put up with, and what ends the connection.
+
+use super::bench::Bench;
+use super::*;
+
+const NOTE: &str = r#"{"type":"notify","message":"flood"}"#;
+const CLOSE: &str = r#"{"type":"panel_close","panel_id":"p"}"#;
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn times(bench: &Bench, what: &str) -> usize {
+    bench.transcript.matches(what).count()
+}
+
+/// How many of these lines can follow `ready` at once before the extension is paused, up to 5,000.
+#[track_caller]
+fn check_counted(line: &str, expect: usize) {
+    let mut bench = Bench::ready();
+    let read = (0..5000).take_while(|_| {
+        bench.line(line);
+        !bench.session.is_paused()
+    });
+    assert_eq!(read.count(), expect, "{line}");
+}
+
+#[test]
+fn the_burst_may_come_at_once_and_one_more_is_a_pause() {
+    for line in [
+        NOTE,
+        CLOSE,
+        r#"{"type":"clear_notes"}"#,
+        r#"{"type":"panel_render","panel_id":"p"}"#,
+        r#"{"type":"register_command","name":"c"}"#,
+        r#"{"type":"register_tool","name":"t"}"#,
+        r#"{"type":"register_tool","name":7}"#,
+        r#"{"type":"subscribe"}"#,
+        r#"{"type":"ready"}"#,
+        r#"{"type":"hello","name":"ext"}"#,
+        r#"{"type":"warp"}"#,
+        r#"{"type":"tool_result","id":"guessed"}"#,
+        r#"{"type":"pong","id":"guessed"}"#,
+        "debug",
+        "[]",
+    ] {
+        check_counted(line, 2000);
+    }
+}
+
+#[test]
+fn answers_to_open_questions_are_free() {
+    let mut bench = Bench::ready();
+    for _ in 0..5000 {
+        let id = bench.tool("tool");
+        bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
+    }
+    let id = bench.guard("guard");
+    bench.line(&format!(r#"{{"type":"event_intercept_response","id":"{id}","block":7}}"#));
+    bench.pass(seconds(1));
+    assert!(!bench.session.is_paused());
+    assert_eq!(bench.faults(), ["hook_error"]);
+}
+
+#[test]
+fn an_answer_in_a_flood_is_taken_when_its_turn_comes() {
+    let mut bench = Bench::ready();
+    let id = bench.tool("tool");
+    for _ in 0..2100 {
+        bench.line(CLOSE);
+    }
+    assert!(bench.session.is_paused());
+    bench.pass(Duration::from_millis(499));
+    assert!(bench.session.is_paused());
+    bench.pass(Duration::from_millis(1));
+    assert!(!bench.session.is_paused());
+    bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
+    assert_eq!(times(&bench, "= tool: Tool"), 1);
+    assert_eq!(bench.faults(), ["rate_limited"]);
+}
+
+#[test]
+fn registrations_before_ready_are_free_and_too_many_are_one_report() {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    for index in 0..10_000 {
+        bench.line(&format!(r#"{{"type":"register_tool","name":"t{index}"}}"#));
+    }
+    assert!(!bench.session.is_paused());
+    assert_eq!(bench.faults(), Vec::<String>::new());
+    bench.line(r#"{"type":"ready"}"#);
+    assert_eq!(bench.session.offers().tools.len(), 128);
+    assert!(bench.transcript.contains("register_rejected: registered 9872 more than it may"));
+    bench.line(r#"{"type":"register_tool","name":"another"}"#);
+    assert_eq!(bench.faults(), ["register_rejected"]);
+}
+
+#[test]
+fn the_first_registration_too_many_after_ready_is_reported_at_once() {
+    let mut bench = Bench::ready_within(Limits { max_tools: 1, max_commands: 1, ..Limits::default() });
+    bench.line(r#"{"type":"register_tool","name":"one"}"#);
+    bench.line(r#"{"type":"register_command","name":"one"}"#);
+    assert_eq!(bench.faults(), Vec::<String>::new());
+    bench.line(r#"{"type":"register_command","name":"two"}"#);
+    bench.line(r#"{"type":"register_tool","name":"two"}"#);
+    assert_eq!(bench.faults(), ["register_rejected"]);
+}
+
+/// Sends this line as fast as it is read.
+fn flood(bench: &mut Bench, line: &str, time: Duration) {
+    let end = bench.now + time;
+    while bench.now <= end && !bench.session.is_closed() {
+        while !bench.session.is_paused() && !bench.session.is_closed() {
+            bench.line(line);
+        }
+        bench.pass(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_flood_without_end_ends_the_extension() {
+    for line in [CLOSE, "junk", r#"{"type":"warp"}"#] {
+        let mut bench = Bench::ready();
+        flood(&mut bench, line, seconds(10));
+        assert!(!bench.session.is_closed(), "{line}");
+        flood(&mut bench, line, seconds(1));
+        let faults = bench.faults();
+        let limited: Vec<_> = faults.iter().filter(|code| *code == "rate_limited").collect();
+        assert_eq!(limited.len(), 2, "one for the pause, one for the end: {faults:?}");
+        assert!(bench.session.is_closed(), "{line}");
+    }
+}
+
+#[test]
+fn a_flood_with_an_end_is_forgotten() {
+    let mut bench = Bench::ready();
+    for _ in 0..3 {
+        flood(&mut bench, CLOSE, seconds(9));
+        bench.pass(Duration::from_millis(1100));
+    }
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    assert_eq!(bench.faults(), ["rate_limited"; 3]);
+}
+
+#[test]
+fn notes_beyond_the_burst_are_dropped_and_counted() {
+    let mut bench = Bench::ready();
+    for _ in 0..50 {
+        bench.line(NOTE);
+    }
+    assert_eq!((times(&bench, "· Notify"), times(&bench, "!")), (50, 0));
+    for _ in 0..950 {
+        bench.line(NOTE);
+    }
+    assert_eq!((times(&bench, "· Notify"), times(&bench, "!")), (50, 1));
+    bench.pass(Duration::from_millis(99));
+    bench.line(NOTE);
+    bench.pass(Duration::from_millis(1));
+    bench.line(NOTE);
+    assert_eq!(times(&bench, "· Notify"), 51);
+    assert_eq!(times(&bench, "· log: notes_dropped: 951"), 1);
+    assert_eq!(bench.faults(), ["rate_limited"]);
+}
+
+#[test]
+fn notes_and_lines_that_are_too_many_at_once_are_one_report() {
+    let mut bench = Bench::ready();
+    for _ in 0..2001 {
+        bench.line(NOTE);
+    }
+    assert!(bench.session.is_paused());
+    assert_eq!(bench.faults(), ["rate_limited"]);
+}
+
+#[test]
+fn notes_are_taken_back_once() {
+    let mut bench = Bench::ready();
+    bench.line(NOTE);
+    for _ in 0..1000 {
+        bench.line(r#"{"type":"clear_notes"}"#);
+    }
+    assert_eq!(times(&bench, "· ClearNotes"), 1, "there is nothing more to take back");
+}
+
+#[test]
+fn of_many_panel_contents_the_last_one_is_shown() {
+    let mut bench = Bench::ready();
+    for index in 0..100 {
+        bench.line(&format!(r#"{{"type":"panel_render","panel_id":"p","lines":["{index}"]}}"#));
+    }
+    bench.transcript.clear();
+    bench.pass(Duration::from_millis(33));
+    assert_eq!(times(&bench, "· PanelRender"), 0);
+    bench.pass(Duration::from_millis(1));
+    assert!(bench.transcript.contains(r#"lines: ["99"]"#), "{}", bench.transcript);
+    assert_eq!(times(&bench, "· PanelRender"), 1);
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn no_content_is_shown_behind_the_end_of_its_panel_or_a_newer_one() {
+    let mut bench = Bench::ready();
+    let render = r#"{"type":"panel_render","panel_id":"p","lines":["old"]}"#;
+    bench.line(render);
+    bench.line(render);
+    bench.line(CLOSE);
+    bench.pass(seconds(1));
+    assert_eq!(times(&bench, "· PanelRender"), 1);
+    bench.line(render);
+    bench.line(render);
+    bench.ask("open", InvokeCommand { name: "open".into(), args: String::new() }, 30);
+    bench.transcript.clear();
+    bench.line(r#"{"type":"command_response","id":"r1","action":"open_panel","open_panel":{"id":"p"}}"#);
+    let (shown, opened) = (bench.transcript.find("· PanelRender"), bench.transcript.find("= open"));
+    assert!(shown.is_some() && shown < opened, "{}", bench.transcript);
+}
+
+#[test]
+fn the_fifth_line_that_is_no_text_ends_it() {
+    for line in [
+        b"{\"type\":\"\xff\"}".as_slice(),
+        b"{\"type\":\"\xc0\xaf\"}",
+        b"\xff\xfe{\0}\0",
+        b"{\0\"\0t\0}\0",
+        "\u{feff}{\"type\":\"ready\"}".as_bytes(),
+        b"{\"type\":\"ready\"}\0\0",
+    ] {
+        let mut bench = Bench::ready();
+        for _ in 0..4 {
+            bench.bytes(line);
+            bench.pass(seconds(15));
+        }
+        assert!(!bench.session.is_closed());
+        assert_eq!(bench.faults().len(), 1);
+        bench.bytes(line);
+        assert!(bench.session.is_closed(), "{}", String::from_utf8_lossy(line));
+        assert_eq!(bench.faults().len(), 1);
+    }
+}
+
+#[test]
+fn a_garbled_line_every_now_and_then_is_put_up_with() {
+    let mut bench = Bench::ready();
+    for _ in 0..20 {
+        bench.bytes(b"\xff");
+        bench.pass(seconds(15) + Duration::from_millis(1));
+    }
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+}
+
+#[test]
+fn prints_are_reported_once_and_counted() {
+    let mut bench = Bench::ready();
+    for _ in 0..1000 {
+        bench.line("debug: here");
+    }
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    assert!(bench.transcript.contains("write logs to stderr"));
+    bench.session.end("exited with status 0");
+    bench.settle();
+    assert!(bench.transcript.contains("· log: in all: frame_not_json 1000 times"), "{}", bench.transcript);
+    assert_eq!(bench.faults(), ["frame_not_json", "exited"]);
+}
+
+#[test]
+fn twenty_prints_may_stand_before_hello() {
+    let junk = ["npm WARN", "[]", "7", "{\"a\":1,\"a\":2}"];
+    let mut bench = Bench::new();
+    junk.iter().cycle().take(20).for_each(|line| bench.line(line));
+    assert!(!bench.session.is_closed());
+    bench.line("one more");
+    assert!(bench.session.is_closed());
+}
+
+#[test]
+fn what_one_that_is_leaving_says_too_often_is_no_fault() {
+    let mut bench = Bench::ready();
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    for _ in 0..3000 {
+        bench.line(NOTE);
+    }
+    bench.pass(seconds(1));
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn a_mended_text_is_in_the_log() {
+    let mut bench = Bench::ready();
+    bench.line(r#"{"type":"notify","message":"caf\udce9"}"#);
+    assert!(bench.transcript.contains("half of a surrogate pair in a notify frame"), "{}", bench.transcript);
+}

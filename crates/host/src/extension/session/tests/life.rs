@@ -1,0 +1,172 @@
+//! Signs of life: pings, lines without an end, versions, streams that are closed.
+
+use super::bench::Bench;
+use super::*;
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// After `ready`, of an extension that answers pings.
+fn pinged() -> Bench {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext","capabilities":["ping"]}"#);
+    bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+    bench.line(r#"{"type":"ready"}"#);
+    bench.transcript.clear();
+    bench
+}
+
+#[test]
+fn one_that_is_stopped_in_a_call_is_found_out() {
+    let mut bench = pinged();
+    bench.tool("tool");
+    bench.pass(seconds(60));
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +0.000 → {"type":"tool_call","id":"r1","name":"weather","args":{}}
+    +5.000 → {"type":"ping","id":"ping-1"}
+    +15.000 ! unresponsive: was silent for 15 s and did not answer a ping
+    +15.000 = tool: was silent for 15 s and did not answer a ping
+    +15.000 · Failed { code: Unresponsive, message: "was silent for 15 s and did not answer a ping" }
+    "##);
+}
+
+#[test]
+fn one_that_is_busy_answers_pings_and_is_left_alone() {
+    let mut bench = pinged();
+    bench.tool("tool");
+    for ping in 1..=11 {
+        bench.pass(seconds(5));
+        bench.line(&format!(r#"{{"type":"pong","id":"ping-{ping}"}}"#));
+    }
+    assert_eq!(bench.faults(), Vec::<String>::new());
+    bench.line(r#"{"type":"tool_result","id":"r1"}"#);
+    bench.transcript.clear();
+    bench.pass(seconds(3600));
+    assert_eq!(bench.transcript, "", "one that has nothing to do is not asked");
+}
+
+#[test]
+fn any_sign_of_life_counts() {
+    let mut bench = pinged();
+    bench.tool("tool");
+    bench.pass(seconds(14));
+    bench.heard();
+    bench.pass(seconds(14));
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+    bench.line(r#"{"type":"pong","id":"ping-1"}"#);
+    bench.line(r#"{"type":"pong","id":"ping-2"}"#);
+    assert_eq!(bench.faults(), Vec::<String>::new(), "a late pong is a pong");
+    bench.line(r#"{"type":"pong","id":"ping-2"}"#);
+    assert_eq!(bench.faults(), ["unknown_id"]);
+}
+
+#[test]
+fn an_event_wants_a_sign_of_life_too() {
+    let mut bench = pinged();
+    let event = HostFrame::Event(haft_protocol::ext::Event::turn_start(1));
+    bench.session.tell(&event, bench.now);
+    bench.settle();
+    bench.pass(seconds(5));
+    bench.line(r#"{"type":"pong","id":"ping-1"}"#);
+    bench.pass(seconds(3600));
+    assert_eq!(bench.transcript.matches("ping-").count(), 2, "one ping, one pong");
+    bench.session.tell(&event, bench.now);
+    bench.settle();
+    bench.pass(seconds(15));
+    assert_eq!(bench.faults(), ["unresponsive"]);
+}
+
+#[test]
+fn a_ping_that_cannot_leave_is_not_waited_for() {
+    let mut bench = pinged();
+    bench.tool("tool");
+    bench.pass_unread(seconds(59));
+    assert_eq!(bench.session.state(), ExtensionState::Ready, "the writer sees to it");
+}
+
+#[test]
+fn one_that_did_not_announce_it_gets_no_ping() {
+    let mut bench = Bench::ready();
+    bench.tool("tool");
+    bench.transcript.clear();
+    bench.pass(seconds(59));
+    assert_eq!(bench.transcript, "");
+}
+
+#[test]
+fn one_that_is_leaving_gets_no_ping() {
+    let mut bench = pinged();
+    bench.tool("tool");
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    bench.pass(seconds(60));
+    assert!(!bench.transcript.contains("ping-"), "{}", bench.transcript);
+}
+
+#[test]
+fn a_line_must_have_an_end() {
+    let mut bench = Bench::ready();
+    for length in 1..=29 {
+        bench.session.handle_read(0, length, bench.now);
+        bench.pass(seconds(1));
+    }
+    bench.session.handle_read(1, 3, bench.now);
+    bench.pass(Duration::from_millis(29_999));
+    assert_eq!(bench.session.state(), ExtensionState::Ready, "a newline begins another line");
+    bench.pass(Duration::from_millis(1));
+    insta::assert_snapshot!(bench.transcript, @r##"
+    +59.000 ! unresponsive: began a line, and after 30 s and 3 bytes it has no end
+    +59.000 · Failed { code: Unresponsive, message: "began a line, and after 30 s and 3 bytes it has no end" }
+    "##);
+}
+
+#[test]
+fn a_line_that_has_its_end_is_not_waited_for() {
+    let mut bench = Bench::ready();
+    bench.session.handle_read(0, 7, bench.now);
+    bench.session.handle_read(1, 0, bench.now);
+    bench.pass(seconds(60));
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+}
+
+#[test]
+fn another_version_is_named_beside_ours() {
+    for version in ["0", "999", "\"1\"", "1.5", "2", "true"] {
+        let mut bench = Bench::new();
+        bench.line(&format!(r#"{{"type":"hello","name":"ext","protocol_version":{version}}}"#));
+        let text = format!("version_mismatch: speaks version {version} of the protocol, haft speaks 1");
+        assert!(bench.transcript.contains(&text), "{}", bench.transcript);
+        assert!(bench.session.is_closed());
+        assert_eq!(bench.written, 0);
+    }
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext","protocol_version":1}"#);
+    assert_eq!(bench.faults(), Vec::<String>::new());
+}
+
+#[test]
+fn one_that_closed_its_input_may_answer_what_it_has_read() {
+    let mut bench = Bench::ready();
+    let id = bench.tool("tool");
+    bench.pass(seconds(1));
+    bench.deafened();
+    bench.guard("guard");
+    assert!(bench.transcript.contains("= guard: closed its input"), "{}", bench.transcript);
+    bench.line(&format!(r#"{{"type":"tool_result","id":"{id}"}}"#));
+    bench.pass(Duration::from_millis(1999));
+    assert!(!bench.session.is_closed());
+    bench.pass(Duration::from_millis(1));
+    assert!(bench.transcript.contains("= tool: Tool"), "{}", bench.transcript);
+    assert_eq!(bench.faults(), ["exited"]);
+}
+
+#[test]
+fn a_question_that_never_reached_it_is_not_left_waiting() {
+    let mut bench = Bench::ready();
+    bench.tool("tool");
+    bench.deafened();
+    bench.pass_unread(Duration::from_millis(200));
+    assert!(bench.transcript.contains("= tool: closed its input and kept running"), "{}", bench.transcript);
+    assert_eq!(bench.faults(), ["exited"]);
+}

@@ -1,0 +1,111 @@
+//! Whether an extension is alive: it has something to do and is silent, or began a line and does not finish it.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use haft_protocol::ids::RequestId;
+
+use crate::timeouts::Timeouts;
+
+/// Unanswered pings that are remembered, so that a late answer is told from an invented one.
+const REMEMBERED: usize = 8;
+
+/// What has to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Alert {
+    /// Send a ping with this id; it has the number of the line that is written next.
+    Ping(RequestId),
+    /// There was no sign of life.
+    Silent,
+    /// A line of so many bytes is not finished.
+    Unfinished(usize),
+}
+
+/// A ping that waits for any sign of life.
+#[derive(Debug)]
+struct Asked {
+    until: Instant,
+    line: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// It answers pings.
+    pub(super) pings: bool,
+    /// The silence began here: something was written, or is open, and nothing was heard since.
+    silent: Option<Instant>,
+    asked: Option<Asked>,
+    open: VecDeque<RequestId>,
+    sent: u64,
+    /// The line that is being read began here and has so many bytes by now.
+    unfinished: Option<(Instant, usize)>,
+}
+
+impl Watch {
+    /// Something was written to it.
+    pub(super) fn wrote(&mut self, at: Instant) {
+        if self.pings {
+            self.silent.get_or_insert(at);
+        }
+    }
+
+    /// Something was heard. `busy`: it still has something to do.
+    pub(super) fn heard(&mut self, busy: bool, now: Instant) {
+        self.asked = None;
+        self.silent = (self.pings && busy).then_some(now);
+    }
+
+    /// A read ended so many bytes into a line; `fresh`: the line began in it.
+    pub(super) fn unfinished(&mut self, bytes: usize, fresh: bool, now: Instant) {
+        let since = self.unfinished.filter(|_| !fresh).map_or(now, |(since, _)| since);
+        self.unfinished = (bytes > 0).then_some((since, bytes));
+    }
+
+    /// Whether a ping of this id is answered only now.
+    pub(super) fn answers(&mut self, id: &RequestId) -> bool {
+        let place = self.open.iter().position(|open| open == id);
+        place.is_some_and(|place| self.open.remove(place).is_some())
+    }
+
+    /// When [`due`](Self::due) wants to be asked.
+    pub(super) fn deadline(&self, timeouts: &Timeouts) -> Option<Instant> {
+        let ping = self.silent.map(|since| since + timeouts.ping);
+        let life = self.asked.as_ref().map_or(ping, |asked| Some(asked.until));
+        let line = self.unfinished.map(|(since, _)| since + timeouts.partial_line);
+        [life, line].into_iter().flatten().min()
+    }
+
+    /// What has to be done now. `lines` were written so far, the first `flushed` of them have left.
+    pub(super) fn due(
+        &mut self,
+        timeouts: &Timeouts,
+        lines: u64,
+        flushed: u64,
+        now: Instant,
+    ) -> Option<Alert> {
+        if let Some((_, bytes)) = self.unfinished.filter(|(since, _)| *since + timeouts.partial_line <= now) {
+            return Some(Alert::Unfinished(bytes));
+        }
+        if let Some(asked) = &mut self.asked {
+            if asked.until > now {
+                return None;
+            }
+            if asked.line > flushed {
+                // It cannot know of the ping yet. That it reads at all is the writer's to watch.
+                asked.until = now + timeouts.pong;
+                return None;
+            }
+            return Some(Alert::Silent);
+        }
+        self.silent.filter(|since| *since + timeouts.ping <= now)?;
+        self.sent += 1;
+        let id = RequestId::new(format!("ping-{}", self.sent));
+        if self.open.len() == REMEMBERED {
+            self.open.pop_front();
+        }
+        self.open.push_back(id.clone());
+        self.asked = Some(Asked { until: now + timeouts.pong, line: lines + 1 });
+        Some(Alert::Ping(id))
+    }
+}
