@@ -3,7 +3,7 @@
 use haft_host::{Framer, Item};
 use haft_protocol::codec::{Decoded, FrameSet, decode, encode};
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::{ExtensionFrame, HostFrame};
+use haft_protocol::ext::{ExtensionFrame, HostFrame, Limits};
 use haft_protocol::limits::{MAX_DEPTH, MAX_LINE};
 use serde_json::Value;
 
@@ -133,6 +133,9 @@ fn contained(own: &Value, sent: &Value, at: &str) {
 
 /// What a field is when it is absent.
 fn is_default(value: &Value, at: &str) -> bool {
+    if let Some(limit) = at.strip_prefix("hello_ack.limits.") {
+        return serde_json::to_value(Limits::default()).is_ok_and(|limits| limits[limit] == *value);
+    }
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,

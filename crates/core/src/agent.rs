@@ -57,6 +57,7 @@ pub(crate) struct Inner {
     pub(crate) system: SystemPrompt,
     pub(crate) reasoning: Reasoning,
     pub(crate) max_steps: Option<u32>,
+    pub(crate) gate_budget: std::time::Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
     /// Held while a prompt is worked on.
     pub(crate) busy: Arc<tokio::sync::Mutex<()>>,

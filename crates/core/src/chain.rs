@@ -3,32 +3,57 @@
 //! Invariant: the arguments of [`Verdict::Run`] are, byte for byte, the arguments that every hook saw last and did
 //! not refuse. Enforced by `tests::executed_arguments_were_seen_by_every_hook`.
 
+mod diff;
+#[cfg(test)]
+mod tests;
+
 use haft_protocol::RawJson;
 
-use crate::hooks::ToolDecision;
+use crate::hooks::{HookRole, ToolDecision};
 use crate::tool::ToolOutput;
 
 /// The chain of hooks over one tool call, as a state machine: [`step`](Self::step) says what to do next.
 ///
-/// First every hook is asked in order, each with the arguments the one before left. Rewritten arguments are then
-/// checked against the tool's schema. Last, every hook whose arguments were changed after it decided is asked once
-/// more; then only a refusal counts.
+/// First the ordered hooks are asked one after the other, each with the arguments the one before left; each rewrite is
+/// checked against the tool's schema before the next one sees it. Then every gate, and every ordered hook whose
+/// arguments were changed after it decided, is asked about the final arguments, all at once; only a refusal counts, and
+/// of several the one that stands first in the order of the hooks, whichever came first.
 #[derive(Debug)]
 pub struct ToolChain {
     args: RawJson,
-    /// What each hook decided on, or wrote, last.
-    seen: Vec<Option<RawJson>>,
+    hooks: Vec<Hook>,
     phase: Phase,
-    rewriters: Vec<String>,
+    changes: Vec<Change>,
     response: Option<(String, ToolOutput)>,
 }
 
 #[derive(Debug)]
+struct Hook {
+    role: HookRole,
+    /// What it decided on, or wrote, last.
+    seen: Option<RawJson>,
+}
+
+#[derive(Debug)]
 enum Phase {
-    First { next: usize },
-    Validate,
-    Final { next: usize },
-    Decided(Verdict),
+    Ordered { next: usize },
+    Validate { rewriter: usize },
+    Final { asked: Vec<Asked> },
+    Decided { verdict: Verdict, by: Option<usize> },
+}
+
+/// One hook in the last phase.
+#[derive(Debug)]
+struct Asked {
+    index: usize,
+    /// `None` while it has not answered.
+    answer: Option<Answer>,
+}
+
+#[derive(Debug)]
+enum Answer {
+    Passed,
+    Refused(Verdict),
 }
 
 /// What the driver of a [`ToolChain`] does next.
@@ -38,6 +63,9 @@ pub enum ChainStep {
     Ask(usize),
     /// Check [`ToolChain::args`] against the schema, then call [`ToolChain::validated`].
     Validate,
+    /// Ask these about [`ToolChain::args`], all at once, and call [`ToolChain::answer`] for each answer as it comes,
+    /// until [`step`](ToolChain::step) says something else. The rest need not be waited for.
+    AskAll(Vec<usize>),
     /// Nothing; this is the outcome.
     Done(Verdict),
 }
@@ -71,13 +99,40 @@ pub enum Verdict {
         /// What the user is told.
         reason: String,
     },
+    /// Neither it nor anything else of this run happens, and the program that runs the agent should end.
+    AbortAgent {
+        /// Who aborted.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+/// One rewrite: who changed what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Who.
+    pub by: String,
+    /// JSON pointers of what is not as it was; `""` is the whole.
+    pub changed: Vec<String>,
+    /// Those of them that somebody else had changed before, each with who that was.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A field that two hooks changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// JSON pointer of the field.
+    pub path: String,
+    /// Who changed it first.
+    pub first: String,
 }
 
 impl ToolChain {
-    /// A chain over `hooks` hooks for a call with these arguments, which fit the tool's schema.
-    pub fn new(hooks: usize, args: RawJson) -> Self {
-        let seen = vec![None; hooks];
-        Self { args, seen, phase: Phase::First { next: 0 }, rewriters: Vec::new(), response: None }
+    /// A chain over hooks of these roles for a call with these arguments, which fit the tool's schema.
+    pub fn new(roles: impl IntoIterator<Item = HookRole>, args: RawJson) -> Self {
+        let hooks = roles.into_iter().map(|role| Hook { role, seen: None }).collect();
+        Self { args, hooks, phase: Phase::Ordered { next: 0 }, changes: Vec::new(), response: None }
     }
 
     /// The arguments as they stand.
@@ -85,69 +140,126 @@ impl ToolChain {
         &self.args
     }
 
+    /// The hook whose refusal, or unfit rewrite, decided.
+    pub fn decided_by(&self) -> Option<usize> {
+        if let Phase::Decided { by, .. } = &self.phase { *by } else { None }
+    }
+
     /// What to do next.
     pub fn step(&mut self) -> ChainStep {
         loop {
-            match &mut self.phase {
-                Phase::First { next } if *next < self.seen.len() => return ChainStep::Ask(*next),
-                Phase::First { .. } if self.rewriters.is_empty() => {
-                    self.phase = Phase::Decided(self.passed())
-                }
-                Phase::First { .. } => self.phase = Phase::Validate,
-                Phase::Validate => return ChainStep::Validate,
-                Phase::Final { next } => {
-                    match self.seen.iter().skip(*next).position(|seen| seen.as_ref() != Some(&self.args)) {
-                        Some(offset) => {
-                            *next += offset;
-                            return ChainStep::Ask(*next);
-                        }
-                        None => self.phase = Phase::Decided(self.passed()),
-                    }
-                }
-                Phase::Decided(verdict) => return ChainStep::Done(verdict.clone()),
-            }
+            self.phase = match &self.phase {
+                Phase::Ordered { next } => match self.ordered_from(*next) {
+                    Some(index) => return ChainStep::Ask(index),
+                    None => Phase::Final { asked: self.who_must_see() },
+                },
+                Phase::Validate { .. } => return ChainStep::Validate,
+                Phase::Final { asked } => match self.settled(asked) {
+                    Some((verdict, by)) => Phase::Decided { verdict, by },
+                    None => return ChainStep::AskAll(unanswered(asked)),
+                },
+                Phase::Decided { verdict, .. } => return ChainStep::Done(verdict.clone()),
+            };
         }
     }
 
-    /// Takes the decision of the hook that [`step`](Self::step) named; returns whoever changed the arguments by it.
-    pub fn answer(&mut self, decision: ToolDecision) -> Option<&str> {
-        let (index, first) = match &mut self.phase {
-            Phase::First { next } => (take_next(next), true),
-            Phase::Final { next } => (take_next(next), false),
-            Phase::Validate | Phase::Decided(_) => return None,
-        };
-        let rewrites = self.rewriters.len();
-        match decision {
-            ToolDecision::Block { by, reason } => self.phase = Phase::Decided(Verdict::Block { by, reason }),
-            ToolDecision::AbortTurn { by, reason } => {
-                self.phase = Phase::Decided(Verdict::AbortTurn { by, reason })
+    /// Takes the decision of a hook that [`step`](Self::step) named; returns what it changed. An answer that was not
+    /// asked for counts for nothing.
+    pub fn answer(&mut self, index: usize, decision: ToolDecision) -> Option<&Change> {
+        match &mut self.phase {
+            Phase::Ordered { next } => {
+                let next = *next;
+                if self.ordered_from(next) != Some(index) {
+                    return None;
+                }
+                self.ordered_answer(index, decision)
             }
-            ToolDecision::Rewrite { by, args } if first && args != self.args => {
-                self.args = args;
-                self.rewriters.push(by);
+            Phase::Final { asked } => {
+                let gate = self.hooks.get(index).is_some_and(|hook| hook.role == HookRole::Gate);
+                let slot = asked.iter_mut().find(|asked| asked.index == index && asked.answer.is_none())?;
+                slot.answer = Some(final_answer(gate, decision));
+                None
             }
-            ToolDecision::Respond { by, output } if first => {
-                self.response.get_or_insert((by, output));
-            }
-            // In the final check only a refusal counts.
-            ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => {}
+            Phase::Validate { .. } | Phase::Decided { .. } => None,
         }
-        if let Some(seen) = self.seen.get_mut(index) {
-            *seen = Some(self.args.clone());
-        }
-        self.rewriters.get(rewrites).map(String::as_str)
     }
 
     /// Takes the outcome of the schema check: `Err` says which argument is wrong.
     pub fn validated(&mut self, outcome: Result<(), String>) {
+        let Phase::Validate { rewriter } = self.phase else { return };
         self.phase = match outcome {
-            Ok(()) => Phase::Final { next: 0 },
+            Ok(()) => Phase::Ordered { next: rewriter + 1 },
             Err(detail) => {
-                let by = self.rewriters.join(", ");
+                let by = self.changes.last().map(|change| change.by.clone()).unwrap_or_default();
                 let reason = format!("arguments rewritten by {by} do not fit the tool: {detail}");
-                Phase::Decided(Verdict::Block { by, reason })
+                Phase::Decided { verdict: Verdict::Block { by, reason }, by: Some(rewriter) }
             }
         };
+    }
+
+    /// The first ordered hook from this one on.
+    fn ordered_from(&self, start: usize) -> Option<usize> {
+        let mut hooks = self.hooks.iter().enumerate().skip(start);
+        hooks.find(|(_, hook)| hook.role == HookRole::Ordered).map(|(index, _)| index)
+    }
+
+    /// The hooks that have not seen the final arguments. No gate has seen any.
+    fn who_must_see(&self) -> Vec<Asked> {
+        let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| hook.seen.as_ref() != Some(&self.args));
+        unseen.map(|(index, _)| Asked { index, answer: None }).collect()
+    }
+
+    fn ordered_answer(&mut self, index: usize, decision: ToolDecision) -> Option<&Change> {
+        self.phase = Phase::Ordered { next: index + 1 };
+        let mut changed = false;
+        match decision {
+            ToolDecision::Allow => {}
+            ToolDecision::Rewrite { by, args } if args != self.args => {
+                self.rewrite(by, args);
+                self.phase = Phase::Validate { rewriter: index };
+                changed = true;
+            }
+            ToolDecision::Rewrite { .. } => {}
+            ToolDecision::Respond { by, output } => _ = self.response.get_or_insert((by, output)),
+            refusal @ (ToolDecision::Block { .. }
+            | ToolDecision::AbortTurn { .. }
+            | ToolDecision::AbortAgent { .. }) => {
+                if let Some(verdict) = refused(refusal) {
+                    self.phase = Phase::Decided { verdict, by: Some(index) };
+                }
+            }
+        }
+        if let Some(hook) = self.hooks.get_mut(index) {
+            hook.seen = Some(self.args.clone());
+        }
+        self.changes.last().filter(|_| changed)
+    }
+
+    fn rewrite(&mut self, by: String, args: RawJson) {
+        let changed = diff::changed(&self.args, &args);
+        let mut conflicts: Vec<Conflict> = Vec::new();
+        for path in &changed {
+            let others = self.changes.iter().filter(|change| change.by != by);
+            for earlier in others.filter(|change| change.changed.iter().any(|old| diff::overlap(old, path))) {
+                let conflict = Conflict { path: path.clone(), first: earlier.by.clone() };
+                if !conflicts.contains(&conflict) {
+                    conflicts.push(conflict);
+                }
+            }
+        }
+        self.changes.push(Change { by, changed, conflicts });
+        self.args = args;
+    }
+
+    /// The outcome of the last phase, as soon as it is certain: a refusal counts when everybody before it has passed.
+    fn settled(&self, asked: &[Asked]) -> Option<(Verdict, Option<usize>)> {
+        for Asked { index, answer } in asked {
+            match answer.as_ref()? {
+                Answer::Passed => {}
+                Answer::Refused(verdict) => return Some((verdict.clone(), Some(*index))),
+            }
+        }
+        Some((self.passed(), None))
     }
 
     fn passed(&self) -> Verdict {
@@ -158,151 +270,25 @@ impl ToolChain {
     }
 }
 
-fn take_next(next: &mut usize) -> usize {
-    let index = *next;
-    *next += 1;
-    index
+fn unanswered(asked: &[Asked]) -> Vec<usize> {
+    asked.iter().filter(|asked| asked.answer.is_none()).map(|asked| asked.index).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn json(text: &str) -> RawJson {
-        RawJson::parse(text).unwrap()
+/// In the last phase only a refusal counts. A gate that tries more than yes and no has said neither.
+fn final_answer(gate: bool, decision: ToolDecision) -> Answer {
+    if gate && let ToolDecision::Rewrite { by, .. } | ToolDecision::Respond { by, .. } = decision {
+        let reason = format!("{by} is a gate, which may only allow or refuse, and tried to do more");
+        return Answer::Refused(Verdict::Block { by, reason });
     }
+    refused(decision).map_or(Answer::Passed, Answer::Refused)
+}
 
-    fn rewrite(by: &str, args: &str) -> ToolDecision {
-        ToolDecision::Rewrite { by: by.into(), args: json(args) }
-    }
-
-    fn block(by: &str) -> ToolDecision {
-        ToolDecision::Block { by: by.into(), reason: "no".into() }
-    }
-
-    /// Runs a chain whose hook `i` gives `script[i]` in turn, then allows; returns who was asked what, and the end.
-    fn run(script: Vec<Vec<ToolDecision>>, valid: bool) -> (Vec<(usize, String)>, Verdict) {
-        let mut script: Vec<_> = script.into_iter().map(Vec::into_iter).collect();
-        let mut chain = ToolChain::new(script.len(), json("{}"));
-        let mut asked = Vec::new();
-        loop {
-            match chain.step() {
-                ChainStep::Ask(index) => {
-                    asked.push((index, chain.args().to_string()));
-                    chain.answer(script[index].next().unwrap_or(ToolDecision::Allow));
-                }
-                ChainStep::Validate => chain.validated(if valid { Ok(()) } else { Err("bad".into()) }),
-                ChainStep::Done(verdict) => return (asked, verdict),
-            }
-        }
-    }
-
-    #[track_caller]
-    fn check(script: Vec<Vec<ToolDecision>>, asked: &[(usize, &str)], verdict: Verdict) {
-        let (got, end) = run(script, true);
-        let got: Vec<(usize, &str)> = got.iter().map(|(index, args)| (*index, args.as_str())).collect();
-        assert_eq!((got.as_slice(), end), (asked, verdict));
-    }
-
-    #[test]
-    fn nobody_objects() {
-        check(vec![vec![], vec![]], &[(0, "{}"), (1, "{}")], Verdict::Run { args: json("{}") });
-    }
-
-    #[test]
-    fn the_first_block_wins_and_ends_the_chain() {
-        check(
-            vec![vec![], vec![block("b")], vec![block("c")]],
-            &[(0, "{}"), (1, "{}")],
-            Verdict::Block { by: "b".into(), reason: "no".into() },
-        );
-    }
-
-    #[test]
-    fn rewrites_chain_and_earlier_hooks_see_the_result() {
-        check(
-            vec![vec![], vec![rewrite("b", r#"{"a":1}"#)], vec![rewrite("c", r#"{"a":2}"#)]],
-            &[(0, "{}"), (1, "{}"), (2, r#"{"a":1}"#), (0, r#"{"a":2}"#), (1, r#"{"a":2}"#)],
-            Verdict::Run { args: json(r#"{"a":2}"#) },
-        );
-    }
-
-    #[test]
-    fn a_block_in_the_final_check_counts() {
-        check(
-            vec![vec![ToolDecision::Allow, block("a")], vec![rewrite("b", r#"{"a":1}"#)]],
-            &[(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)],
-            Verdict::Block { by: "a".into(), reason: "no".into() },
-        );
-    }
-
-    #[test]
-    fn a_rewrite_in_the_final_check_does_not() {
-        check(
-            vec![vec![ToolDecision::Allow, rewrite("a", r#"{"a":9}"#)], vec![rewrite("b", r#"{"a":1}"#)]],
-            &[(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)],
-            Verdict::Run { args: json(r#"{"a":1}"#) },
-        );
-    }
-
-    #[test]
-    fn a_rewrite_to_the_same_bytes_asks_nobody_again() {
-        check(
-            vec![vec![], vec![rewrite("b", "{}")]],
-            &[(0, "{}"), (1, "{}")],
-            Verdict::Run { args: json("{}") },
-        );
-    }
-
-    #[test]
-    fn gates_run_before_a_response_counts() {
-        let respond = ToolDecision::Respond { by: "a".into(), output: ToolOutput::text("x") };
-        check(
-            vec![vec![respond.clone()], vec![block("b")]],
-            &[(0, "{}"), (1, "{}")],
-            Verdict::Block { by: "b".into(), reason: "no".into() },
-        );
-        check(
-            vec![vec![respond], vec![]],
-            &[(0, "{}"), (1, "{}")],
-            Verdict::Respond { by: "a".into(), output: ToolOutput::text("x") },
-        );
-    }
-
-    #[test]
-    fn arguments_that_no_longer_fit_block() {
-        let (asked, verdict) = run(vec![vec![], vec![rewrite("b", r#"{"a":1}"#)]], false);
-        assert_eq!(asked.len(), 2);
-        assert!(matches!(verdict, Verdict::Block { by, .. } if by == "b"));
-    }
-
-    fn decision() -> impl Strategy<Value = ToolDecision> {
-        prop_oneof![
-            4 => Just(ToolDecision::Allow),
-            3 => (0..3u8).prop_map(|n| rewrite("r", &format!(r#"{{"a":{n}}}"#))),
-            1 => Just(block("x")),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn executed_arguments_were_seen_by_every_hook(
-            script in prop::collection::vec(prop::collection::vec(decision(), 0..3), 0..6),
-        ) {
-            let hooks = script.len();
-            let (asked, verdict) = run(script.clone(), true);
-            if let Verdict::Run { args } = verdict {
-                for (hook, decisions) in script.iter().enumerate() {
-                    let last = asked.iter().rev().find(|(index, _)| *index == hook).map(|(_, args)| args.clone());
-                    // A hook that wrote the final arguments itself has seen them, too.
-                    let first = decisions.first();
-                    let wrote = matches!(first, Some(ToolDecision::Rewrite { args: own, .. }) if *own == args);
-                    prop_assert!(wrote || last.as_deref() == Some(args.as_str()));
-                }
-            }
-            prop_assert!(asked.len() <= 2 * hooks);
-        }
+/// What a refusal does to the call; `None` for what is no refusal.
+fn refused(decision: ToolDecision) -> Option<Verdict> {
+    match decision {
+        ToolDecision::Block { by, reason } => Some(Verdict::Block { by, reason }),
+        ToolDecision::AbortTurn { by, reason } => Some(Verdict::AbortTurn { by, reason }),
+        ToolDecision::AbortAgent { by, reason } => Some(Verdict::AbortAgent { by, reason }),
+        ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
     }
 }

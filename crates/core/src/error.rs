@@ -26,6 +26,14 @@ pub enum TurnErrorKind {
         /// Why.
         reason: String,
     },
+    /// A hook ended the run, and wants the program to end: what keeps watch over the agent is broken.
+    #[error("stopped by {by}: {reason}")]
+    Stopped {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
+    },
     /// The model wanted more steps than allowed.
     #[error("stopped at the limit of steps, which is {limit}; raise --max-steps or ask for less at once")]
     MaxSteps {

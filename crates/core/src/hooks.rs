@@ -120,9 +120,50 @@ pub enum TurnDecision {
 /// A tool is about to run.
 #[async_trait]
 pub trait BeforeToolExecute: Send + Sync {
-    /// Decides what becomes of the call. May be asked a second time when a later hook changed the arguments; then
-    /// only a block counts.
+    /// Decides what becomes of the call. An ordered hook may be asked a second time when a later one changed the
+    /// arguments; then only a refusal counts. Dropped unanswered when somebody before it has refused meanwhile, and when
+    /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
+
+    /// Who this is, where the hook cannot say so itself: it panicked, or its time was up.
+    fn name(&self) -> &str {
+        "a hook"
+    }
+
+    /// Its part in calls of this tool; `None` when it has none, and is not asked.
+    fn role(&self, _tool: &str) -> Option<HookRole> {
+        Some(HookRole::Ordered)
+    }
+
+    /// Its rewrite does not fit the tool's schema, so the call is blocked; `detail` says where.
+    fn rewrite_refused(&self, _call: &ToolCall, _detail: &str) {}
+
+    /// Its block, or its unfit rewrite, was what decided about the call: whether more shall follow from it than that.
+    /// Here a hook that keeps failing can ask a person, for this is not under the budget.
+    async fn blocked(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+        AfterBlock::GoOn
+    }
+}
+
+/// How a hook takes part in the chain over a tool call, see [`ToolChain`](crate::chain::ToolChain).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HookRole {
+    /// Asked in its turn with the arguments the one before left; may change them, answer in place of the tool, refuse.
+    Ordered,
+    /// Asked about the final arguments, beside all other gates; may only allow or refuse.
+    Gate,
+}
+
+/// What follows from a blocked call beside that it does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterBlock {
+    /// The model is told, and the run goes on.
+    GoOn,
+    /// Nothing else of this run happens, as with [`ToolDecision::AbortAgent`].
+    AbortAgent {
+        /// What the user is told.
+        reason: String,
+    },
 }
 
 /// What becomes of a tool call.
@@ -153,6 +194,14 @@ pub enum ToolDecision {
     },
     /// It does not run, and neither does anything else of this turn.
     AbortTurn {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// It does not run, neither does anything else of this run, and the program that runs the agent should end: what
+    /// keeps watch over it is broken. The run fails with [`TurnErrorKind::Stopped`](crate::error::TurnErrorKind::Stopped).
+    AbortAgent {
         /// Who aborts.
         by: String,
         /// What the user is told.

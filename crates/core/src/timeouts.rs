@@ -2,5 +2,8 @@
 
 use std::time::Duration;
 
+/// How long all hooks together may take over one tool call, unless the builder says otherwise.
+pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
+
 /// How long a cancelled tool may take to hand over what it has. Then it is dropped.
 pub(crate) const CANCELLED_TOOL: Duration = Duration::from_millis(500);

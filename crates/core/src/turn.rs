@@ -1,6 +1,7 @@
 //! One prompt from beginning to end: asks what the state machine says to ask, and feeds it the answers.
 
 mod ask;
+mod gate;
 mod show;
 mod state;
 mod tools;
@@ -86,6 +87,7 @@ fn close_dangling_calls(agent: &Inner) {
             name: call.name.clone(),
             content: vec![Content::text(NOT_RUN)],
             is_error: true,
+            extension: None,
             time: (agent.clock)(),
         }));
     }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::discovery::dir_name;
 use crate::extension::{Extension, ExtensionState};
 use crate::fault::{CallError, FaultCode};
-use crate::policy::{self, Verdict};
+use crate::policy::{self, Role, Verdict};
 use crate::spec::{ExtensionSpec, Roles};
 
 /// One extension of a host.
@@ -41,6 +41,8 @@ pub(crate) enum Body {
 pub(crate) struct Failed {
     pub(crate) verdict: Verdict,
     pub(crate) reason: String,
+    /// What it did wrong, fit to follow its name; nothing when the run was cancelled.
+    pub(crate) detail: Option<String>,
 }
 
 impl Entry {
@@ -91,7 +93,8 @@ impl Entry {
     }
 
     fn is_gate(&self, hook: InterceptKind) -> bool {
-        policy::fails_closed(hook, self.roles()) && (self.subscribed(hook) || self.inherited.contains(&hook))
+        policy::fails_closed(hook, self.role(hook))
+            && (self.subscribed(hook) || self.inherited.contains(&hook))
     }
 
     fn subscribed(&self, hook: InterceptKind) -> bool {
@@ -125,10 +128,37 @@ impl Entry {
             Body::NotStarted { message, .. } => Err(CallError::Gone { why: message.clone() }),
             Body::Files => Err(CallError::Gone { why: "has no program that could be asked".to_owned() }),
         };
-        outcome.map_err(|error| Failed {
-            verdict: policy::on_failure(H::KIND, self.roles(), self.loosened, &error),
-            reason: policy::reason(self.name(), &error),
-        })
+        outcome.map_err(|error| self.failed(H::KIND, &error))
+    }
+
+    /// What a failure means.
+    pub(crate) fn failed(&self, hook: InterceptKind, error: &CallError) -> Failed {
+        Failed {
+            verdict: policy::on_failure(hook, self.role(hook), self.loosened, error),
+            reason: policy::reason(self.name(), error),
+            detail: (*error != CallError::Cancelled).then(|| error.to_string()),
+        }
+    }
+
+    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
+    /// which ones guards them all.
+    pub(crate) fn tool_role(&self, tool: &str) -> Option<Role> {
+        if !self.subscribed(InterceptKind::ToolCall) {
+            return Some(Role::Plain);
+        }
+        self.extension().and_then(|extension| extension.snapshot().offers.tool_calls.of(tool))
+    }
+
+    /// In which role it takes part in a hook: as its manifest says, or its subscription.
+    fn role(&self, hook: InterceptKind) -> Role {
+        let as_gate = |extension: &Extension| extension.snapshot().offers.gates.contains(&hook);
+        if self.roles().gates.contains(&hook) || self.extension().is_some_and(as_gate) {
+            Role::Gate
+        } else if self.roles().names(hook) {
+            Role::Redactor
+        } else {
+            Role::Plain
+        }
     }
 
     fn roles(&self) -> &Roles {

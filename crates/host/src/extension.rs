@@ -3,6 +3,7 @@
 mod actor;
 mod alarm;
 mod connection;
+mod filter;
 mod ids;
 mod offers;
 mod pending;

@@ -3,18 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
+use tokio_util::sync::CancellationToken;
 
 use crate::fault::FaultCode;
 
 /// Where notes and faults go. Called from the extensions' tasks, in order for each extension; must not block.
 pub type EventSink = Arc<dyn Fn(AgentEvent) + Send + Sync>;
 
-/// A screen that extensions may draw on. Notes and texts are not here: they are events.
+/// A screen that extensions may draw on, and a person behind it. Notes and texts are not here: they are events.
 ///
 /// Every method has an inert default, so that no extension can hang or fail where there is no screen.
+#[async_trait]
 pub trait Frontend: Send + Sync {
     /// A command opens a panel; it replaces an open one.
     fn open_panel(&self, _extension: &ExtensionName, _panel: &Panel) {}
@@ -28,8 +31,37 @@ pub trait Frontend: Send + Sync {
     /// A command puts text into the editor at the cursor.
     fn insert(&self, _extension: &ExtensionName, _text: &str) {}
 
+    /// A gate keeps failing, so that what it guards cannot happen: asks the person what to do about it. Asked once for
+    /// an extension and a session. Returns soon after `cancel`; what it then says counts for nothing. Where nobody can
+    /// be asked, everything stops.
+    async fn gate_failing(&self, _cancel: &CancellationToken, _failing: &GateFailing) -> GateChoice {
+        GateChoice::Stop
+    }
+
     /// An extension is gone; its panel is of no more use.
     fn extension_gone(&self, _extension: &ExtensionName) {}
+}
+
+/// A gate that keeps failing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateFailing {
+    /// Whose gate.
+    pub extension: ExtensionName,
+    /// How it failed last, for people.
+    pub reason: String,
+    /// How often in a row.
+    pub failures: u32,
+}
+
+/// What to do about a gate that keeps failing. The call that it was asked about stays blocked in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GateChoice {
+    /// Start its extension again.
+    Restart,
+    /// Go on without it until the session ends: the extension is not asked about anything any more.
+    ContinueWithout,
+    /// End the run, and with it the program.
+    Stop,
 }
 
 /// A front end without a screen.

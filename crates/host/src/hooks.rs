@@ -2,17 +2,19 @@
 //!
 //! Order, chaining and the final check are core's; what a failure means is the policy's.
 
+mod tool_call;
+
 use async_trait::async_trait;
 use haft_core::hooks::{
-    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, MessageDecision,
-    Observer, PromptSection, ToolDecision, TurnDecision,
+    AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeTurn, MessageDecision, Observer,
+    PromptSection, TurnDecision,
 };
 use haft_core::sanitize::for_model;
-use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::content::joined_text;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, Event, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptToolCall, InterceptTurnStart, ToolCallDecision, TurnStartDecision,
+    InterceptBeforeAgentStart, InterceptTurnStart, TurnStartDecision,
 };
 use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
@@ -21,26 +23,7 @@ use crate::entry::{Entry, Failed};
 use crate::fault::FaultCode;
 use crate::policy::Verdict;
 
-#[async_trait]
-impl BeforeToolExecute for Entry {
-    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
-        let question = InterceptToolCall {
-            tool_id: call.id.clone(),
-            tool_name: call.name.clone(),
-            tool_args: call.args.clone(),
-        };
-        let by = self.name().to_string();
-        match self.intercept(cancel, question).await {
-            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by, args },
-            Ok(ToolCallDecision::Block { reason }) => {
-                let reason = or_else(reason, || format!("tool call refused by extension {by}"));
-                ToolDecision::Block { by, reason }
-            }
-            Err(Failed { verdict: Verdict::Block, reason }) => ToolDecision::Block { by, reason },
-        }
-    }
-}
+pub(crate) use tool_call::ToolCallHook;
 
 #[async_trait]
 impl BeforeTurn for Entry {
@@ -52,7 +35,7 @@ impl BeforeTurn for Entry {
                 let reason = or_else(reason, || format!("turn blocked by extension {by}"));
                 TurnDecision::Block { by, reason }
             }
-            Err(Failed { verdict: Verdict::Block, reason }) => TurnDecision::Block { by, reason },
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => TurnDecision::Block { by, reason },
         }
     }
 }
@@ -70,7 +53,7 @@ impl BeforeAssistantMessage for Entry {
                 let reason = or_else(reason, || format!("message withheld by extension {by}"));
                 MessageDecision::Suppress { by, reason }
             }
-            Err(Failed { verdict: Verdict::Block, reason }) => MessageDecision::Suppress { by, reason },
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => MessageDecision::Suppress { by, reason },
         }
     }
 }
@@ -122,6 +105,7 @@ impl Observer for Entry {
         #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
         match event {
             AgentEvent::TurnStart { step } => extension.observe(|| Event::turn_start(*step), "turn_start"),
+            AgentEvent::ToolCall { name, .. } if !extension.snapshot().offers.watched_tools.has(name) => {}
             AgentEvent::ToolCall { id, name, args } => {
                 extension.observe(|| Event::tool_call(id.clone(), name.clone(), args.clone()), "tool_call");
             }

@@ -25,6 +25,8 @@ use crate::environment::ExtensionEnv;
 use crate::extension::{Extension, ExtensionState};
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
+use crate::gates::Gates;
+use crate::hooks::ToolCallHook;
 use crate::log::log_path;
 use crate::spec::Origin;
 use crate::timeouts::Timeouts;
@@ -99,6 +101,7 @@ struct Inner {
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,
+    gates: Gates,
     changes: watch::Sender<u64>,
     set: Mutex<Set>,
     /// One start, reload or shutdown at a time.
@@ -147,6 +150,8 @@ pub struct ExtensionStatus {
     pub required: bool,
     /// How it is.
     pub state: ExtensionState,
+    /// Whether the person goes on without it in this session: it is not asked about anything.
+    pub gates_off: bool,
     /// Its log file, if logs are written.
     pub log: Option<PathBuf>,
     /// The commands it registered, whether or not it got the names.
@@ -213,7 +218,10 @@ impl Host {
         self.set()
             .entries
             .iter()
-            .map(|entry| status(entry, logs.map(|dir| log_path(dir, entry.name()))))
+            .map(|entry| ExtensionStatus {
+                gates_off: self.gates().is_off(entry.name()),
+                ..status(entry, logs.map(|dir| log_path(dir, entry.name())))
+            })
             .collect()
     }
 
@@ -242,11 +250,25 @@ impl Host {
         }
     }
 
+    /// How the gates do.
+    pub(crate) fn gates(&self) -> &Gates {
+        &self.inner.gates
+    }
+
+    pub(crate) fn frontend(&self) -> &dyn Frontend {
+        self.inner.frontend.as_ref()
+    }
+
+    /// Starts an extension again, because the person wants it. What goes wrong is reported.
+    pub(crate) async fn restart_gate(&self, _name: &ExtensionName) {
+        self.reload().await;
+    }
+
     fn set(&self) -> MutexGuard<'_, Set> {
         self.inner.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reporter(&self, name: &ExtensionName) -> Reporter {
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
         Reporter { name: name.clone(), events: Arc::clone(&self.inner.events) }
     }
 }
@@ -255,6 +277,12 @@ impl HookSource for Host {
     fn hooks(&self) -> Hooks {
         let mut hooks = Hooks::default();
         for entry in &self.set().entries {
+            if entry.extension().is_some() {
+                hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
+            }
+            if self.gates().is_off(entry.name()) {
+                continue;
+            }
             if entry.takes_part(InterceptKind::BeforeAgentStart) {
                 hooks.before_agent_start.push(Arc::clone(entry) as _);
             }
@@ -262,13 +290,10 @@ impl HookSource for Host {
                 hooks.before_turn.push(Arc::clone(entry) as _);
             }
             if entry.takes_part(InterceptKind::ToolCall) {
-                hooks.before_tool_execute.push(Arc::clone(entry) as _);
+                hooks.before_tool_execute.push(Arc::new(ToolCallHook::new(Arc::clone(entry), self.clone())));
             }
             if entry.takes_part(InterceptKind::AssistantMessage) {
                 hooks.before_assistant_message.push(Arc::clone(entry) as _);
-            }
-            if entry.extension().is_some() {
-                hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
             }
         }
         hooks
@@ -301,6 +326,7 @@ fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         origin: entry.spec.origin,
         dir: entry.spec.dir.clone(),
         required: entry.spec.roles.required,
+        gates_off: false,
         state: entry.state(),
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),

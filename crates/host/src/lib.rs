@@ -23,6 +23,7 @@ mod entry;
 mod environment;
 mod fault;
 mod frontend;
+mod gates;
 mod hooks;
 mod policy;
 mod tool;
@@ -37,7 +38,7 @@ pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
 pub use fault::FaultCode;
 pub use framer::{Framer, Item};
-pub use frontend::{EventSink, Frontend, Headless};
+pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, SpecSource,

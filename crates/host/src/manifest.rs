@@ -232,6 +232,7 @@ fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
 /// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole.
 fn roles(fields: &Fields<'_>) -> Result<Roles, ManifestError> {
     let mut roles = Roles { required: fields.boolean("required")?.unwrap_or(false), ..Roles::default() };
+    user_decides(fields)?;
     for entry in fields.objects("intercept")? {
         read_role(&entry, &mut roles)?;
     }
@@ -242,18 +243,32 @@ fn read_role(entry: &Fields<'_>, roles: &mut Roles) -> Result<(), ManifestError>
     let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
     let hook = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
     let required = entry.boolean("required")?.unwrap_or(false);
+    user_decides(entry)?;
     // Nothing said means the safe thing: that a failure blocks.
     match entry.text("role")?.as_deref().unwrap_or("gate") {
         "gate" => roles.gates.push(hook),
         "redactor" if hook == InterceptKind::AssistantMessage => roles.redactor = true,
         "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
-        "transform" | "observer" if required => {
+        "rewrite" | "transform" | "observe" | "observer" if required => {
             return Err(entry.error("required", "needs the role `gate` or `redactor`"));
         }
-        "transform" | "observer" => {}
-        _ => return Err(entry.error("role", "must be `gate`, `redactor`, `transform` or `observer`")),
+        "rewrite" | "transform" | "observe" | "observer" => {}
+        _ => return Err(entry.error("role", "must be `gate`, `redactor`, `rewrite` or `observe`")),
     }
     roles.required |= required;
+    Ok(())
+}
+
+/// What may happen without an answer is the user's to say: a manifest that wants it looser is refused, because whoever
+/// wrote it relies on something that will not be.
+fn user_decides(fields: &Fields<'_>) -> Result<(), ManifestError> {
+    for field in ["on_timeout", "on_error"] {
+        if fields.text(field)?.is_some_and(|value| value != "block") {
+            let rule =
+                "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
+            return Err(fields.error(field, rule));
+        }
+    }
     Ok(())
 }
 

@@ -1,18 +1,36 @@
 //! What a failed interception does to the action it was asked about. One table, the same for every dialect.
 //!
-//! | hook | fails open | fails closed |
-//! |---|---|---|
-//! | `tool_call` | timeout, when the user said so | always else |
-//! | `turn_start`, `assistant_message` | by default | when the manifest names the role |
-//! | `before_agent_start` | always | never: it guards nothing |
+//! | hook | role | timeout | timeout, when the user said so | any other failure |
+//! |---|---|---|---|---|
+//! | `tool_call` | none, `gate`, `rewrite` | blocks | passes | blocks |
+//! | `turn_start` | `gate` | blocks | blocks | blocks |
+//! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
+//! | both | none, `rewrite` | passes | passes | passes |
+//! | `before_agent_start` | any | passes | passes | passes |
 //!
-//! A cancelled run is no failure: the action does not happen.
+//! Whoever only observes is never asked, and so has no failure.
+//!
+//! A failure is everything but an answer: an error, an exit, garbage, wrong types, half a frame, no response, a
+//! question that could not be delivered, an extension that is disabled or was never started. A cancelled run is none:
+//! the action does not happen, whatever the hook and the role.
 
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
 use crate::fault::CallError;
-use crate::spec::Roles;
+
+/// What an interceptor is there for, as its manifest and its subscription say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing was said: it may do everything.
+    Plain,
+    /// It says yes or no.
+    Gate,
+    /// It changes arguments.
+    Rewrite,
+    /// It takes out what the user shall not see.
+    Redactor,
+}
 
 /// What becomes of the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,29 +43,27 @@ pub(crate) enum Verdict {
 
 /// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
 /// extension's.
-pub(crate) fn on_failure(hook: InterceptKind, roles: &Roles, loosened: bool, error: &CallError) -> Verdict {
+pub(crate) fn on_failure(hook: InterceptKind, role: Role, loosened: bool, error: &CallError) -> Verdict {
     match error {
         CallError::Cancelled => Verdict::Block,
         CallError::TimedOut { .. } if hook == InterceptKind::ToolCall && loosened => Verdict::Pass,
         CallError::TimedOut { .. }
         | CallError::BadResponse { .. }
         | CallError::Gone { .. }
-        | CallError::NotSent { .. } => {
-            if fails_closed(hook, roles) {
-                Verdict::Block
-            } else {
-                Verdict::Pass
-            }
-        }
+        | CallError::NotSent { .. } => match fails_closed(hook, role) {
+            true => Verdict::Block,
+            false => Verdict::Pass,
+        },
     }
 }
 
 /// Whether the action cannot go on without this hook's answer.
-pub(crate) fn fails_closed(hook: InterceptKind, roles: &Roles) -> bool {
-    match hook {
-        InterceptKind::ToolCall => true,
-        InterceptKind::TurnStart | InterceptKind::AssistantMessage => roles.names(hook),
-        InterceptKind::BeforeAgentStart => false,
+pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
+    match (hook, role) {
+        (InterceptKind::BeforeAgentStart, _) => false,
+        (InterceptKind::ToolCall, _) => true,
+        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
+        (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
     }
 }
 
@@ -65,48 +81,56 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const ALL: [InterceptKind; 4] = [
-        InterceptKind::ToolCall,
-        InterceptKind::TurnStart,
-        InterceptKind::AssistantMessage,
-        InterceptKind::BeforeAgentStart,
-    ];
+    const ROLES: [Role; 4] = [Role::Plain, Role::Gate, Role::Rewrite, Role::Redactor];
 
-    fn errors() -> Vec<CallError> {
-        vec![
-            CallError::TimedOut { after: Duration::from_secs(5) },
-            CallError::BadResponse { detail: "x".into() },
-            CallError::Gone { why: "exited".into() },
-            CallError::NotSent { detail: "x".into() },
+    /// Every kind of failure, as it comes here.
+    fn failures() -> [(&'static str, CallError); 12] {
+        let bad = |detail: &str| CallError::BadResponse { detail: detail.into() };
+        let gone = |why: &str| CallError::Gone { why: why.into() };
+        let late = CallError::TimedOut { after: Duration::from_secs(5) };
+        [
+            ("timeout", late.clone()),
+            ("missing response", late),
+            ("error", bad("failed to decide: no disk")),
+            ("garbage", bad("expected a JSON object")),
+            ("wrong types", bad("block: invalid type: string")),
+            ("truncated JSON", gone("closed the connection in the middle of a frame")),
+            ("exit", gone("exited with code 3")),
+            ("write not delivered", CallError::NotSent { detail: "too much is waiting".into() }),
+            ("disabled", gone("was stopped")),
+            ("crash loop", gone("crashed 5 times in 3 minutes")),
+            ("never started", gone("cannot be started: no such file")),
+            ("cancelled turn", CallError::Cancelled),
         ]
     }
 
-    /// Which hooks block, in the order of `ALL`, for every failure that is not a timeout.
-    #[track_caller]
-    fn check(roles: &Roles, loosened: bool, expect: [bool; 4], expect_timeout: [bool; 4]) {
-        for error in errors() {
-            let blocks = ALL.map(|hook| on_failure(hook, roles, loosened, &error) == Verdict::Block);
-            let expect = if matches!(error, CallError::TimedOut { .. }) { expect_timeout } else { expect };
-            assert_eq!(blocks, expect, "{error:?}");
-        }
-        assert_eq!(
-            ALL.map(|hook| on_failure(hook, roles, loosened, &CallError::Cancelled)),
-            [Verdict::Block; 4]
-        );
+    /// What the design says, written down a second time.
+    fn expected(hook: InterceptKind, role: Role, failure: &str, loosened: bool) -> Verdict {
+        let late = matches!(failure, "timeout" | "missing response");
+        let closed = match (hook.name(), role) {
+            ("tool_call", _) => !(late && loosened),
+            ("turn_start" | "assistant_message", Role::Gate | Role::Redactor) => true,
+            _ => false,
+        };
+        if closed || failure == "cancelled turn" { Verdict::Block } else { Verdict::Pass }
     }
 
     #[test]
-    fn tool_calls_block_and_the_rest_passes_unless_the_manifest_names_a_role() {
-        let plain = Roles::default();
-        check(&plain, false, [true, false, false, false], [true, false, false, false]);
-        check(&plain, true, [true, false, false, false], [false, false, false, false]);
-
-        let gate = Roles { gates: vec![InterceptKind::TurnStart], ..Roles::default() };
-        check(&gate, false, [true, true, false, false], [true, true, false, false]);
-        let redactor = Roles { redactor: true, ..Roles::default() };
-        check(&redactor, true, [true, false, true, false], [false, false, true, false]);
-        let greedy = Roles { gates: ALL.to_vec(), ..Roles::default() };
-        check(&greedy, false, [true, true, true, false], [true, true, true, false]);
+    fn every_hook_role_failure_and_loosening() {
+        let mut tried = 0;
+        for hook in InterceptKind::ALL {
+            for role in ROLES {
+                for (failure, error) in failures() {
+                    for loosened in [false, true] {
+                        let got = on_failure(*hook, role, loosened, &error);
+                        let expect = expected(*hook, role, failure, loosened);
+                        assert_eq!(got, expect, "{} {role:?} {failure} {loosened}", hook.name());
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(tried, 4 * 4 * 12 * 2);
     }
 
     #[test]

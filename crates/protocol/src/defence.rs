@@ -5,9 +5,22 @@
 //! [`is_up`] is a constant and costs nothing. What can be taken down by configuration (a limit, a timeout, the
 //! launcher) has no entry here.
 
-/// One defence: a decision in the code that a fault test relies on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Defence {
+macro_rules! defences {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// One defence: a decision in the code that a fault test relies on.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Defence {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Defence {
+            /// Every defence.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+        }
+    };
+}
+
+defences! {
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
@@ -16,12 +29,6 @@ pub enum Defence {
     GarbledLines,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
-}
-
-impl Defence {
-    /// Every defence.
-    pub const ALL: &'static [Self] =
-        &[Self::DuplicateKeys, Self::EnvironmentList, Self::GarbledLines, Self::ProtocolVersion];
 }
 
 /// Whether a defence is in place.

@@ -105,6 +105,18 @@ pub enum AgentEvent {
         by: String,
         /// The arguments from here on.
         args: RawJson,
+        /// JSON pointers of what is not as it was; `""` stands for the whole.
+        changed: Vec<String>,
+    },
+    /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change is what the tool
+    /// will get.
+    ToolRewriteConflict {
+        /// The call.
+        id: ToolCallId,
+        /// JSON pointer of the field.
+        path: String,
+        /// Who changed it first, and who changed it then.
+        by: [String; 2],
     },
     /// An extension or a hook refused a tool call.
     ToolBlocked {
@@ -132,6 +144,12 @@ pub enum AgentEvent {
         is_error: bool,
         /// What the model is shown.
         content: Vec<Content>,
+        /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extension: Option<ExtensionName>,
+        /// Who gave the result, when an extension or a hook did so in place of the tool, which did not run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        synthetic_by: Option<String>,
     },
     /// The step is over, its tools included.
     TurnEnd {
@@ -177,6 +195,14 @@ pub enum AgentEvent {
     ExtClearNotes {
         /// Whose.
         extension: ExtensionName,
+    },
+    /// The person decided to go on without an extension that kept failing: until the session ends it is not asked about
+    /// anything any more.
+    GateOff {
+        /// Whose gates are off.
+        extension: ExtensionName,
+        /// How it failed last.
+        reason: String,
     },
     /// An extension failed. One event for one failure, never silent, never twice.
     ExtensionError(ExtensionFault),

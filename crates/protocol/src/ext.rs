@@ -15,6 +15,7 @@ mod panel;
 mod ping;
 mod registration;
 mod request;
+mod subscription;
 mod tool;
 
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
@@ -32,4 +33,5 @@ pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterTool, Subscribe};
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
+pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

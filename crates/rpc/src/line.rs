@@ -2,7 +2,7 @@
 
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::Time;
 use serde::Serialize;
 
@@ -30,9 +30,11 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         AgentEvent::UserMessage { content, time } => {
             serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
         }
-        AgentEvent::ToolResult { id, name, is_error, content } => {
-            let content = blocks(content);
-            serde_json::to_string(&WithImages::ToolResult { id, name, is_error: *is_error, content })
+        AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by } => {
+            let (is_error, content) = (*is_error, blocks(content));
+            let (extension, synthetic_by) = (extension.as_ref(), synthetic_by.as_deref());
+            let result = WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by };
+            serde_json::to_string(&result)
         }
         AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
@@ -45,6 +47,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::AssistantMessage { .. }
         | AgentEvent::ToolCall { .. }
         | AgentEvent::ToolRewritten { .. }
+        | AgentEvent::ToolRewriteConflict { .. }
         | AgentEvent::ToolBlocked { .. }
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::TurnEnd { .. }
@@ -54,6 +57,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ExtNotify { .. }
         | AgentEvent::ExtDisplay { .. }
         | AgentEvent::ExtClearNotes { .. }
+        | AgentEvent::GateOff { .. }
         | AgentEvent::ExtensionError(_) => serde_json::to_string(event),
     }
 }
@@ -62,8 +66,20 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WithImages<'a> {
-    UserMessage { content: Vec<Block<'a>>, time: &'a Time },
-    ToolResult { id: &'a ToolCallId, name: &'a str, is_error: bool, content: Vec<Block<'a>> },
+    UserMessage {
+        content: Vec<Block<'a>>,
+        time: &'a Time,
+    },
+    ToolResult {
+        id: &'a ToolCallId,
+        name: &'a str,
+        is_error: bool,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        extension: Option<&'a ExtensionName>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        synthetic_by: Option<&'a str>,
+    },
 }
 
 #[derive(Serialize)]

@@ -7,7 +7,8 @@ use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck, HostFrame, Intercept,
-    InvokeCommand, PROTOCOL_VERSION, Pong, ToolCall,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall, InterceptTurnStart,
+    InvokeCommand, PROTOCOL_VERSION, Pong, ToolCall, capability,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -17,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::error::ServeError;
-use crate::extension::Extension;
+use crate::extension::{Extension, Kind};
 use crate::handler::{Failure, Handler};
 use crate::host::Host;
 use crate::outbox::Outbox;
@@ -30,7 +31,7 @@ mod refuse;
 mod responder;
 
 use lane::OneWay;
-use responder::{Question, Responder};
+use responder::{GateQuestion, Question, Responder};
 
 /// Whether the conversation goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +127,10 @@ impl Dispatcher {
             return Err(ServeError::Incompatible { host: ack.protocol_version, sdk: PROTOCOL_VERSION });
         }
         self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
+        if self.extension.is_narrow() && self.greeted.borrow().is_none() {
+            let roles = ack.capabilities.iter().any(|known| known == capability::INTERCEPT_ROLES);
+            self.extension.subscriptions(roles).into_iter().for_each(|frame| self.outbox.push(frame));
+        }
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())
     }
@@ -146,22 +151,32 @@ impl Dispatcher {
     fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) {
         let extension = Arc::clone(&self.extension);
         match intercept {
-            Intercept::ToolCall(input) => self.decide(extension.tool_call.as_ref(), input, id),
-            Intercept::TurnStart(input) => self.decide(extension.turn_start.as_ref(), input, id),
+            Intercept::ToolCall(input) => match extension.tool_call_handler(&input.tool_name) {
+                Some(Kind::Gate(handler)) => self.decide::<GateQuestion, _>(Some(handler), input, id),
+                Some(Kind::Ordered { handler, .. }) => {
+                    self.decide::<InterceptToolCall, _>(Some(handler), input, id)
+                }
+                None => self.decide::<InterceptToolCall, InterceptToolCall>(None, input, id),
+            },
+            Intercept::TurnStart(input) => {
+                self.decide::<InterceptTurnStart, _>(extension.turn_start.as_ref(), input, id)
+            }
             Intercept::AssistantMessage(input) => {
-                self.decide(extension.assistant_message.as_ref(), input, id)
+                self.decide::<InterceptAssistantMessage, _>(extension.assistant_message.as_ref(), input, id)
             }
             Intercept::BeforeAgentStart(input) => {
-                self.decide(extension.before_agent_start.as_ref(), input, id)
+                self.decide::<InterceptBeforeAgentStart, _>(extension.before_agent_start.as_ref(), input, id)
             }
         }
     }
 
     /// Asks an intercept's handler, on the runtime of the connection, where no other kind of handler can be in the way.
-    fn decide<Q>(&mut self, handler: Option<&Handler<Q, Q::Answer>>, input: Q, id: RequestId)
-    where
-        Q: Question + Send + 'static,
-    {
+    fn decide<Q: Question + 'static, I: Send + 'static>(
+        &mut self,
+        handler: Option<&Handler<I, Q::Answer>>,
+        input: I,
+        id: RequestId,
+    ) {
         let Some(handler) = handler else { return self.outbox.push(EventInterceptResponse::pass(id)) };
         let responder = Responder::<Q>::new(self.outbox.clone(), id);
         let mut deciding = handler.call(input, self.host.clone());

@@ -1,12 +1,10 @@
 //! The builder: what an extension has to offer, said once.
 
-use std::collections::BTreeSet;
-
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, CommandAction, Event, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptKind, InterceptToolCall, InterceptTurnStart, RegisterCommand,
-    RegisterTool, ToolCallDecision, TurnStartDecision,
+    InterceptBeforeAgentStart, InterceptKind, InterceptTurnStart, RegisterCommand, RegisterTool,
+    TurnStartDecision,
 };
 use haft_protocol::ids::PanelId;
 use schemars::JsonSchema;
@@ -20,6 +18,10 @@ use crate::tool::{self, ToolResult};
 
 mod check;
 mod frames;
+mod tool_call;
+
+pub use tool_call::{GateDecision, Tools};
+pub(crate) use tool_call::{Kind, ToolCallHandler};
 
 /// An extension: its name and everything it offers. Built by value, then [`run`](Self::run).
 ///
@@ -33,9 +35,9 @@ pub struct Extension {
     pub(crate) version: String,
     pub(crate) commands: Vec<(RegisterCommand, Handler<String, CommandAction>)>,
     pub(crate) tools: Vec<(RegisterTool, Handler<RawJson, ToolResult>)>,
-    pub(crate) events: Vec<(String, Handler<Event, ()>)>,
+    pub(crate) events: Vec<(String, Tools, Handler<Event, ()>)>,
     pub(crate) panels: Vec<(PanelId, Handler<PanelEvent, ()>)>,
-    pub(crate) tool_call: Option<Handler<InterceptToolCall, ToolCallDecision>>,
+    pub(crate) tool_calls: Vec<ToolCallHandler>,
     pub(crate) turn_start: Option<Handler<InterceptTurnStart, TurnStartDecision>>,
     pub(crate) assistant_message: Option<Handler<InterceptAssistantMessage, AssistantMessageDecision>>,
     pub(crate) before_agent_start: Option<Handler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
@@ -53,7 +55,7 @@ impl Extension {
             tools: Vec::new(),
             events: Vec::new(),
             panels: Vec::new(),
-            tool_call: None,
+            tool_calls: Vec::new(),
             turn_start: None,
             assistant_message: None,
             before_agent_start: None,
@@ -135,7 +137,7 @@ impl Extension {
         F: Fn(Event, Host) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
     {
-        self.events.push((event.into(), Handler::new(handler)));
+        self.events.push((event.into(), Tools::all(), Handler::new(handler)));
         self
     }
 
@@ -148,17 +150,6 @@ impl Extension {
     {
         self.panels.push((PanelId::new(id), Handler::new(handler)));
         self
-    }
-
-    /// Decides about every tool call before it runs: allow, rewrite its arguments, block. Answer within 5 s; late or
-    /// failed means blocked.
-    pub fn intercept_tool_call<F, Fut>(mut self, handler: F) -> Self
-    where
-        F: Fn(InterceptToolCall, Host) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: IntoAnswer<ToolCallDecision>> + Send + 'static,
-    {
-        let earlier = self.tool_call.replace(Handler::new(handler));
-        self.once(earlier.is_none(), InterceptKind::ToolCall)
     }
 
     /// Decides whether the model may be called: allow or block. Answer within 5 s; late or failed means allowed.
@@ -220,16 +211,11 @@ impl Extension {
     /// The intercepts that have a handler.
     pub(crate) fn intercepts(&self) -> impl Iterator<Item = InterceptKind> {
         let kinds = [
-            (self.tool_call.is_some(), InterceptKind::ToolCall),
+            (!self.tool_calls.is_empty(), InterceptKind::ToolCall),
             (self.turn_start.is_some(), InterceptKind::TurnStart),
             (self.assistant_message.is_some(), InterceptKind::AssistantMessage),
             (self.before_agent_start.is_some(), InterceptKind::BeforeAgentStart),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
-    }
-
-    /// The events that have a handler, each once.
-    fn event_names(&self) -> BTreeSet<&str> {
-        self.events.iter().map(|(event, _)| event.as_str()).collect()
     }
 }

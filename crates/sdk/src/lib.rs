@@ -42,7 +42,7 @@ mod tool;
 pub mod testing;
 
 pub use error::ServeError;
-pub use extension::Extension;
+pub use extension::{Extension, GateDecision, Tools};
 /// Frames and their parts, for what is not re-exported by name.
 pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;

@@ -77,7 +77,7 @@ pub fn host_info() -> HelloAck {
         cwd: "/work".into(),
         extension_dir: None,
         data_dir: None,
-        capabilities: vec!["before_agent_start".into(), "panel_resize".into()],
+        capabilities: vec!["before_agent_start".into(), "panel_resize".into(), "intercept_roles".into()],
         limits: None,
     }
 }

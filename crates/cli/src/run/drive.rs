@@ -224,6 +224,7 @@ fn exit_of(error: &TurnError) -> Exit {
             | ModelErrorKind::Truncated => Exit::Provider,
         },
         TurnErrorKind::Blocked { .. } => Exit::Blocked,
+        TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
         TurnErrorKind::Busy => Exit::Failure,

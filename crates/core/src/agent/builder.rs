@@ -1,6 +1,7 @@
 //! Building an [`Agent`].
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use haft_protocol::message::{Message, Time, Usage};
 
@@ -11,6 +12,7 @@ use crate::hooks::{
 };
 use crate::model::{Model, Reasoning};
 use crate::prompt::SystemPrompt;
+use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
 
 /// Collects what an [`Agent`] is made of. Hooks are asked in the order they are added, those of sources last.
@@ -24,6 +26,7 @@ pub struct AgentBuilder {
     system: SystemPrompt,
     reasoning: Reasoning,
     max_steps: Option<u32>,
+    gate_budget: Duration,
     messages: Vec<Message>,
     clock: Arc<dyn Fn() -> Time + Send + Sync>,
 }
@@ -39,6 +42,7 @@ impl AgentBuilder {
             system: SystemPrompt::default(),
             reasoning: Reasoning::default(),
             max_steps: None,
+            gate_budget: timeouts::GATE_BUDGET,
             messages: Vec::new(),
             clock: Arc::new(now),
         }
@@ -118,6 +122,13 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets how long all hooks together may take over one tool call, 30 s if nothing is said. When it is used up, the
+    /// call is blocked.
+    pub fn gate_budget(mut self, budget: Duration) -> Self {
+        self.gate_budget = budget;
+        self
+    }
+
     /// Begins with this transcript instead of an empty one.
     pub fn messages(mut self, messages: Vec<Message>) -> Self {
         self.messages = messages;
@@ -147,6 +158,7 @@ impl AgentBuilder {
                 system: self.system,
                 reasoning: self.reasoning,
                 max_steps: self.max_steps,
+                gate_budget: self.gate_budget,
                 clock: self.clock,
                 busy: Arc::default(),
                 tools: Mutex::new(Arc::new(tools)),

@@ -39,6 +39,8 @@ pub(super) enum Input {
     Allowed,
     /// A hook ended the turn.
     Blocked { by: String, reason: String },
+    /// A hook ended everything.
+    Stopped { by: String, reason: String },
     /// The model answered; `held` when the user has seen nothing of it yet.
     Answered { response: ModelResponse, held: bool },
     /// The model did not.
@@ -62,6 +64,9 @@ impl State {
             (state, Input::Cancelled) => state.end(Stop::Aborted, TurnErrorKind::Aborted),
             (state, Input::Blocked { by, reason }) => {
                 state.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
+            }
+            (state, Input::Stopped { by, reason }) => {
+                state.end(Stop::Error, TurnErrorKind::Stopped { by, reason })
             }
             (state, Input::Failed(error)) => state.end(Stop::Error, TurnErrorKind::Model(error)),
             (Self::Starting { step }, Input::Allowed) => Self::Asking { step },

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use futures::{FutureExt, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
 use super::state::Input;
-use super::{NOT_RUN, PANICKED, Turn};
-use crate::chain::{ChainStep, ToolChain, Verdict};
-use crate::hooks::{BeforeToolExecute, ToolDecision};
-use crate::schema::Validator;
+use super::{NOT_RUN, Turn};
+use crate::chain::Verdict;
 use crate::timeouts;
 use crate::tool::{Concurrency, Tool, ToolContext, ToolOutput};
 
@@ -26,10 +25,28 @@ enum Planned {
     /// It runs: the call has the arguments that every gate approved.
     Run { call: ToolCall, tool: Arc<dyn Tool> },
     /// It does not; this is its result.
-    Answer { call: ToolCall, output: ToolOutput },
+    Answer {
+        call: ToolCall,
+        output: ToolOutput,
+        /// The hook that gave it in place of the tool.
+        synthetic_by: Option<String>,
+    },
+}
+
+/// Who gave a result; nobody but haft itself, if neither is there.
+#[derive(Default)]
+struct Source {
+    /// The extension whose tool ran.
+    extension: Option<ExtensionName>,
+    /// The hook that answered in place of the tool.
+    synthetic_by: Option<String>,
 }
 
 impl Planned {
+    fn error(call: &ToolCall, text: impl Into<String>) -> Self {
+        Self::Answer { call: call.clone(), output: ToolOutput::error(text), synthetic_by: None }
+    }
+
     fn alone(&self) -> bool {
         match self {
             Self::Run { tool, .. } => tool.spec().concurrency == Concurrency::Exclusive,
@@ -62,8 +79,10 @@ impl Turn {
     /// Reports a call of a turn that ends before the call's time has come: the answer it has already, or none.
     fn leave_out(&self, plan: Planned) {
         match plan {
-            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN)),
-            Planned::Answer { call, output } => self.report(call, output),
+            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), Source::default()),
+            Planned::Answer { call, output, synthetic_by } => {
+                self.report(call, output, Source { synthetic_by, ..Source::default() });
+            }
         }
     }
 
@@ -78,8 +97,8 @@ impl Turn {
             }
             let mut results =
                 stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
-            while let Some((call, output)) = results.next().await {
-                self.report(call, output);
+            while let Some((call, output, source)) = results.next().await {
+                self.report(call, output, source);
             }
             if self.cancel.is_cancelled() {
                 rest.for_each(|plan| self.leave_out(plan));
@@ -92,7 +111,7 @@ impl Turn {
     /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
     async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
         let tools = self.agent.tools();
-        let answer = |text: String| Planned::Answer { call: call.clone(), output: ToolOutput::error(text) };
+        let answer = |text: String| Planned::error(call, text);
         let Some((tool, validator)) = tools.get(&call.name) else {
             let names: Vec<String> = tools.set.specs().iter().map(|spec| spec.name.clone()).collect();
             return Ok(answer(format!(
@@ -104,79 +123,34 @@ impl Turn {
         if let Err(error) = validator.check(&call.args) {
             return Ok(answer(format!("{} was not run: {error}", call.name)));
         }
-        let hooks = self.agent.hooks().before_tool_execute;
-        match self.gate(&hooks, call, validator).await? {
+        match self.gate(call, validator).await? {
             Verdict::Run { args } => {
                 let call = ToolCall { args, ..call.clone() };
                 Ok(Planned::Run { call, tool: tool.clone() })
             }
-            Verdict::Respond { output, .. } => Ok(Planned::Answer { call: call.clone(), output }),
-            Verdict::Block { by, reason } => {
-                let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
-                self.emitter.emit(AgentEvent::ToolBlocked {
-                    id: call.id.clone(),
-                    by,
-                    reason: reason.clone(),
-                });
-                Ok(answer(reason))
+            Verdict::Respond { by, output } => {
+                Ok(Planned::Answer { call: call.clone(), output, synthetic_by: Some(by) })
             }
+            Verdict::Block { reason, .. } => Ok(answer(reason)),
             Verdict::AbortTurn { by, reason } => Err(Input::Blocked { by, reason }),
+            Verdict::AbortAgent { by, reason } => Err(Input::Stopped { by, reason }),
         }
     }
 
-    /// Drives the chain of hooks over one call.
-    async fn gate(
-        &self,
-        hooks: &[Arc<dyn BeforeToolExecute>],
-        call: &ToolCall,
-        validator: &Validator,
-    ) -> Result<Verdict, Input> {
-        let mut chain = ToolChain::new(hooks.len(), call.args.clone());
-        loop {
-            match chain.step() {
-                ChainStep::Ask(index) => {
-                    let current = ToolCall { args: chain.args().clone(), ..call.clone() };
-                    let decision = self.ask_gate(hooks.get(index), &current).await?;
-                    if let Some(by) = chain.answer(decision).map(str::to_owned) {
-                        let args = chain.args().clone();
-                        self.emitter.emit(AgentEvent::ToolRewritten { id: call.id.clone(), by, args });
-                    }
-                }
-                ChainStep::Validate => {
-                    let outcome = validator.check(chain.args()).map_err(|error| error.to_string());
-                    chain.validated(outcome);
-                }
-                ChainStep::Done(verdict) => return Ok(verdict),
+    /// The result of a call, and who gave it.
+    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput, Source) {
+        let (call, mut output, source) = match plan {
+            Planned::Answer { call, output, synthetic_by } => {
+                return (call, output, Source { synthetic_by, ..Source::default() });
             }
-        }
-    }
-
-    /// Asks one hook; one that panics did not allow the call.
-    async fn ask_gate(
-        &self,
-        hook: Option<&Arc<dyn BeforeToolExecute>>,
-        call: &ToolCall,
-    ) -> Result<ToolDecision, Input> {
-        let Some(hook) = hook else { return Ok(ToolDecision::Allow) };
-        match self.settle(hook.before_tool_execute(&self.cancel, call)).await {
-            Some(decision) => Ok(decision),
-            None if self.cancel.is_cancelled() => Err(Input::Cancelled),
-            None => {
-                Ok(ToolDecision::Block { by: PANICKED.to_owned(), reason: "the hook panicked".to_owned() })
-            }
-        }
-    }
-
-    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput) {
-        let (call, mut output) = match plan {
-            Planned::Answer { call, output } => return (call, output),
             // Its time comes after the cancellation: it is not begun.
             Planned::Run { call, .. } if self.cancel.is_cancelled() => {
-                return (call, ToolOutput::error(NOT_RUN));
+                return (call, ToolOutput::error(NOT_RUN), Source::default());
             }
             Planned::Run { call, tool } => {
                 let output = self.run(&call, tool.as_ref()).await;
-                (call, output)
+                let extension = tool.spec().owner.extension().map(ExtensionName::new);
+                (call, output, Source { extension, ..Source::default() })
             }
         };
         for hook in self.agent.hooks().after_tool_execute {
@@ -188,7 +162,7 @@ impl Turn {
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
         }
-        (call, output)
+        (call, output, source)
     }
 
     /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
@@ -215,23 +189,25 @@ impl Turn {
         })
     }
 
-    fn report(&self, call: ToolCall, output: ToolOutput) {
+    fn report(&self, call: ToolCall, output: ToolOutput, source: Source) {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error } = output;
+        let ToolOutput { content, is_error } = output.legible();
+        let Source { extension, synthetic_by } = source;
         let message = ToolMessage {
             call_id: id.clone(),
             name: name.clone(),
             content: content.clone(),
             is_error,
+            extension: extension.clone(),
             time: (self.agent.clock)(),
         };
         self.agent.push(Message::Tool(message));
-        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content });
+        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by });
     }
 }
 
 fn not_run(call: &ToolCall) -> Planned {
-    Planned::Answer { call: call.clone(), output: ToolOutput::error(NOT_RUN) }
+    Planned::error(call, NOT_RUN)
 }
 
 fn cut_off(call: &ToolCall) -> Planned {
@@ -239,7 +215,7 @@ fn cut_off(call: &ToolCall) -> Planned {
         "{} was not run: the message reached the output limit and was cut; send less at once",
         call.name
     );
-    Planned::Answer { call: call.clone(), output: ToolOutput::error(text) }
+    Planned::error(call, text)
 }
 
 fn text_of(panic: &(dyn Any + Send)) -> String {

@@ -132,11 +132,15 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         AgentEvent::UserMessage { content, .. } => format!("user {}", joined_text(content)),
         AgentEvent::TextDelta { delta } => format!("delta {delta}"),
         AgentEvent::AssistantMessage { content, .. } => format!("assistant {}", text_of(content)),
-        AgentEvent::ToolResult { id, is_error, content, .. } => {
-            format!("result {id} {}{}", if *is_error { "error " } else { "" }, joined_text(content))
+        AgentEvent::ToolResult { id, is_error, content, synthetic_by, .. } => {
+            let by = synthetic_by.iter().map(|by| format!("(by {by}) ")).collect::<String>();
+            format!("result {id} {by}{}{}", if *is_error { "error " } else { "" }, joined_text(content))
         }
         AgentEvent::ToolCall { id, name, args } => format!("call {id} {name} {args}"),
-        AgentEvent::ToolRewritten { id, by, args } => format!("rewritten {id} by {by} {args}"),
+        AgentEvent::ToolRewritten { id, by, args, .. } => format!("rewritten {id} by {by} {args}"),
+        AgentEvent::ToolRewriteConflict { id, path, by: [first, then] } => {
+            format!("conflict {id} {path} {first} {then}")
+        }
         AgentEvent::ToolBlocked { id, by, reason } => format!("blocked {id} by {by}: {reason}"),
         AgentEvent::TurnEnd { stop, error } => {
             format!("end {stop:?}{}", error.iter().map(|e| format!(" {e}")).collect::<String>())

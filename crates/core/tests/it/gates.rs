@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
-use haft_core::hooks::{BeforeToolExecute, HookSource, Hooks, ToolDecision};
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, HookSource, Hooks, ToolDecision};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -181,4 +183,177 @@ async fn hooks_of_a_source_are_asked_after_the_agents_own() {
         .unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(late.asked(), [r#"{"n":5}"#]);
+}
+
+/// A gate for one tool that answers after a while.
+#[derive(Clone)]
+struct Slow {
+    name: &'static str,
+    tool: &'static str,
+    after: Duration,
+    decision: ToolDecision,
+    /// What it says when its block decided.
+    then: AfterBlock,
+    told: Arc<Mutex<Vec<String>>>,
+}
+
+impl Slow {
+    fn new(name: &'static str, seconds: u64, decision: ToolDecision) -> Self {
+        let after = Duration::from_secs(seconds);
+        Self { name, tool: "echo", after, decision, then: AfterBlock::GoOn, told: Arc::default() }
+    }
+
+    fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl BeforeToolExecute for Slow {
+    async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        self.told.lock().unwrap().push(format!("asked {}", call.args));
+        tokio::time::sleep(self.after).await;
+        self.told.lock().unwrap().push("answered".into());
+        self.decision.clone()
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn role(&self, tool: &str) -> Option<HookRole> {
+        (tool == self.tool).then_some(HookRole::Gate)
+    }
+
+    async fn blocked(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
+        self.told.lock().unwrap().push("blocked".into());
+        self.then.clone()
+    }
+}
+
+fn gated(hooks: impl IntoIterator<Item = Slow>) -> Agent {
+    let builder = script().agent().tool(tool("echo", |args| ToolOutput::text(args)));
+    hooks.into_iter().fold(builder, |builder, hook| builder.before_tool_execute(hook)).build().unwrap()
+}
+
+#[track_caller]
+fn result_of(events: &[String]) -> &str {
+    events.iter().find(|line| line.starts_with("result t1")).expect("every call has a result")
+}
+
+#[tokio::test(start_paused = true)]
+async fn gates_are_asked_at_once_and_about_the_rewritten_arguments() {
+    let gates = [Slow::new("a", 4, ToolDecision::Allow), Slow::new("b", 5, ToolDecision::Allow)];
+    let agent = script()
+        .agent()
+        .tool(tool("echo", |args| ToolOutput::text(args)))
+        .before_tool_execute(gates[0].clone())
+        .before_tool_execute(Gate::new(vec![rewrite("r", r#"{"n":2}"#)]))
+        .before_tool_execute(gates[1].clone())
+        .build()
+        .unwrap();
+    let start = tokio::time::Instant::now();
+    let (events, _) = run(&agent).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
+    assert_eq!(result_of(&events), r#"result t1 {"n":2}"#);
+    for gate in gates {
+        assert_eq!(gate.told(), [r#"asked {"n":2}"#, "answered"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_gate_that_refuses_decides_and_nobody_behind_it_is_waited_for() {
+    let gates = [
+        Slow::new("a", 2, ToolDecision::Allow),
+        Slow::new("b", 3, block("b", "not so")),
+        Slow::new("c", 1, block("c", "never")),
+        Slow::new("d", 9, ToolDecision::Allow),
+    ];
+    let start = tokio::time::Instant::now();
+    let (events, _) = run(&gated(gates.clone())).await;
+    assert_eq!(start.elapsed(), Duration::from_secs(3));
+    assert!(events.contains(&"blocked t1 by b: not so".to_owned()), "{events:?}");
+    let ends = gates.map(|gate| gate.told().last().cloned().unwrap());
+    assert_eq!(ends, ["answered", "blocked", "answered", r#"asked {"n":1}"#]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_is_not_asked_about_tools_that_it_leaves_alone() {
+    let other = Slow { tool: "bash", ..Slow::new("a", 1, block("a", "no")) };
+    let (events, _) = run(&gated([other.clone()])).await;
+    assert_eq!((result_of(&events), other.told()), (r#"result t1 {"n":1}"#, vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_hooks_take_too_long_together_is_blocked_and_says_who_was_asked() {
+    let quick = Slow::new("quick", 1, ToolDecision::Allow);
+    let slow = Slow::new("slow", 60, ToolDecision::Allow);
+    let start = tokio::time::Instant::now();
+    let (events, outcome) = run(&gated([quick, slow.clone(), Slow { name: "slower", ..slow.clone() }])).await;
+    assert_eq!((start.elapsed(), outcome), (Duration::from_secs(30), Ok(())));
+    let expect = "result t1 error blocked, because everybody who decides about this has 30 s together, and slow, slower \
+                  had not answered by then";
+    assert_eq!(result_of(&events), expect);
+    assert_eq!(slow.told().len(), 2, "its own block did not decide");
+
+    let agent = script().agent().tool(tool("echo", |args| ToolOutput::text(args)));
+    let agent = agent.before_tool_execute(slow).gate_budget(Duration::from_secs(7)).build().unwrap();
+    let start = tokio::time::Instant::now();
+    assert!(result_of(&run(&agent).await.0).contains("7 s together, and slow had"));
+    assert_eq!(start.elapsed(), Duration::from_secs(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_from_a_block_is_asked_outside_the_budget_and_may_end_the_run() {
+    let then = AfterBlock::AbortAgent { reason: "it keeps failing".into() };
+    let gate = Slow { then, ..Slow::new("guard", 1, block("guard", "broken")) };
+    let (events, outcome) = run(&gated([gate])).await;
+    let (by, reason) = ("guard".to_owned(), "it keeps failing".to_owned());
+    assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Stopped { by, reason });
+    assert!(events.contains(&"blocked t1 by guard: broken".to_owned()), "{events:?}");
+    assert!(events.contains(&"error stopped by guard: it keeps failing".to_owned()), "{events:?}");
+}
+
+#[tokio::test]
+async fn an_abort_of_the_agent_ends_the_run_with_an_error_of_its_own() {
+    let abort = ToolDecision::AbortAgent { by: "a".into(), reason: "unsafe".into() };
+    let agent = script()
+        .agent()
+        .tool(tool("echo", |_| panic!("must not run")))
+        .before_tool_execute(Gate::new(vec![abort]))
+        .build()
+        .unwrap();
+    let (events, outcome) = run(&agent).await;
+    let (by, reason) = ("a".to_owned(), "unsafe".to_owned());
+    assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Stopped { by, reason });
+    assert_eq!(result_of(&events), "result t1 error not run: the turn ended first");
+}
+
+#[tokio::test]
+async fn a_field_that_two_changed_is_reported() {
+    let agent = script()
+        .agent()
+        .tool(tool("echo", |args| ToolOutput::text(args)))
+        .before_tool_execute(Gate::new(vec![rewrite("a", r#"{"n":2}"#)]))
+        .before_tool_execute(Gate::new(vec![rewrite("b", r#"{"n":3}"#)]))
+        .build()
+        .unwrap();
+    let (events, _) = run(&agent).await;
+    let told: Vec<_> = events.iter().filter(|line| line.contains(" t1 ")).collect();
+    let steps = [r#"rewritten t1 by a {"n":2}"#, r#"rewritten t1 by b {"n":3}"#, "conflict t1 /n a b"];
+    assert_eq!(told[1..4], steps);
+}
+
+#[tokio::test]
+async fn a_result_that_a_hook_gave_says_so_and_skips_no_gate() {
+    let respond = ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("old") };
+    let answered = |gate: Slow| {
+        let builder = script().agent().tool(tool("echo", |_| panic!("must not run")));
+        let builder = builder.before_tool_execute(Gate::new(vec![respond.clone()]));
+        builder.before_tool_execute(gate).build().unwrap()
+    };
+    let (events, _) = run(&answered(Slow::new("guard", 0, ToolDecision::Allow))).await;
+    assert_eq!(result_of(&events), "result t1 (by cache) old");
+    let (events, _) = run(&answered(Slow::new("guard", 0, block("guard", "no")))).await;
+    assert_eq!(result_of(&events), "result t1 error no");
 }

@@ -6,9 +6,13 @@ use std::sync::Arc;
 use haft_core::sanitize::for_model;
 use haft_core::schema::Validator;
 use haft_protocol::RawJson;
-use haft_protocol::ext::{InterceptKind, Limits, RegisterCommand, RegisterTool, Subscribe};
+use haft_protocol::ext::{
+    InterceptKind, InterceptRole, Limits, RegisterCommand, RegisterTool, Subscribe, Subscription,
+};
 use haft_protocol::limits::MAX_NAME;
 use haft_protocol::names;
+
+use super::filter::{ToolCallRoles, ToolFilter};
 
 /// Events of names unknown to this host that are kept.
 const MAX_EVENTS: usize = 64;
@@ -19,7 +23,14 @@ pub(crate) struct Offers {
     pub(crate) commands: Vec<RegisterCommand>,
     pub(crate) tools: Vec<Arc<OfferedTool>>,
     pub(crate) events: BTreeSet<String>,
+    /// Of the event `tool_call`: for which tools.
+    pub(crate) watched_tools: ToolFilter,
+    /// What it is asked about.
     pub(crate) intercepts: BTreeSet<InterceptKind>,
+    /// Of the intercept `tool_call`: for which tools, and in which role.
+    pub(crate) tool_calls: ToolCallRoles,
+    /// Other intercepts that it takes part in as a gate.
+    pub(crate) gates: BTreeSet<InterceptKind>,
     /// What `hello` announced.
     pub(crate) capabilities: Vec<String>,
     /// What the rules measure by.
@@ -81,27 +92,68 @@ impl Offers {
         Ok(())
     }
 
-    /// Adds subscriptions. Returns the intercepts that this host does not know.
+    /// Adds subscriptions. Returns what is wrong with them; whatever is doubtful counts in its strictest reading.
     pub(crate) fn subscribe(&mut self, subscribe: Subscribe) -> Vec<String> {
-        for event in subscribe.events {
-            if self.events.len() < MAX_EVENTS && event.len() <= MAX_NAME {
-                self.events.insert(event);
+        let mut wrong = Vec::new();
+        for entry in subscribe.events {
+            if entry.role.as_deref().is_some_and(|role| role != InterceptRole::Observe.name()) {
+                let event = excerpt(&entry.event);
+                wrong.push(format!("event {event:?}: who watches has no role; name it under `intercept`"));
             }
+            self.watch(entry, &mut wrong);
         }
-        let mut unknown = Vec::new();
-        for name in subscribe.intercept {
-            match InterceptKind::from_name(&name) {
-                Some(kind) => _ = self.intercepts.insert(kind),
-                None => unknown.push(excerpt(&name)),
+        for entry in subscribe.intercept {
+            self.intercept(entry, &mut wrong);
+        }
+        wrong
+    }
+
+    fn watch(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+        let tools = tools_of(&entry, wrong);
+        if self.events.len() < MAX_EVENTS && entry.event.len() <= MAX_NAME {
+            if entry.event == InterceptKind::ToolCall.name() {
+                self.watched_tools.add(tools);
             }
+            self.events.insert(entry.event);
         }
-        unknown
+    }
+
+    fn intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
+        let Some(kind) = InterceptKind::from_name(&entry.event) else {
+            let name = excerpt(&entry.event);
+            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook"));
+        };
+        let role = entry.role.as_deref().and_then(InterceptRole::from_name);
+        if let (None, Some(unknown)) = (role, &entry.role) {
+            let (hook, unknown) = (kind.name(), excerpt(unknown));
+            wrong
+                .push(format!("intercept {hook}: no role is called {unknown:?}; it is asked as without one"));
+        }
+        if role == Some(InterceptRole::Observe) {
+            return self.watch(entry, wrong);
+        }
+        let tools = tools_of(&entry, wrong);
+        self.intercepts.insert(kind);
+        match (kind, role) {
+            (InterceptKind::ToolCall, role) => self.tool_calls.add(role, tools),
+            (kind, Some(InterceptRole::Gate)) => _ = self.gates.insert(kind),
+            (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe)) => {}
+        }
     }
 
     /// Whether `hello` announced this.
     pub(crate) fn announced(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|known| known == capability)
     }
+}
+
+/// The tools that an entry names. Only tool calls have some; for anything else they leave nothing out.
+fn tools_of<'a>(entry: &'a Subscription, wrong: &mut Vec<String>) -> &'a [String] {
+    if entry.event == InterceptKind::ToolCall.name() || entry.tools.is_empty() {
+        return &entry.tools;
+    }
+    wrong.push(format!("{:?}: only `tool_call` can name tools; these are ignored", excerpt(&entry.event)));
+    &[]
 }
 
 fn checked(tool: RegisterTool, limits: &Limits) -> Result<OfferedTool, String> {
@@ -173,6 +225,7 @@ fn excerpt(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Role;
 
     fn tool(name: &str, schema: &str) -> RegisterTool {
         RegisterTool {
@@ -244,16 +297,51 @@ mod tests {
         assert!(!offers.has_room_for_command("d") && offers.has_room_for_command("c"));
     }
 
+    fn subscribe(events: &[&str], intercept: &str) -> (Offers, Vec<String>) {
+        let mut offers = Offers::default();
+        let events = events.iter().map(|&name| name.into()).collect();
+        let intercept = serde_json::from_str(intercept).unwrap();
+        let wrong = offers.subscribe(Subscribe { events, intercept });
+        (offers, wrong)
+    }
+
     #[test]
     fn subscriptions_add_up_and_unknown_intercepts_are_named() {
-        let mut offers = Offers::default();
-        let subscribe = |events: &[&str], intercept: &[&str]| Subscribe {
-            events: events.iter().map(|&name| name.into()).collect(),
-            intercept: intercept.iter().map(|&name| name.into()).collect(),
+        let (mut offers, wrong) = subscribe(&["turn_end"], r#"["tool_call"]"#);
+        assert_eq!(wrong, Vec::<String>::new());
+        let more = Subscribe {
+            events: vec!["later_event".into()],
+            intercept: vec!["turn_start".into(), "warp".into()],
         };
-        assert_eq!(offers.subscribe(subscribe(&["turn_end"], &["tool_call"])), Vec::<String>::new());
-        assert_eq!(offers.subscribe(subscribe(&["later_event"], &["turn_start", "warp"])), ["warp"]);
-        assert_eq!(offers.events.len(), 2);
-        assert_eq!(offers.intercepts.len(), 2);
+        assert_eq!(offers.subscribe(more), [r#"cannot intercept "warp": this version has no such hook"#]);
+        assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));
+        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+    }
+
+    #[test]
+    fn a_role_and_tools_narrow_a_subscription() {
+        let (offers, wrong) = subscribe(
+            &[],
+            r#"[{"event":"tool_call","tools":["bash"],"role":"gate"},
+                {"event":"tool_call","tools":["edit"],"role":"rewrite"},
+                {"event":"tool_call","tools":["read"],"role":"observe"},
+                {"event":"turn_start","role":"gate"}]"#,
+        );
+        assert_eq!(wrong, Vec::<String>::new());
+        let roles = ["bash", "edit", "read"].map(|tool| offers.tool_calls.of(tool));
+        assert_eq!(roles, [Some(Role::Gate), Some(Role::Rewrite), None]);
+        assert!(offers.events.contains("tool_call"));
+        assert_eq!(["bash", "read"].map(|tool| offers.watched_tools.has(tool)), [false, true]);
+        assert_eq!(offers.gates, BTreeSet::from([InterceptKind::TurnStart]));
+    }
+
+    #[test]
+    fn what_is_doubtful_counts_in_its_strictest_reading() {
+        let (offers, wrong) = subscribe(&[], r#"[{"event":"tool_call","tools":["bash"],"role":"oracle"}]"#);
+        assert_eq!(wrong, [r#"intercept tool_call: no role is called "oracle"; it is asked as without one"#]);
+        assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
+        let (offers, wrong) = subscribe(&[], r#"[{"event":"turn_start","tools":["bash"]}]"#);
+        assert_eq!(wrong, [r#""turn_start": only `tool_call` can name tools; these are ignored"#]);
+        assert!(offers.intercepts.contains(&InterceptKind::TurnStart));
     }
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
+use crate::gates::Gates;
 use crate::spec::{ExtensionSpec, Launch, Origin, Roles};
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
@@ -84,6 +85,7 @@ impl HostBuilder {
                 source,
                 events,
                 frontend,
+                gates: Gates::default(),
                 changes: watch::Sender::new(0),
                 set: Mutex::new(set),
                 turnstile: tokio::sync::Mutex::new(()),

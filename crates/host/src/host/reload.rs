@@ -193,6 +193,7 @@ impl Host {
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
                 capability::PING.to_owned(),
+                capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(config.timeouts.announced_in(config.limits))),
         };

@@ -3,9 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
+mod agent;
 mod bytes;
 mod commands;
 mod discovery;
+mod gate_failures;
+mod gates;
 mod hooks;
 mod install;
 mod lifecycle;

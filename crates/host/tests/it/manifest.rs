@@ -146,6 +146,10 @@ fn roles_say_what_is_guarded() {
     assert_eq!(silent.gates, [InterceptKind::TurnStart]);
     let watcher = roles(r#""intercept":[{"event":"turn_start","role":"observer"}]"#).unwrap();
     assert_eq!(watcher, Roles::default());
+    let rewriter = roles(r#""intercept":[{"event":"tool_call","role":"rewrite","on_timeout":"block"}]"#);
+    assert_eq!(rewriter.unwrap(), Roles::default());
+    let loose = roles(r#""on_timeout":"allow""#).unwrap_err();
+    assert!(loose.contains("`on_timeout` can only be `block` here"), "{loose}");
     assert!(roles(r#""required":true"#).unwrap().required);
 }
 
@@ -167,7 +171,11 @@ fn a_role_that_haft_cannot_keep_is_refused() {
         ),
         (
             r#"[{"event":"tool_call","role":"boss"}]"#,
-            "`intercept[0].role` must be `gate`, `redactor`, `transform` or `observer`",
+            "`intercept[0].role` must be `gate`, `redactor`, `rewrite` or `observe`",
+        ),
+        (
+            r#"[{"event":"tool_call","on_timeout":"allow"}]"#,
+            "`intercept[0].on_timeout` can only be `block` here; the user may set `on_timeout` for an extension in config.toml",
         ),
         (r#"["tool_call"]"#, "`intercept` must be a list of objects, not a string"),
     ] {

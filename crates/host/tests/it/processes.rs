@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use haft_host::{Host, Launch};
+use haft_host::{ExtensionState, Host, Launch};
+use haft_launch::Launcher;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -11,6 +12,10 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{
     Events, blocked, brisk, call, config, execute, fault, misbehaving, named, program, spec, text,
 };
+
+fn launcher() -> Launcher {
+    Launcher { program: haft_test_support::launcher(), args: Vec::new() }
+}
 
 #[tokio::test]
 async fn twenty_that_ignore_the_signal_are_stopped_together() {
@@ -169,4 +174,52 @@ async fn one_that_closes_a_stream_and_runs_on_is_over() {
         assert_eq!(events.faults(), [fault("sh", "exited")]);
         host.shutdown().await;
     }
+}
+
+#[tokio::test]
+async fn what_only_the_launcher_can_tell_is_a_failure_to_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = dir.path().join("other");
+    fs::write(&other, "\x7fELF of another machine").unwrap();
+    fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let launch = |program: &std::path::Path| Launch::Process { program: program.into(), args: Vec::new() };
+    let specs = vec![
+        spec("other", dir.path(), launch(&other)),
+        spec("none", dir.path(), launch(std::path::Path::new("/nowhere/none"))),
+    ];
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    config.launcher = Some(launcher());
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    let mut faults = events.faults();
+    faults.sort();
+    assert_eq!(faults, [fault("none", "spawn_failed"), fault("other", "spawn_failed")]);
+    for (name, expect) in [("other", "Exec format error (os error 8)"), ("none", "No such file or directory")]
+    {
+        let state = host.states().into_iter().find(|status| status.name.as_str() == name).unwrap().state;
+        let ExtensionState::Failed { code, message } = state else { panic!("{name}: {state:?}") };
+        assert_eq!(code.as_str(), "spawn_failed");
+        assert!(message.contains("cannot start ") && message.contains(expect), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn behind_the_launcher_extensions_work_and_leave_in_good_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    config.launcher = Some(launcher());
+    let marker = dir.path().join("marker");
+    config.env.set.push(("HAFT_MARKER".into(), marker.display().to_string()));
+    let specs = vec![named("good", "good", dir.path()), named("ignore-sigterm", "stubborn", dir.path())];
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
+    let (by, _) = blocked(&host, &call("bash", json!({"command": "rm -rf /"}))).await.unwrap();
+    assert_eq!(by, "good");
+    host.shutdown().await;
+    assert!(fs::read_to_string(marker).unwrap().contains("shutdown"), "one was asked and left");
+    assert_eq!(
+        events.faults(),
+        [fault("stubborn", "register_rejected"), fault("stubborn", "register_rejected")]
+    );
 }

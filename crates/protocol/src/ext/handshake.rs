@@ -27,9 +27,12 @@ pub mod capability {
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
     /// The extension answers `ping`, and does so while its handlers are at work.
     pub const PING: &str = "ping";
+    /// The host takes entries of `subscribe` that name tools and a role.
+    pub const INTERCEPT_ROLES: &str = "intercept_roles";
 
     /// Every capability this version knows.
-    pub const ALL: &[&str] = &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START, PING];
+    pub const ALL: &[&str] =
+        &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START, PING, INTERCEPT_ROLES];
 }
 
 /// The first frame of an extension.

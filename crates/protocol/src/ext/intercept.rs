@@ -148,9 +148,11 @@ impl<'de> Deserialize<'de> for EventIntercept {
 pub struct EventInterceptResponse {
     /// The `id` of the `event_intercept` this answers.
     pub id: RequestId,
-    /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub block: bool,
+    /// `true` refuses. Nothing but `true` and `false` is accepted, not even `null`. Whoever subscribed as `gate` must
+    /// say one of them; for others, left out means `false`.
+    #[serde(default, deserialize_with = "yes_or_no", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "bool"))]
+    pub block: Option<bool>,
     /// Why. For `tool_call` the model reads it, otherwise the user.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
@@ -158,6 +160,10 @@ pub struct EventInterceptResponse {
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub modified_args: Option<RawJson>,
+    /// `tool_call`: may repeat the tool that was asked about. A response that names another is refused: nobody can turn
+    /// a call into one of another tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
     /// `assistant_message`: what the user shall see instead. Empty means no change. Ignored when `block` is true.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub replace_text: String,
@@ -174,6 +180,11 @@ pub struct EventInterceptResponse {
     pub error: String,
 }
 
+/// Refuses an explicit `null`: whoever says something about blocking says yes or no.
+fn yes_or_no<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    bool::deserialize(deserializer).map(Some)
+}
+
 /// Keeps an explicit `null` as a value: `"modified_args":null` is a broken rewrite, not the absence of one.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
     RawJson::deserialize(deserializer).map(Some)
@@ -184,14 +195,20 @@ impl EventInterceptResponse {
     pub fn pass(id: RequestId) -> Self {
         Self {
             id,
-            block: false,
+            block: None,
             reason: String::new(),
             modified_args: None,
+            tool_name: None,
             replace_text: String::new(),
             append_system_prompt: String::new(),
             system_prompt: None,
             error: String::new(),
         }
+    }
+
+    /// Whether it refuses.
+    pub fn blocks(&self) -> bool {
+        self.block == Some(true)
     }
 
     /// "I could not decide." A host that does not know `error` reads a refusal where one can be said.
@@ -201,8 +218,8 @@ impl EventInterceptResponse {
             // An empty one would say that all went well.
             "no reason given".clone_into(&mut error);
         }
-        let block = kind == InterceptKind::ToolCall;
-        let reason = if block { error.clone() } else { String::new() };
+        let block = (kind == InterceptKind::ToolCall).then_some(true);
+        let reason = if block.is_some() { error.clone() } else { String::new() };
         Self { block, reason, error, ..Self::pass(id) }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::request::null_is_default;
+use super::subscription::Subscription;
 use crate::json::RawJson;
 
 /// A command for the user: `/name`.
@@ -41,8 +42,8 @@ pub struct RegisterTool {
 pub struct Subscribe {
     /// `session_start`, `turn_start`, `turn_end`, `tool_call`, `assistant_message`; others are kept for later hosts.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
-    pub events: Vec<String>,
+    pub events: Vec<Subscription>,
     /// `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`; others are reported and ignored.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
-    pub intercept: Vec<String>,
+    pub intercept: Vec<Subscription>,
 }

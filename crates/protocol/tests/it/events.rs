@@ -52,7 +52,13 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolUseArgs { id: call(), delta: "{\"pa".into() },
         AgentEvent::ToolUseEnd { id: call() },
         AgentEvent::ToolCall { id: call(), name: "read".into(), args: args() },
-        AgentEvent::ToolRewritten { id: call(), by: "guard".into(), args: args() },
+        AgentEvent::ToolRewritten {
+            id: call(),
+            by: "guard".into(),
+            args: args(),
+            changed: vec!["/path".into()],
+        },
+        AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolProgress { id: call(), text: "…".into() },
         AgentEvent::ToolResult {
@@ -60,6 +66,16 @@ fn tool_events() -> Vec<AgentEvent> {
             name: "read".into(),
             is_error: false,
             content: vec![Content::text("a")],
+            extension: Some(ExtensionName::new("files")),
+            synthetic_by: None,
+        },
+        AgentEvent::ToolResult {
+            id: call(),
+            name: "read".into(),
+            is_error: false,
+            content: vec![],
+            extension: None,
+            synthetic_by: Some("cache".into()),
         },
     ]
 }
@@ -83,6 +99,7 @@ fn extension_events() -> Vec<AgentEvent> {
         AgentEvent::ExtNotify { extension: extension(), level: Level::Success, message: "saved".into() },
         AgentEvent::ExtDisplay { extension: extension(), text: "3 todos".into() },
         AgentEvent::ExtClearNotes { extension: extension() },
+        AgentEvent::GateOff { extension: extension(), reason: "did not answer within 5 s".into() },
         AgentEvent::ExtensionError(ExtensionFault {
             extension: extension(),
             code: "call_timeout".into(),
@@ -104,10 +121,12 @@ fn lines() {
     {"type":"tool_use_args","id":"toolu_1","delta":"{\"pa"}
     {"type":"tool_use_end","id":"toolu_1"}
     {"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}
-    {"type":"tool_rewritten","id":"toolu_1","by":"guard","args":{"path":"a"}}
+    {"type":"tool_rewritten","id":"toolu_1","by":"guard","args":{"path":"a"},"changed":["/path"]}
+    {"type":"tool_rewrite_conflict","id":"toolu_1","path":"/path","by":["a","b"]}
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
-    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}]}
+    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
+    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
     {"type":"turn_start","step":1}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
     {"type":"turn_end","stop":"tool_use"}
@@ -118,6 +137,7 @@ fn lines() {
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}
     {"type":"ext_display","extension":"todo","text":"3 todos"}
     {"type":"ext_clear_notes","extension":"todo"}
+    {"type":"gate_off","extension":"todo","reason":"did not answer within 5 s"}
     {"type":"extension_error","extension":"todo","code":"call_timeout","message":"tool todo was not answered within 60 s"}
     "#);
 }

@@ -45,7 +45,9 @@ impl Matrix {
 
     fn walk(&mut self, schema: &Value, value: &Value, pointer: &str) {
         for part in self.parts(schema, value) {
-            for (name, field) in part["properties"].as_object().into_iter().flatten() {
+            // An alternative for an object says nothing about a value that is none.
+            let fields = part["properties"].as_object().filter(|_| value.is_object());
+            for (name, field) in fields.into_iter().flatten() {
                 // Another `type` makes another frame, or a block that only a newer peer knows.
                 if name != "type" {
                     let required =

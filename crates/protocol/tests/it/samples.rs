@@ -77,6 +77,11 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
         RegisterCommand { name: "todo".into(), description: "show the list".into() }.into(),
         register_tool().into(),
         Subscribe { events: vec!["turn_end".into()], intercept: vec!["tool_call".into()] }.into(),
+        Subscribe {
+            events: vec![Subscription::new("tool_call").tools(["edit"])],
+            intercept: vec![Subscription::new("tool_call").tools(["bash"]).role(InterceptRole::Gate)],
+        }
+        .into(),
         Ready {}.into(),
         tool_result().into(),
     ];

@@ -49,6 +49,7 @@ fn extension_frames() {
     {"type":"register_command","name":"todo","description":"show the list"}
     {"type":"register_tool","name":"weather","description":"Current weather.","schema":{"type":"object"},"guidelines":["Ask `weather` first."]}
     {"type":"subscribe","events":["turn_end"],"intercept":["tool_call"]}
+    {"type":"subscribe","events":[{"event":"tool_call","tools":["edit"]}],"intercept":[{"event":"tool_call","tools":["bash"],"role":"gate"}]}
     {"type":"ready"}
     {"type":"tool_result","id":"3","content":[{"type":"text","text":"fog"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"is_error":true}
     {"type":"event_intercept_response","id":"4"}

@@ -144,6 +144,12 @@ fn intercept() -> impl Strategy<Value = Intercept> {
     ]
 }
 
+fn subscriptions() -> impl Strategy<Value = Vec<Subscription>> {
+    let entry = (text(), texts(), option::of(text()));
+    let entry = entry.prop_map(|(event, tools, role)| Subscription { event, tools, role });
+    vec(entry, 0..3)
+}
+
 pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
     prop_oneof![
         (name(), text(), texts()).prop_map(|(name, version, capabilities)| Hello {
@@ -159,7 +165,8 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
                 RegisterTool { name, description, schema, guidelines }.into()
             }
         ),
-        (texts(), texts()).prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
+        (subscriptions(), subscriptions())
+            .prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
         Just(Ready {}.into()),
         tool_result(),
         intercept_response(),
@@ -186,13 +193,15 @@ fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
 
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let texts = (text(), text(), text(), option::of(text()), text());
-    (id(), any::<bool>(), option::of(raw()), texts).prop_map(|(id, block, modified_args, texts)| {
+    let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
+    (id(), decided, texts).prop_map(|(id, (block, modified_args, tool_name), texts)| {
         let (reason, replace_text, append_system_prompt, system_prompt, error) = texts;
         let response = EventInterceptResponse {
             id,
             block,
             reason,
             modified_args,
+            tool_name,
             replace_text,
             append_system_prompt,
             system_prompt,

@@ -52,10 +52,18 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::Usage { usage, cumulative: usage },
         AgentEvent::AssistantMessage { content: message(), time: time() },
         AgentEvent::ToolCall { id: id(), name: "read".into(), args: args() },
-        AgentEvent::ToolRewritten { id: id(), by: "guard".into(), args: args() },
+        AgentEvent::ToolRewritten { id: id(), by: "guard".into(), args: args(), changed: vec!["/p".into()] },
+        AgentEvent::ToolRewriteConflict { id: id(), path: "/p".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: id(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolProgress { id: id(), text: "10 %".into() },
-        AgentEvent::ToolResult { id: id(), name: "read".into(), is_error: false, content: content() },
+        AgentEvent::ToolResult {
+            id: id(),
+            name: "read".into(),
+            is_error: false,
+            content: content(),
+            extension: None,
+            synthetic_by: Some("cache".into()),
+        },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
         AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
@@ -64,6 +72,7 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },
+        AgentEvent::GateOff { extension: guard(), reason: "late".into() },
         AgentEvent::ExtensionError(fault),
     ]
 }

@@ -41,7 +41,9 @@ pub(crate) async fn run(
 }
 
 async fn handle_event(extension: &Extension, host: &Host, event: Event) {
-    for (_, handler) in extension.events.iter().filter(|(name, _)| *name == event.event) {
+    let tool = event.tool_name.as_deref().unwrap_or_default();
+    let wanted = extension.events.iter().filter(|(name, tools, _)| *name == event.event && tools.has(tool));
+    for (_, _, handler) in wanted {
         let outcome = handler.call(event.clone(), host.clone()).await;
         report(host, &event.event, outcome);
     }

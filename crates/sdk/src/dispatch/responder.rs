@@ -9,6 +9,7 @@ use haft_protocol::ext::{
 };
 use haft_protocol::ids::RequestId;
 
+use crate::extension::GateDecision;
 use crate::handler::Failure;
 use crate::outbox::Outbox;
 use crate::tool::ToolResult;
@@ -71,6 +72,25 @@ hook_questions! {
     InterceptTurnStart -> TurnStartDecision;
     InterceptAssistantMessage -> AssistantMessageDecision;
     InterceptBeforeAgentStart -> BeforeAgentStartDecision;
+}
+
+/// A tool call that a gate is asked about: it says yes or no in so many words.
+pub(crate) enum GateQuestion {}
+
+impl Question for GateQuestion {
+    type Answer = GateDecision;
+
+    fn frame(answer: GateDecision, id: RequestId) -> ExtensionFrame {
+        let (block, reason) = match answer {
+            GateDecision::Allow => (false, String::new()),
+            GateDecision::Block { reason } => (true, reason),
+        };
+        EventInterceptResponse { block: Some(block), reason, ..EventInterceptResponse::pass(id) }.into()
+    }
+
+    fn failed(reason: String, id: RequestId) -> ExtensionFrame {
+        <InterceptToolCall as Question>::failed(reason, id)
+    }
 }
 
 /// The duty to answer one question. Dropping it unanswered answers that the handler failed.

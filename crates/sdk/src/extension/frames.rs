@@ -1,18 +1,36 @@
 //! What an extension says first: hello, its registrations, ready.
 
-use haft_protocol::ext::{ExtensionFrame, Hello, InterceptKind, Ready, Subscribe, capability};
+use std::collections::BTreeSet;
 
-use super::Extension;
+use haft_protocol::ext::{ExtensionFrame, Hello, InterceptKind, Ready, Subscribe, Subscription, capability};
+
+use super::{Extension, ToolCallHandler, Tools};
 
 impl Extension {
-    /// All frames of the start, in order. They are sent at once, without waiting for the host's greeting.
+    /// The frames of the start, in order, that are sent at once, without waiting for the host's greeting.
     pub(crate) fn opening(&self) -> Vec<ExtensionFrame> {
         let mut frames = vec![self.hello().into()];
         frames.extend(self.commands.iter().map(|(command, _)| command.clone().into()));
         frames.extend(self.tools.iter().map(|(tool, _)| tool.clone().into()));
-        frames.extend(self.subscribe().map(ExtensionFrame::from));
-        frames.push(Ready {}.into());
+        if !self.is_narrow() {
+            frames.extend(self.subscriptions(false));
+        }
         frames
+    }
+
+    /// The end of the start: what it subscribes to, and `ready`. `roles`: the host takes tools and roles; one that does
+    /// not is told the names alone, and what it asks or tells too much is passed over here.
+    pub(crate) fn subscriptions(&self, roles: bool) -> Vec<ExtensionFrame> {
+        let (events, intercept) = if roles { (self.events(), self.asked()) } else { self.plain() };
+        let empty = events.is_empty() && intercept.is_empty();
+        let subscribe = (!empty).then_some(Subscribe { events, intercept });
+        subscribe.map(ExtensionFrame::from).into_iter().chain([Ready {}.into()]).collect()
+    }
+
+    /// Whether it has something to subscribe to that not every host can read: then it waits for the greeting.
+    pub(crate) fn is_narrow(&self) -> bool {
+        let plain = |entry: &Subscription| *entry == Subscription::new(entry.event.as_str());
+        !self.events().iter().chain(&self.asked()).all(plain)
     }
 
     fn hello(&self) -> Hello {
@@ -36,10 +54,29 @@ impl Extension {
         }
     }
 
-    fn subscribe(&self) -> Option<Subscribe> {
-        let events: Vec<_> = self.event_names().into_iter().map(str::to_owned).collect();
-        let intercept: Vec<_> = self.intercepts().map(InterceptKind::name).map(str::to_owned).collect();
-        let empty = events.is_empty() && intercept.is_empty();
-        (!empty).then_some(Subscribe { events, intercept })
+    fn events(&self) -> Vec<Subscription> {
+        let names: BTreeSet<&str> = self.events.iter().map(|(event, ..)| event.as_str()).collect();
+        names.into_iter().map(|name| Subscription::new(name).tools(self.watched(name))).collect()
+    }
+
+    /// The tools that an event is watched for; none when one handler wants them all.
+    fn watched(&self, event: &str) -> BTreeSet<&str> {
+        let tools = || self.events.iter().filter(|(name, ..)| name == event).map(|(_, tools, _)| tools);
+        match tools().any(Tools::is_all) {
+            true => BTreeSet::new(),
+            false => tools().flat_map(Tools::names).map(String::as_str).collect(),
+        }
+    }
+
+    fn asked(&self) -> Vec<Subscription> {
+        let others = self.intercepts().filter(|kind| *kind != InterceptKind::ToolCall);
+        let tool_calls = self.tool_calls.iter().map(ToolCallHandler::subscription);
+        tool_calls.chain(others.map(|kind| kind.name().into())).collect()
+    }
+
+    fn plain(&self) -> (Vec<Subscription>, Vec<Subscription>) {
+        let events = self.events().into_iter().map(|entry| Subscription::new(entry.event));
+        let intercept = self.intercepts().map(|kind| Subscription::new(kind.name()));
+        (events.collect(), intercept.collect())
     }
 }

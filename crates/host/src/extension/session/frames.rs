@@ -160,10 +160,9 @@ impl<T> Session<T> {
     }
 
     fn on_subscribe(&mut self, subscribe: Subscribe) {
-        let unknown = Arc::make_mut(&mut self.offers).subscribe(subscribe);
+        let wrong = Arc::make_mut(&mut self.offers).subscribe(subscribe);
         self.changed();
-        for name in unknown {
-            let text = format!("cannot intercept {name:?}: this version has no such hook");
+        for text in wrong {
             self.report(FaultCode::RegisterRejected, text);
         }
     }

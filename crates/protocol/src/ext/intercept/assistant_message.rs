@@ -42,7 +42,7 @@ impl Hook for InterceptAssistantMessage {
     const KIND: InterceptKind = InterceptKind::AssistantMessage;
 
     fn read(response: EventInterceptResponse) -> Result<AssistantMessageDecision, AnswerError> {
-        Ok(if response.block {
+        Ok(if response.blocks() {
             AssistantMessageDecision::Suppress { reason: response.reason }
         } else if response.replace_text.is_empty() {
             AssistantMessageDecision::Show
@@ -57,7 +57,7 @@ impl Hook for InterceptAssistantMessage {
             AssistantMessageDecision::Show => {}
             AssistantMessageDecision::Replace { text } => response.replace_text = text,
             AssistantMessageDecision::Suppress { reason } => {
-                response.block = true;
+                response.block = Some(true);
                 response.reason = reason;
             }
         }

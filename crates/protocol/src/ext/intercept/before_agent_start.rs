@@ -44,7 +44,7 @@ impl Hook for InterceptBeforeAgentStart {
     const KIND: InterceptKind = InterceptKind::BeforeAgentStart;
 
     fn read(response: EventInterceptResponse) -> Result<BeforeAgentStartDecision, AnswerError> {
-        if response.block {
+        if response.blocks() {
             return Err(AnswerError::new("before_agent_start cannot block; intercept turn_start for that"));
         }
         Ok(match (response.append_system_prompt, response.system_prompt) {

@@ -50,7 +50,7 @@ impl Hook for InterceptToolCall {
     const KIND: InterceptKind = InterceptKind::ToolCall;
 
     fn read(response: EventInterceptResponse) -> Result<ToolCallDecision, AnswerError> {
-        if response.block {
+        if response.blocks() {
             return Ok(ToolCallDecision::Block { reason: response.reason });
         }
         match response.modified_args {
@@ -69,7 +69,7 @@ impl Hook for InterceptToolCall {
             ToolCallDecision::Allow => {}
             ToolCallDecision::Rewrite { args } => response.modified_args = Some(args),
             ToolCallDecision::Block { reason } => {
-                response.block = true;
+                response.block = Some(true);
                 response.reason = reason;
             }
         }

@@ -37,7 +37,7 @@ impl Hook for InterceptTurnStart {
     const KIND: InterceptKind = InterceptKind::TurnStart;
 
     fn read(response: EventInterceptResponse) -> Result<TurnStartDecision, AnswerError> {
-        Ok(match response.block {
+        Ok(match response.blocks() {
             true => TurnStartDecision::Block { reason: response.reason },
             false => TurnStartDecision::Allow,
         })
@@ -46,7 +46,7 @@ impl Hook for InterceptTurnStart {
     fn respond(decision: TurnStartDecision, id: RequestId) -> EventInterceptResponse {
         let mut response = EventInterceptResponse::pass(id);
         if let TurnStartDecision::Block { reason } = decision {
-            response.block = true;
+            response.block = Some(true);
             response.reason = reason;
         }
         response

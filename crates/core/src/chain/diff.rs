@@ -1,0 +1,119 @@
+//! What a rewrite changed, as JSON pointers.
+
+use std::collections::BTreeMap;
+
+use haft_protocol::RawJson;
+
+/// Pointers one rewrite is described by; one that changed more is said to have changed the whole.
+const MAX_CHANGED: usize = 64;
+
+/// The pointers of what differs, the deepest that say it; `""` is the whole. Never empty: whoever asks knows that the
+/// texts differ.
+pub(super) fn changed(old: &RawJson, new: &RawJson) -> Vec<String> {
+    let mut paths = Vec::new();
+    walk(String::new(), old, new, &mut paths);
+    // None: the order of keys alone is another.
+    if paths.is_empty() || paths.len() > MAX_CHANGED { vec![String::new()] } else { paths }
+}
+
+/// Whether a change of one is a change of the other.
+pub(super) fn overlap(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn walk(path: String, old: &RawJson, new: &RawJson, paths: &mut Vec<String>) {
+    if old == new || paths.len() > MAX_CHANGED {
+        return;
+    }
+    match (Node::of(old), Node::of(new)) {
+        (Node::Object(old), Node::Object(new)) => fields(&path, &old, &new, paths),
+        (Node::Array(old), Node::Array(new)) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(&new).enumerate() {
+                walk(format!("{path}/{index}"), old, new, paths);
+            }
+        }
+        (Node::Object(_) | Node::Array(_) | Node::Leaf, _) => paths.push(path),
+    }
+}
+
+fn fields(
+    path: &str,
+    old: &BTreeMap<String, RawJson>,
+    new: &BTreeMap<String, RawJson>,
+    paths: &mut Vec<String>,
+) {
+    let added = new.keys().filter(|key| !old.contains_key(*key));
+    for key in old.keys().chain(added) {
+        let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+        match (old.get(key), new.get(key)) {
+            (Some(old), Some(new)) => walk(path, old, new, paths),
+            _ if paths.len() <= MAX_CHANGED => paths.push(path),
+            _ => return,
+        }
+    }
+}
+
+/// One level of a value. Numbers are compared as texts, so that no digit is lost.
+enum Node {
+    Object(BTreeMap<String, RawJson>),
+    Array(Vec<RawJson>),
+    Leaf,
+}
+
+impl Node {
+    fn of(json: &RawJson) -> Self {
+        let object = || json.read().ok().map(Self::Object);
+        let array = || json.read().ok().map(Self::Array);
+        let node = if json.is_object() {
+            object()
+        } else if json.as_str().starts_with('[') {
+            array()
+        } else {
+            None
+        };
+        node.unwrap_or(Self::Leaf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(old: &str, new: &str, expect: &[&str]) {
+        assert_eq!(changed(&RawJson::parse(old).unwrap(), &RawJson::parse(new).unwrap()), expect);
+    }
+
+    #[test]
+    fn the_deepest_pointers_that_say_it() {
+        check(r#"{"a":1}"#, r#"{"a":2}"#, &["/a"]);
+        check(r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":1,"c":3,"d":4}}"#, &["/a/c", "/a/d"]);
+        check(r#"{"a":1,"b":2}"#, r#"{"b":2}"#, &["/a"]);
+        check(r#"{"a":[1,{"x":2}]}"#, r#"{"a":[1,{"x":3}]}"#, &["/a/1/x"]);
+        check(r#"{"a":[1,2]}"#, r#"{"a":[1]}"#, &["/a"]);
+        check(r#"{"a":[1]}"#, r#"{"a":{"0":1}}"#, &["/a"]);
+        check(r#"{"a/b~":1}"#, r#"{"a/b~":2}"#, &["/a~1b~0"]);
+        check(r#"{"n":9007199254740993}"#, r#"{"n":9007199254740992}"#, &["/n"]);
+        check(r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, &[""]);
+    }
+
+    #[test]
+    fn too_many_are_the_whole() {
+        let object = |range: std::ops::Range<u32>| {
+            let fields: Vec<_> = range.map(|n| format!(r#""k{n}":{n}"#)).collect();
+            format!("{{{}}}", fields.join(","))
+        };
+        assert_eq!(
+            changed(&RawJson::empty_object(), &RawJson::parse(&object(0..64)).unwrap()).len(),
+            MAX_CHANGED
+        );
+        check("{}", &object(0..65), &[""]);
+    }
+
+    #[test]
+    fn a_field_and_what_is_in_it_overlap() {
+        assert!(overlap("/a", "/a") && overlap("/a", "/a/b") && overlap("/a/b", "/a") && overlap("", "/a"));
+        assert!(!overlap("/a", "/ab") && !overlap("/a/b", "/a/c"));
+    }
+}

@@ -1,0 +1,270 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::hooks::HookRole::{Gate, Ordered};
+
+fn json(text: &str) -> RawJson {
+    RawJson::parse(text).unwrap()
+}
+
+fn rewrite(by: &str, args: &str) -> ToolDecision {
+    ToolDecision::Rewrite { by: by.into(), args: json(args) }
+}
+
+fn block(by: &str) -> ToolDecision {
+    ToolDecision::Block { by: by.into(), reason: "no".into() }
+}
+
+fn blocked(by: &str) -> Verdict {
+    Verdict::Block { by: by.into(), reason: "no".into() }
+}
+
+fn runs(args: &str) -> Verdict {
+    Verdict::Run { args: json(args) }
+}
+
+/// A hook of a test: its role, and its decisions in turn; then it allows.
+type Played = (HookRole, Vec<ToolDecision>);
+
+fn ordered(decisions: Vec<ToolDecision>) -> Played {
+    (Ordered, decisions)
+}
+
+fn gate(decisions: Vec<ToolDecision>) -> Played {
+    (Gate, decisions)
+}
+
+/// What a chain did.
+struct Outcome {
+    /// Who was asked about what, in order.
+    asked: Vec<(usize, String)>,
+    verdict: Verdict,
+    by: Option<usize>,
+}
+
+/// Runs a chain. `pick` says whose answer comes first of those that are asked at once; `valid` what the schema is
+/// content with.
+fn run(script: &[Played], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&RawJson) -> bool) -> Outcome {
+    let mut decisions: Vec<_> = script.iter().map(|(_, decisions)| decisions.clone().into_iter()).collect();
+    let mut decide = |index: usize| decisions[index].next().unwrap_or(ToolDecision::Allow);
+    let mut chain = ToolChain::new(script.iter().map(|(role, _)| *role), json("{}"));
+    let mut asked = Vec::new();
+    let mut told: Vec<usize> = Vec::new();
+    loop {
+        match chain.step() {
+            ChainStep::Ask(index) => {
+                asked.push((index, chain.args().to_string()));
+                chain.answer(index, decide(index));
+            }
+            ChainStep::Validate => chain.validated(match valid(chain.args()) {
+                true => Ok(()),
+                false => Err("bad".into()),
+            }),
+            ChainStep::AskAll(open) => {
+                for index in open.iter().filter(|index| !told.contains(index)) {
+                    asked.push((*index, chain.args().to_string()));
+                }
+                told.extend(&open);
+                let index = open[pick(open.len()) % open.len()];
+                chain.answer(index, decide(index));
+            }
+            ChainStep::Done(verdict) => return Outcome { asked, verdict, by: chain.decided_by() },
+        }
+    }
+}
+
+#[track_caller]
+fn check(script: &[Played], asked: &[(usize, &str)], verdict: Verdict) {
+    let outcome = run(script, |_| 0, |_| true);
+    let got: Vec<(usize, &str)> = outcome.asked.iter().map(|(index, args)| (*index, args.as_str())).collect();
+    assert_eq!((got.as_slice(), outcome.verdict), (asked, verdict));
+}
+
+#[test]
+fn nobody_objects() {
+    check(&[], &[], runs("{}"));
+    check(&[ordered(vec![]), ordered(vec![])], &[(0, "{}"), (1, "{}")], runs("{}"));
+}
+
+#[test]
+fn the_first_block_wins_and_ends_the_chain() {
+    let script = [ordered(vec![]), ordered(vec![block("b")]), ordered(vec![block("c")])];
+    check(&script, &[(0, "{}"), (1, "{}")], blocked("b"));
+}
+
+#[test]
+fn rewrites_chain_and_earlier_hooks_see_the_result() {
+    let script = [
+        ordered(vec![]),
+        ordered(vec![rewrite("b", r#"{"a":1}"#)]),
+        ordered(vec![rewrite("c", r#"{"a":2}"#)]),
+    ];
+    let asked = [(0, "{}"), (1, "{}"), (2, r#"{"a":1}"#), (0, r#"{"a":2}"#), (1, r#"{"a":2}"#)];
+    check(&script, &asked, runs(r#"{"a":2}"#));
+}
+
+#[test]
+fn a_gate_sees_the_final_arguments_alone_wherever_it_stands() {
+    let script = [gate(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), gate(vec![])];
+    check(&script, &[(1, "{}"), (0, r#"{"a":1}"#), (2, r#"{"a":1}"#)], runs(r#"{"a":1}"#));
+    check(&[gate(vec![]), gate(vec![block("b")])], &[(0, "{}"), (1, "{}")], blocked("b"));
+}
+
+#[test]
+fn a_gate_that_does_more_than_yes_and_no_blocks() {
+    for more in [
+        rewrite("a", r#"{"a":9}"#),
+        rewrite("a", "{}"),
+        ToolDecision::Respond { by: "a".into(), output: ToolOutput::text("x") },
+    ] {
+        let outcome = run(&[gate(vec![more])], |_| 0, |_| true);
+        assert!(matches!(&outcome.verdict, Verdict::Block { by, .. } if by == "a"), "{:?}", outcome.verdict);
+        assert_eq!(outcome.by, Some(0));
+    }
+}
+
+#[test]
+fn a_refusal_or_an_answer_in_the_final_check_counts_but_a_rewrite_does_not() {
+    let again =
+        |second| [ordered(vec![ToolDecision::Allow, second]), ordered(vec![rewrite("b", r#"{"a":1}"#)])];
+    let asked = [(0, "{}"), (1, "{}"), (0, r#"{"a":1}"#)];
+    check(&again(block("a")), &asked, blocked("a"));
+    check(&again(rewrite("a", r#"{"a":9}"#)), &asked, runs(r#"{"a":1}"#));
+    let abort = ToolDecision::AbortAgent { by: "a".into(), reason: "no".into() };
+    check(&again(abort), &asked, Verdict::AbortAgent { by: "a".into(), reason: "no".into() });
+}
+
+#[test]
+fn a_rewrite_to_the_same_bytes_asks_nobody_again() {
+    check(&[ordered(vec![]), ordered(vec![rewrite("b", "{}")])], &[(0, "{}"), (1, "{}")], runs("{}"));
+}
+
+#[test]
+fn gates_run_before_a_response_counts() {
+    let respond = ToolDecision::Respond { by: "a".into(), output: ToolOutput::text("x") };
+    for last in [ordered(vec![block("b")]), gate(vec![block("b")])] {
+        check(&[ordered(vec![respond.clone()]), last], &[(0, "{}"), (1, "{}")], blocked("b"));
+    }
+    check(
+        &[ordered(vec![respond]), gate(vec![])],
+        &[(0, "{}"), (1, "{}")],
+        Verdict::Respond { by: "a".into(), output: ToolOutput::text("x") },
+    );
+}
+
+#[test]
+fn arguments_that_no_longer_fit_block_before_anybody_sees_them() {
+    let script = [ordered(vec![]), ordered(vec![rewrite("b", r#"{"a":1}"#)]), ordered(vec![])];
+    let outcome = run(&script, |_| 0, |_| false);
+    assert_eq!(outcome.asked.len(), 2);
+    assert!(matches!(&outcome.verdict, Verdict::Block { by, .. } if by == "b"));
+    assert_eq!(outcome.by, Some(1));
+}
+
+#[test]
+fn the_order_of_the_hooks_decides_and_not_the_order_of_the_answers() {
+    let script = [gate(vec![]), gate(vec![block("b")]), gate(vec![block("c")])];
+    for pick in 0..3 {
+        let outcome = run(&script, |_| pick, |_| true);
+        assert_eq!((outcome.verdict, outcome.by), (blocked("b"), Some(1)));
+    }
+}
+
+#[test]
+fn nobody_behind_the_first_refusal_is_waited_for() {
+    let mut chain = ToolChain::new([Gate, Gate, Gate], json("{}"));
+    assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 1, 2]));
+    chain.answer(1, block("b"));
+    assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 2]));
+    chain.answer(0, ToolDecision::Allow);
+    assert_eq!(chain.step(), ChainStep::Done(blocked("b")));
+    assert_eq!(chain.decided_by(), Some(1));
+}
+
+#[test]
+fn an_answer_nobody_asked_for_counts_for_nothing() {
+    let mut chain = ToolChain::new([Ordered, Gate], json("{}"));
+    chain.answer(1, ToolDecision::Allow);
+    chain.answer(0, ToolDecision::Allow);
+    assert_eq!(chain.step(), ChainStep::AskAll(vec![1]));
+    chain.answer(0, block("a"));
+    assert_eq!(chain.step(), ChainStep::AskAll(vec![1]));
+}
+
+#[test]
+fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
+    let mut chain = ToolChain::new([Ordered; 3], json(r#"{"a":1,"b":1}"#));
+    let mut next = |by: &str, index: usize, args: &str| {
+        chain.step();
+        let change = chain.answer(index, rewrite(by, args)).cloned();
+        chain.step();
+        chain.validated(Ok(()));
+        change
+    };
+    let change = |by: &str, changed: &[&str], conflicts: &[(&str, &str)]| {
+        let conflicts =
+            conflicts.iter().map(|(path, first)| Conflict { path: (*path).into(), first: (*first).into() });
+        let changed = changed.iter().map(|path| (*path).into()).collect();
+        Some(Change { by: by.into(), changed, conflicts: conflicts.collect() })
+    };
+    assert_eq!(next("x", 0, r#"{"a":2,"b":1}"#), change("x", &["/a"], &[]));
+    assert_eq!(next("y", 1, r#"{"a":2,"b":2}"#), change("y", &["/b"], &[]));
+    assert_eq!(next("z", 2, r#"{"a":3,"b":{}}"#), change("z", &["/a", "/b"], &[("/a", "x"), ("/b", "y")]));
+}
+
+fn decision() -> impl Strategy<Value = ToolDecision> {
+    prop_oneof![
+        6 => Just(ToolDecision::Allow),
+        4 => (0..4u8).prop_map(|n| rewrite("r", &format!(r#"{{"a":{n}}}"#))),
+        1 => Just(ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }),
+        // A refusal, and what a failure comes to.
+        1 => Just(block("x")),
+        1 => Just(ToolDecision::AbortAgent { by: "x".into(), reason: "no".into() }),
+    ]
+}
+
+/// A hook of any role; `None` for one whose filter leaves the tool out, so that the chain never hears of it.
+fn played() -> impl Strategy<Value = Option<Played>> {
+    let role = prop_oneof![Just(Ordered), Just(Gate)];
+    prop::option::weighted(0.8, (role, prop::collection::vec(decision(), 0..3)))
+}
+
+proptest! {
+    #[test]
+    fn executed_arguments_were_seen_by_every_hook(
+        hooks in prop::collection::vec(played(), 0..8),
+        order in prop::collection::vec(any::<usize>(), 16),
+        unfit in 0..8u8,
+    ) {
+        let script: Vec<Played> = hooks.into_iter().flatten().collect();
+        let unfit = format!(r#"{{"a":{unfit}}}"#);
+        let mut order = order.into_iter().cycle();
+        let outcome = run(&script, |_| order.next().unwrap(), |args| args.as_str() != unfit);
+        prop_assert!(outcome.asked.len() <= 2 * script.len());
+        let asked_about = |hook: usize| outcome.asked.iter().filter(move |(index, _)| *index == hook);
+        let Verdict::Run { args } = outcome.verdict else { return Ok(()) };
+        prop_assert_ne!(args.as_str(), unfit);
+        for (hook, (role, decisions)) in script.iter().enumerate() {
+            let last = asked_about(hook).next_back().map(|(_, args)| args.as_str());
+            // A hook that wrote the final arguments itself has seen them, too.
+            let wrote = *role == Ordered
+                && matches!(decisions.first(), Some(ToolDecision::Rewrite { args: own, .. }) if *own == args);
+            prop_assert!(wrote || last == Some(args.as_str()), "{hook} saw {last:?}");
+            // Nothing that was said was a refusal, and no gate said more than yes.
+            let said = decisions.iter().take(asked_about(hook).count());
+            for decision in said {
+                let passes = match decision {
+                    ToolDecision::Allow => true,
+                    ToolDecision::Rewrite { .. } => *role == Ordered,
+                    ToolDecision::Respond { .. }
+                    | ToolDecision::Block { .. }
+                    | ToolDecision::AbortTurn { .. }
+                    | ToolDecision::AbortAgent { .. } => false,
+                };
+                // An answer in place of the tool is dropped in the last phase alone.
+                let late = matches!(decision, ToolDecision::Respond { .. }) && asked_about(hook).count() == 2;
+                prop_assert!(passes || (late && *role == Ordered), "{hook} said {decision:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Asking the hooks about one tool call: what the chain says to ask, within the chain's budget.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use tokio::time::{Instant, timeout_at};
+
+use super::Turn;
+use super::state::Input;
+use crate::chain::{ChainStep, Change, ToolChain, Verdict};
+use crate::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use crate::schema::Validator;
+
+/// Who is named when the hooks' time was up: none of them did anything wrong alone.
+const BUDGET: &str = "haft";
+
+/// One call on its way through its hooks.
+struct Gating<'a> {
+    turn: &'a Turn,
+    call: &'a ToolCall,
+    hooks: &'a [Arc<dyn BeforeToolExecute>],
+    /// When the budget is used up.
+    until: Instant,
+}
+
+/// Why the chain was left before it came to its end.
+enum Left {
+    Cancelled,
+    /// The budget was used up while these were asked.
+    OutOfTime(Vec<usize>),
+}
+
+impl Turn {
+    /// Decides about one call and reports a block.
+    ///
+    /// # Errors
+    /// The run ends: it was cancelled, or a hook wants it to.
+    pub(super) async fn gate(&self, call: &ToolCall, validator: &Validator) -> Result<Verdict, Input> {
+        let (hooks, roles): (Vec<Arc<dyn BeforeToolExecute>>, Vec<HookRole>) = self
+            .agent
+            .hooks()
+            .before_tool_execute
+            .into_iter()
+            .filter_map(|hook| hook.role(&call.name).map(|role| (hook, role)))
+            .unzip();
+        let mut chain = ToolChain::new(roles, call.args.clone());
+        let until = Instant::now() + self.agent.gate_budget;
+        let gating = Gating { turn: self, call, hooks: &hooks, until };
+        let verdict = match gating.drive(&mut chain, validator).await {
+            Ok(verdict) => verdict,
+            Err(Left::Cancelled) => return Err(Input::Cancelled),
+            Err(Left::OutOfTime(asked)) => gating.out_of_time(&asked),
+        };
+        let Verdict::Block { by, reason } = verdict else { return Ok(verdict) };
+        let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
+        let (id, refused) = (call.id.clone(), reason.clone());
+        self.emitter.emit(AgentEvent::ToolBlocked { id, by: by.clone(), reason: refused });
+        match gating.consequence(chain.decided_by()).await? {
+            AfterBlock::GoOn => Ok(Verdict::Block { by, reason }),
+            AfterBlock::AbortAgent { reason } => Ok(Verdict::AbortAgent { by, reason }),
+        }
+    }
+}
+
+impl Gating<'_> {
+    async fn drive(&self, chain: &mut ToolChain, validator: &Validator) -> Result<Verdict, Left> {
+        let mut last_asked = None;
+        loop {
+            match chain.step() {
+                ChainStep::Ask(index) => {
+                    last_asked = Some(index);
+                    let asked = self.ask(index, chain.args().clone());
+                    let answer = timeout_at(self.until, asked).await;
+                    let decision =
+                        answer.map_err(|_| Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
+                    if let Some(change) = chain.answer(index, decision).cloned() {
+                        self.record(change, chain);
+                    }
+                }
+                ChainStep::Validate => {
+                    let outcome = validator.check(chain.args()).map_err(|error| error.to_string());
+                    if let (Err(detail), Some(hook)) = (&outcome, self.hook(last_asked)) {
+                        hook.rewrite_refused(self.call, detail);
+                    }
+                    chain.validated(outcome);
+                }
+                ChainStep::AskAll(open) => self.ask_all(open, chain).await?,
+                ChainStep::Done(verdict) => return Ok(verdict),
+            }
+        }
+    }
+
+    /// Asks several hooks at once, until the chain has heard enough; the others are let go.
+    async fn ask_all(&self, open: Vec<usize>, chain: &mut ToolChain) -> Result<(), Left> {
+        let args = chain.args().clone();
+        let ask = async |index| (index, self.ask(index, args.clone()).await);
+        let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
+        while let ChainStep::AskAll(open) = chain.step() {
+            let Ok(answer) = timeout_at(self.until, asked.next()).await else {
+                return Err(Left::OutOfTime(open));
+            };
+            let Some((index, decision)) = answer else { return Ok(()) };
+            chain.answer(index, decision.ok_or(Left::Cancelled)?);
+        }
+        Ok(())
+    }
+
+    /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.
+    async fn ask(&self, index: usize, args: RawJson) -> Option<ToolDecision> {
+        let call = ToolCall { args, ..self.call.clone() };
+        let Some(hook) = self.hook(Some(index)) else { return Some(ToolDecision::Allow) };
+        match self.turn.settle(hook.before_tool_execute(&self.turn.cancel, &call)).await {
+            Some(decision) => Some(decision),
+            None if self.turn.cancel.is_cancelled() => None,
+            None => {
+                let (by, reason) = (hook.name().to_owned(), "the hook panicked".to_owned());
+                Some(ToolDecision::Block { by, reason })
+            }
+        }
+    }
+
+    /// Says who changed what, and over whose change.
+    fn record(&self, Change { by, changed, conflicts }: Change, chain: &ToolChain) {
+        let (id, args) = (self.call.id.clone(), chain.args().clone());
+        self.turn.emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), args, changed });
+        for conflict in conflicts {
+            let (id, by) = (self.call.id.clone(), [conflict.first, by.clone()]);
+            self.turn.emitter.emit(AgentEvent::ToolRewriteConflict { id, path: conflict.path, by });
+        }
+    }
+
+    fn out_of_time(&self, asked: &[usize]) -> Verdict {
+        let names: Vec<&str> =
+            asked.iter().filter_map(|index| Some(self.hook(Some(*index))?.name())).collect();
+        let reason = format!(
+            "blocked, because everybody who decides about this has {} s together, and {} had not answered by then",
+            self.turn.agent.gate_budget.as_secs_f64(),
+            names.join(", ")
+        );
+        Verdict::Block { by: BUDGET.to_owned(), reason }
+    }
+
+    /// Asks the hook whose block it was what else shall follow. One that panics has nothing more to say.
+    async fn consequence(&self, decider: Option<usize>) -> Result<AfterBlock, Input> {
+        let Some(hook) = self.hook(decider) else { return Ok(AfterBlock::GoOn) };
+        match self.turn.settle(hook.blocked(&self.turn.cancel, self.call)).await {
+            Some(after) => Ok(after),
+            None if self.turn.cancel.is_cancelled() => Err(Input::Cancelled),
+            None => Ok(AfterBlock::GoOn),
+        }
+    }
+
+    fn hook(&self, index: Option<usize>) -> Option<&Arc<dyn BeforeToolExecute>> {
+        self.hooks.get(index?)
+    }
+}

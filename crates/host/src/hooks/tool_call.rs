@@ -1,0 +1,239 @@
+//! The hook before a tool call, over one extension: in which role it is asked, what its answer means in that role, and
+//! what follows when it keeps failing.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{
+    AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
+};
+use haft_protocol::ids::RequestId;
+use haft_protocol::limits::MAX_LINE;
+use tokio_util::sync::CancellationToken;
+
+use super::or_else;
+use crate::entry::{Entry, Failed};
+use crate::fault::{CallError, FaultCode};
+use crate::frontend::GateChoice;
+use crate::gates::Due;
+use crate::host::Host;
+use crate::policy::{Role, Verdict};
+
+/// The longest arguments that a rewrite may bring, in bytes: what fits into the frame of another interceptor.
+const MAX_ARGS: usize = MAX_LINE;
+
+/// One extension's part in tool calls.
+pub(crate) struct ToolCallHook {
+    entry: Arc<Entry>,
+    host: Host,
+}
+
+impl ToolCallHook {
+    pub(crate) fn new(entry: Arc<Entry>, host: Host) -> Self {
+        Self { entry, host }
+    }
+
+    /// Asks, and holds the answer against the role in which it was asked for.
+    async fn ask(&self, cancel: &CancellationToken, call: &ToolCall) -> Result<ToolCallDecision, Failed> {
+        let question = Asked(InterceptToolCall {
+            tool_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            tool_args: call.args.clone(),
+        });
+        let answer = self.entry.intercept(cancel, question).await?;
+        let role = self.entry.tool_role(&call.name).unwrap_or(Role::Plain);
+        answer.held_against(role, &call.name).map_err(|detail| {
+            self.fault(&detail);
+            self.entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
+        })
+    }
+
+    fn fault(&self, detail: &str) {
+        let text = format!("tool_call intercept: {detail}");
+        self.host.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+    }
+}
+
+#[async_trait]
+impl BeforeToolExecute for ToolCallHook {
+    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        let by = self.entry.name().to_string();
+        let outcome = self.ask(cancel, call).await;
+        match &outcome {
+            Ok(_) => self.host.gates().answered(self.entry.name()),
+            Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) => {
+                self.host.gates().failed(self.entry.name(), detail);
+            }
+            // It passed, because the user has said so, or the run was cancelled.
+            Err(_) => {}
+        }
+        match outcome {
+            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by, args },
+            Ok(ToolCallDecision::Block { reason }) => {
+                let reason = or_else(reason, || format!("tool call refused by extension {by}"));
+                ToolDecision::Block { by, reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by, reason },
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.entry.name().as_str()
+    }
+
+    fn role(&self, tool: &str) -> Option<HookRole> {
+        self.entry.tool_role(tool).map(|role| match role {
+            Role::Gate => HookRole::Gate,
+            Role::Plain | Role::Rewrite | Role::Redactor => HookRole::Ordered,
+        })
+    }
+
+    fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
+        let detail = format!("its modified_args do not fit tool {}: {detail}", call.name);
+        self.fault(&detail);
+        self.host.gates().failed(self.entry.name(), &detail);
+    }
+
+    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+        self.host.after_block(cancel, &self.entry).await
+    }
+}
+
+impl Host {
+    /// What follows from a block: when it is one failure too many, the person decides.
+    async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
+        let name = entry.name();
+        let asking = match self.gates().due(name) {
+            Due::Nothing => return AfterBlock::GoOn,
+            Due::Stop { reason } => return stop(&reason),
+            Due::Ask(asking) => asking,
+        };
+        let choice = self.frontend().gate_failing(cancel, asking.failing()).await;
+        let reason = asking.failing().reason.clone();
+        asking.decided(choice);
+        match choice {
+            GateChoice::Stop => return stop(&reason),
+            GateChoice::Restart => self.restart_gate(name).await,
+            GateChoice::ContinueWithout => {
+                self.reporter(name).emit(AgentEvent::GateOff { extension: name.clone(), reason });
+            }
+        }
+        AfterBlock::GoOn
+    }
+}
+
+fn stop(reason: &str) -> AfterBlock {
+    AfterBlock::AbortAgent { reason: format!("it decides about tool calls and keeps failing: it {reason}") }
+}
+
+/// The question, whose answer is looked at more closely than the protocol can: that knows neither role nor tool.
+#[derive(Debug, Clone)]
+struct Asked(InterceptToolCall);
+
+/// An answer as it came.
+#[derive(Debug)]
+struct Answer {
+    decision: ToolCallDecision,
+    /// Whether it says `block`, yes or no.
+    explicit: bool,
+    /// The tool that it names.
+    tool: Option<String>,
+}
+
+impl From<Asked> for Intercept {
+    fn from(Asked(question): Asked) -> Self {
+        Self::ToolCall(question)
+    }
+}
+
+impl Hook for Asked {
+    type Decision = Answer;
+
+    const KIND: InterceptKind = InterceptKind::ToolCall;
+
+    fn read(mut response: EventInterceptResponse) -> Result<Answer, AnswerError> {
+        let (explicit, tool) = (response.block.is_some(), response.tool_name.take());
+        Ok(Answer { decision: InterceptToolCall::read(response)?, explicit, tool })
+    }
+
+    fn respond(answer: Answer, id: RequestId) -> EventInterceptResponse {
+        InterceptToolCall::respond(answer.decision, id)
+    }
+}
+
+impl Answer {
+    /// The decision, if whoever was asked about this tool in this role may give it.
+    fn held_against(self, role: Role, asked: &str) -> Result<ToolCallDecision, String> {
+        let Self { decision, explicit, tool } = self;
+        let refuses = matches!(decision, ToolCallDecision::Block { .. });
+        if let Some(other) = tool.filter(|tool| !refuses && tool != asked) {
+            let start: String = other.chars().take(64).collect();
+            return Err(format!("answered for tool {start:?} and was asked about {asked:?}"));
+        }
+        match &decision {
+            ToolCallDecision::Rewrite { .. } if role == Role::Gate => {
+                Err("sent modified_args, and a gate may only allow or refuse".to_owned())
+            }
+            ToolCallDecision::Rewrite { args } if args.as_str().len() > MAX_ARGS => {
+                let bytes = args.as_str().len();
+                Err(format!("sent modified_args of {bytes} bytes; at most {MAX_ARGS} are taken"))
+            }
+            ToolCallDecision::Allow if role == Role::Gate && !explicit => {
+                Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
+            }
+            ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
+                Ok(decision)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::RawJson;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(role: Role, response: &str, expect: Result<ToolCallDecision, &str>) {
+        let response = format!(r#"{{"id":"1",{response}}}"#);
+        let answer = Asked::read(serde_json::from_str(&response).unwrap()).unwrap();
+        match (answer.held_against(role, "bash"), expect) {
+            (Err(detail), Err(part)) => assert!(detail.contains(part), "{detail}"),
+            (got, expect) => assert_eq!(got, expect.map_err(str::to_owned), "{response}"),
+        }
+    }
+
+    fn rewrite(args: &str) -> ToolCallDecision {
+        ToolCallDecision::Rewrite { args: RawJson::parse(args).unwrap() }
+    }
+
+    #[test]
+    fn an_answer_is_held_against_the_role_and_the_tool() {
+        let refused = || Ok(ToolCallDecision::block(""));
+        for role in [Role::Plain, Role::Rewrite] {
+            check(role, r#""block":false"#, Ok(ToolCallDecision::Allow));
+            check(role, r#""reason":"""#, Ok(ToolCallDecision::Allow));
+            check(role, r#""tool_name":"bash""#, Ok(ToolCallDecision::Allow));
+            check(role, r#""modified_args":{"a":1}"#, Ok(rewrite(r#"{"a":1}"#)));
+            check(role, r#""tool_name":"read","modified_args":{}"#, Err("for tool \"read\""));
+        }
+        check(Role::Gate, r#""block":false"#, Ok(ToolCallDecision::Allow));
+        check(Role::Gate, r#""block":true"#, refused());
+        check(Role::Gate, r#""block":true,"modified_args":{"a":1},"tool_name":"read""#, refused());
+        check(Role::Gate, r#""approved":true"#, Err("did not say whether to block"));
+        check(Role::Gate, r#""block":false,"modified_args":{"a":1}"#, Err("a gate may only allow or refuse"));
+    }
+
+    #[test]
+    fn arguments_have_a_size() {
+        let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
+        let response = |bytes| format!(r#""modified_args":{}"#, of(bytes));
+        check(Role::Plain, &response(MAX_ARGS), Ok(rewrite(&of(MAX_ARGS))));
+        check(Role::Plain, &response(MAX_ARGS + 1), Err("at most"));
+    }
+}

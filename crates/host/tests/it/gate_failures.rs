@@ -1,0 +1,231 @@
+//! Every way in which a gate can fail, with and without a person: the call does not run. And what follows when it keeps
+//! failing.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use haft_core::error::{TurnError, TurnErrorKind};
+use haft_host::{ExtensionSpec, Frontend, GateChoice, GateFailing, Host, Launch, Roles};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::InterceptKind;
+use haft_protocol::ids::ExtensionName;
+use haft_test_support::FakePeer;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agency, Ran};
+use crate::support::{Events, builder, spec};
+
+/// A person who always gives the same answer, and what was asked.
+#[derive(Debug)]
+struct Person {
+    choice: GateChoice,
+    asked: Mutex<Vec<GateFailing>>,
+}
+
+#[async_trait]
+impl Frontend for Person {
+    async fn gate_failing(&self, _: &CancellationToken, failing: &GateFailing) -> GateChoice {
+        self.asked.lock().unwrap().push(failing.clone());
+        self.choice
+    }
+}
+
+impl Person {
+    fn new(choice: GateChoice) -> Arc<Self> {
+        Arc::new(Self { choice, asked: Mutex::default() })
+    }
+
+    fn asked(&self) -> Vec<GateFailing> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+/// A host with a gate in memory, and a person if there is one.
+async fn guarded(person: Option<&Arc<Person>>) -> (Host, FakePeer, Events) {
+    let events = Events::default();
+    let (mut guard, reader, writer) = FakePeer::pair();
+    let mut builder = builder(&events).streams("guard", reader, writer);
+    if let Some(person) = person {
+        builder = builder.frontend(Arc::clone(person) as _);
+    }
+    let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": "gate"}]});
+    let (host, ()) = tokio::join!(builder.start(), guard.greet("guard", [gate]));
+    (host, guard, events)
+}
+
+/// A host whose required gate cannot be started.
+async fn never_started(person: Option<&Arc<Person>>) -> Host {
+    let roles = Roles { required: true, gates: vec![InterceptKind::ToolCall], ..Roles::default() };
+    let launch = Launch::Impossible { why: "cannot be started: no such file".into() };
+    let never = ExtensionSpec { roles, ..spec("guard", Path::new("/"), launch) };
+    let mut builder = builder(&Events::default()).specs(vec![never]);
+    if let Some(person) = person {
+        builder = builder.frontend(Arc::clone(person) as _);
+    }
+    builder.start().await
+}
+
+/// How a gate fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    Timeout,
+    MissingResponse,
+    Error,
+    Garbage,
+    WrongTypes,
+    WrongKind,
+    TruncatedJson,
+    Exit,
+    NotDelivered,
+    Cancelled,
+    Disabled,
+    NeverStarted,
+}
+
+impl Failure {
+    const ALL: [Self; 12] = [
+        Self::Timeout,
+        Self::MissingResponse,
+        Self::Error,
+        Self::Garbage,
+        Self::WrongTypes,
+        Self::WrongKind,
+        Self::TruncatedJson,
+        Self::Exit,
+        Self::NotDelivered,
+        Self::Cancelled,
+        Self::Disabled,
+        Self::NeverStarted,
+    ];
+
+    /// Plays the gate over one call; goes on for as long as it is still there.
+    async fn play(self, mut guard: FakePeer, cancel: CancellationToken) {
+        if matches!(self, Self::Disabled | Self::NeverStarted | Self::NotDelivered) {
+            // Nobody reads: the pipe is full before the question is through.
+            return std::future::pending().await;
+        }
+        let question = guard.expect("event_intercept").await;
+        let respond = "event_intercept_response";
+        match self {
+            Self::MissingResponse => guard.send(json!({"type": "clear_notes"})).await,
+            Self::Error => {
+                guard.answer(&question, respond, json!({"block": false, "error": "no disk"})).await
+            }
+            Self::Garbage => guard.send_raw(b"allow!\n").await,
+            Self::WrongTypes => guard.answer(&question, respond, json!({"block": "false"})).await,
+            Self::WrongKind => guard.answer(&question, "tool_result", json!({"content": []})).await,
+            Self::TruncatedJson => {
+                guard.send_raw(br#"{"type":"event_intercept_response","block":fal"#).await;
+                return;
+            }
+            Self::Exit => return,
+            Self::Cancelled => cancel.cancel(),
+            Self::Timeout | Self::NotDelivered | Self::Disabled | Self::NeverStarted => {}
+        }
+        while guard.next().await.is_some() {}
+    }
+}
+
+/// What one call under this failure comes to.
+async fn one_call(failure: Failure, person: Option<&Arc<Person>>) -> Ran {
+    let (mut host, guard, _) = guarded(person).await;
+    match failure {
+        Failure::NeverStarted => host = never_started(person).await,
+        Failure::Disabled => host.shutdown().await,
+        _ => {}
+    }
+    let command = if failure == Failure::NotDelivered { "x".repeat(200_000) } else { "ls".to_owned() };
+    let agency = Agency::new(&host, [("bash", json!({"command": command}))]);
+    let run = agency.start();
+    let playing = failure.play(guard, run.cancellation());
+    let (ran, ()) = tokio::join!(agency.finish(run), async {
+        // Whatever the gate does, the run ends within its deadlines.
+        tokio::time::timeout(Duration::from_secs(100), playing).await.ok();
+    });
+    ran
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_failure_of_a_gate_blocks_with_and_without_a_person() {
+    for failure in Failure::ALL {
+        let person = Person::new(GateChoice::ContinueWithout);
+        for interactive in [None, Some(&person)] {
+            let ran = one_call(failure, interactive).await;
+            assert_eq!(ran.executions, 0, "{failure:?}");
+            let cancelled = failure == Failure::Cancelled;
+            let blocks: Vec<String> = ran.blocks().into_iter().map(|(by, _)| by).collect();
+            let expect: Vec<String> = if cancelled { vec![] } else { vec!["guard".to_owned()] };
+            assert_eq!(blocks, expect, "{failure:?}");
+            assert_eq!(ran.outcome.is_err(), cancelled, "{failure:?}: {:?}", ran.outcome);
+        }
+        assert_eq!(person.asked(), [], "{failure:?}: asked after a single failure");
+    }
+}
+
+/// Many calls under a gate that is gone.
+async fn many_calls(calls: usize, person: Option<&Arc<Person>>) -> (Ran, Host, Events) {
+    let (host, guard, events) = guarded(person).await;
+    drop(guard);
+    let ran = Agency::new(&host, (0..calls).map(|_| ("bash", json!({"command": "ls"})))).run().await;
+    (ran, host, events)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_third_failure_in_a_row_stops_everything_where_nobody_can_be_asked() {
+    let (ran, host, _) = many_calls(5, None).await;
+    assert_eq!((ran.executions, ran.blocks().len()), (0, 3));
+    let Err(TurnError { kind: TurnErrorKind::Stopped { by, reason }, .. }) = ran.outcome else {
+        panic!("{:?}", ran.outcome)
+    };
+    assert_eq!(by, "guard");
+    insta::assert_snapshot!(reason, @"it decides about tool calls and keeps failing: it closed the connection");
+    // The same again, without a question, for as long as the gate does not work.
+    let again = Agency::new(&host, [("bash", json!({"command": "ls"}))]).run().await;
+    assert!(matches!(again.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_is_asked_once_and_may_go_on_without_the_gate() {
+    let person = Person::new(GateChoice::ContinueWithout);
+    let (ran, host, events) = many_calls(5, Some(&person)).await;
+    assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 3, Ok(())));
+    let asked = person.asked();
+    assert_eq!((asked.len(), asked[0].failures), (1, 3));
+    assert_eq!(asked[0].extension, ExtensionName::new("guard"));
+    let off = |event: &AgentEvent| matches!(event, AgentEvent::GateOff { extension, .. } if extension.as_str() == "guard");
+    assert_eq!(events.all().iter().filter(|event| off(event)).count(), 1);
+    assert!(host.states().iter().all(|status| status.gates_off));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_may_stop_everything_or_have_it_started_again() {
+    let person = Person::new(GateChoice::Stop);
+    let (ran, _, _) = many_calls(5, Some(&person)).await;
+    assert!(matches!(ran.outcome, Err(TurnError { kind: TurnErrorKind::Stopped { .. }, .. })));
+    assert_eq!((ran.executions, person.asked().len()), (0, 1));
+
+    // A pair of streams cannot be started again: it stays as it is, and so do the blocks.
+    let person = Person::new(GateChoice::Restart);
+    let (ran, host, _) = many_calls(9, Some(&person)).await;
+    assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (0, 9, Ok(())));
+    assert_eq!(person.asked().len(), 1);
+    assert!(host.states().iter().all(|status| !status.gates_off));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_between_starts_the_count_over() {
+    let (host, mut guard, _) = guarded(None).await;
+    let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
+    let playing = async {
+        for answer in ["no", "no", "yes", "no", "no", "yes"] {
+            let question = guard.expect("event_intercept").await;
+            let fields = if answer == "yes" { json!({"block": false}) } else { json!({"block": "no"}) };
+            guard.answer(&question, "event_intercept_response", fields).await;
+        }
+    };
+    let (ran, ()) = tokio::join!(agency.run(), playing);
+    assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 4, Ok(())));
+}

@@ -1,0 +1,194 @@
+//! One entry of `subscribe`: the name of an event, or an object that narrows it.
+//!
+//! ```json
+//! {"type":"subscribe","intercept":["turn_start",{"event":"tool_call","tools":["bash"],"role":"gate"}]}
+//! ```
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::request::null_is_default;
+
+/// One entry of `subscribe`. With neither `tools` nor `role` it is a plain string on the wire; the object needs the
+/// capability `intercept_roles`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Subscription {
+    /// The event or intercept.
+    pub event: String,
+    /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
+    pub tools: Vec<String>,
+    /// The name of an [`InterceptRole`]. One that the host does not know is reported, and counts as none.
+    pub role: Option<String>,
+}
+
+impl Subscription {
+    /// The plain form: this event, whatever the tool.
+    pub fn new(event: impl Into<String>) -> Self {
+        Self { event: event.into(), ..Self::default() }
+    }
+
+    /// Only for calls of these tools.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.tools = tools.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// In this role.
+    #[must_use]
+    pub fn role(mut self, role: InterceptRole) -> Self {
+        self.role = Some(role.name().to_owned());
+        self
+    }
+
+    fn is_plain(&self) -> bool {
+        self.tools.is_empty() && self.role.is_none()
+    }
+}
+
+impl From<&str> for Subscription {
+    fn from(event: &str) -> Self {
+        Self::new(event)
+    }
+}
+
+/// What an interceptor is there for. One that names none may do everything and is asked in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum InterceptRole {
+    /// Says yes or no to the final arguments, beside the other gates. It may not change anything, and its answer says
+    /// `block` explicitly: one that leaves it out is none.
+    Gate,
+    /// Changes the arguments, in the order of the extensions, before any gate is asked. May refuse, too.
+    Rewrite,
+    /// Is told by `event` frames and never asked.
+    Observe,
+}
+
+impl InterceptRole {
+    /// Every role.
+    pub const ALL: &'static [Self] = &[Self::Gate, Self::Rewrite, Self::Observe];
+
+    /// The name in `subscribe`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gate => "gate",
+            Self::Rewrite => "rewrite",
+            Self::Observe => "observe",
+        }
+    }
+
+    /// The role of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|role| role.name() == name)
+    }
+}
+
+impl Serialize for Subscription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.is_plain() {
+            return serializer.serialize_str(&self.event);
+        }
+        let fields = 1 + usize::from(!self.tools.is_empty()) + usize::from(self.role.is_some());
+        let mut object = serializer.serialize_struct("Subscription", fields)?;
+        object.serialize_field("event", &self.event)?;
+        if !self.tools.is_empty() {
+            object.serialize_field("tools", &self.tools)?;
+        }
+        if let Some(role) = &self.role {
+            object.serialize_field("role", role)?;
+        }
+        object.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Subscription {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Entry)
+    }
+}
+
+/// The object form.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "NarrowSubscription"))]
+struct Narrow {
+    /// The event or intercept.
+    event: String,
+    /// Only calls of these tools, upper and lower case being one; empty: of every tool. Only for `tool_call`.
+    #[serde(default, deserialize_with = "null_is_default")]
+    tools: Vec<String>,
+    /// `gate`, `rewrite` or `observe`; only for `intercept`.
+    #[serde(default)]
+    role: Option<String>,
+}
+
+struct Entry;
+
+impl<'de> Visitor<'de> for Entry {
+    type Value = Subscription;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of an event, or an object with `event`")
+    }
+
+    fn visit_str<E: de::Error>(self, event: &str) -> Result<Subscription, E> {
+        Ok(Subscription::new(event))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Subscription, A::Error> {
+        let Narrow { event, tools, role } = Narrow::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Subscription { event, tools, role })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Subscription {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Subscription".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let object = generator.subschema_for::<Narrow>();
+        schemars::json_schema!({
+            "description": "The name of an event, or an object that narrows it (capability `intercept_roles`).",
+            "anyOf": [{ "type": "string" }, object],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expect: Subscription) {
+        let read: Subscription = serde_json::from_str(line).unwrap();
+        assert_eq!(read, expect);
+        assert_eq!(serde_json::to_string(&read).unwrap(), line);
+    }
+
+    #[test]
+    fn a_plain_entry_is_a_string_and_a_narrow_one_an_object() {
+        check(r#""tool_call""#, Subscription::new("tool_call"));
+        check(
+            r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#,
+            Subscription::new("tool_call").tools(["bash"]).role(InterceptRole::Gate),
+        );
+        let unknown = Subscription { role: Some("oracle".into()), ..Subscription::new("tool_call") };
+        check(r#"{"event":"tool_call","role":"oracle"}"#, unknown);
+    }
+
+    #[test]
+    fn an_object_that_narrows_nothing_is_the_plain_entry() {
+        let read: Subscription =
+            serde_json::from_str(r#"{"event":"tool_call","tools":null,"role":null,"later":1}"#).unwrap();
+        assert_eq!(read, Subscription::new("tool_call"));
+        for wrong in ["7", "null", "{}", r#"{"event":"tool_call","tools":"bash"}"#, r#"["tool_call"]"#] {
+            assert!(serde_json::from_str::<Subscription>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
