@@ -25,6 +25,9 @@ pub(crate) const BINARIES: &str = "build --workspace --bins --all-features";
 /// Random cases for each property test in a full run; the default is 256.
 const FULL_CASES: &str = "4096";
 
+/// Random texts that are sent through everything that prints, in a full run; see `docs/testing.md`.
+const FULL_TEXTS: &str = "5000000";
+
 struct Step {
     name: &'static str,
     work: Work,
@@ -100,7 +103,7 @@ fn cargo(args: &str, depth: Depth) -> Result<()> {
     // A snapshot is compared, never written; a warning of rustdoc is an error like any other.
     command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings");
     if depth == Depth::Full {
-        command.env("PROPTEST_CASES", FULL_CASES);
+        command.env("PROPTEST_CASES", FULL_CASES).env("HAFT_TERMINAL_TEXTS", FULL_TEXTS);
     }
     finish(&mut command, args)
 }

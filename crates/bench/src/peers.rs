@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use haft_core::model::ModelInfo;
 use haft_host::{Host, HostConfig};
+use haft_sdk::{Extension, ToolCallDecision};
 
 /// The first argument of a child; the second says which one.
 pub(crate) const MARK: &str = "--as";
 
 /// The least extension: blocking, no JSON library, frames taken apart by their text.
 pub(crate) const LEAST: &str = "least";
-/// The guard example, an SDK extension as users write them.
+/// A guard made with the SDK, as users write them.
 pub(crate) const GUARD: &str = "guard";
 /// A program that ends at once.
 pub(crate) const EMPTY: &str = "empty";
@@ -33,7 +34,7 @@ const OPENING: &str = concat!(
 pub(crate) fn run(role: &str) -> ExitCode {
     let outcome = match role {
         LEAST => least(),
-        GUARD => return haft_example_guard::extension().run(),
+        GUARD => return guard().run(),
         EMPTY => Ok(()),
         IDLE => idle(),
         IDLE_HOST => idle_host(),
@@ -46,6 +47,15 @@ pub(crate) fn run(role: &str) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn guard() -> Extension {
+    Extension::new("guard", "1.0.0").intercept_tool_call(|call, _host| async move {
+        match call.tool_name.as_str() {
+            "bash" => ToolCallDecision::block("no shell"),
+            _ => ToolCallDecision::allow(),
+        }
+    })
 }
 
 fn least() -> io::Result<()> {

@@ -91,8 +91,14 @@ fn tool(text: &str) -> Vec<u8> {
     let id = || ToolCallId::new("1");
     let call = AgentEvent::ToolCall { id: id(), name: text.into(), args };
     let content = vec![Content::text(text)];
-    let result =
-        AgentEvent::ToolResult { id: id(), name: text.into(), is_error: true, content, synthetic_by: None };
+    let result = AgentEvent::ToolResult {
+        id: id(),
+        name: text.into(),
+        is_error: true,
+        content,
+        extension: None,
+        synthetic_by: None,
+    };
     [bytes(&call), bytes(&result)].concat()
 }
 

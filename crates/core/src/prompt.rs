@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::hooks::PromptSection;
 use crate::sanitize::{for_model, sanitize};
-use crate::tool::{ToolOwner, ToolSpec};
+use crate::tool::ToolSpec;
 
 /// The longest section an extension may add, in bytes; what is longer is cut.
 pub const MAX_SECTION: usize = 4 * 1024;
@@ -55,12 +55,15 @@ impl SystemPrompt {
         if !tools.is_empty() {
             parts.push(available_tools(tools));
         }
-        let own: Vec<String> =
-            tools.iter().filter(|tool| extension(tool).is_none()).flat_map(|tool| guidelines(tool)).collect();
+        let own: Vec<String> = tools
+            .iter()
+            .filter(|tool| tool.owner.extension().is_none())
+            .flat_map(|tool| guidelines(tool))
+            .collect();
         if !own.is_empty() {
             parts.push(format!("# Guidelines\n{}", bullets(own)));
         }
-        let of_extensions = tools.iter().filter_map(|tool| Some((extension(tool)?, tool)));
+        let of_extensions = tools.iter().filter_map(|tool| Some((tool.owner.extension()?, tool)));
         let advice = of_extensions.map(|(owner, tool)| (owner, bullets(guidelines(tool))));
         parts.extend(
             bounded(advice, MAX_GUIDELINES).map(|text| format!("# Guidelines of extensions\n{text}")),
@@ -73,13 +76,6 @@ impl SystemPrompt {
             sections.iter().map(|section| (section.owner.as_str(), cut(section.text.trim(), MAX_SECTION)));
         parts.extend(bounded(sections, MAX_SECTIONS).map(|text| format!("# From extensions\n{text}")));
         parts.join("\n\n")
-    }
-}
-
-fn extension(tool: &ToolSpec) -> Option<&str> {
-    match &tool.owner {
-        ToolOwner::Extension(name) => Some(name),
-        ToolOwner::BuiltIn | ToolOwner::Embedder => None,
     }
 }
 
@@ -96,8 +92,8 @@ fn guidelines(tool: &ToolSpec) -> impl Iterator<Item = String> {
 fn available_tools(tools: &[Arc<ToolSpec>]) -> String {
     let lines = tools.iter().map(|tool| {
         let summary = one_line(tool.description.lines().next().unwrap_or_default());
-        let (summary, owner) = match extension(tool) {
-            Some(name) => (harmless(&cut(&summary, MAX_SUMMARY)), format!(" (extension {name})")),
+        let (summary, owner) = match tool.owner.extension() {
+            Some(name) => (harmless(cut(&summary, MAX_SUMMARY)), format!(" (extension {name})")),
             None => (summary, String::new()),
         };
         if summary.is_empty() {
@@ -183,7 +179,7 @@ mod tests {
     use haft_protocol::RawJson;
 
     use super::*;
-    use crate::tool::Concurrency;
+    use crate::tool::{Concurrency, ToolOwner};
 
     fn tool(name: &str, description: &str, owner: ToolOwner) -> Arc<ToolSpec> {
         Arc::new(ToolSpec {

@@ -1,5 +1,6 @@
 //! `Tool`: what the model can do, built in or brought by an extension.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -8,6 +9,8 @@ use async_trait::async_trait;
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, ToolCall};
 use tokio_util::sync::CancellationToken;
+
+use crate::sanitize::for_model;
 
 /// Something the model can call.
 ///
@@ -106,6 +109,16 @@ pub enum ToolOwner {
     Extension(String),
 }
 
+impl ToolOwner {
+    /// The name of the extension, if it is one.
+    pub fn extension(&self) -> Option<&str> {
+        match self {
+            Self::Extension(name) => Some(name),
+            Self::BuiltIn | Self::Embedder => None,
+        }
+    }
+}
+
 /// Whether a call may run beside others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Concurrency {
@@ -160,6 +173,26 @@ impl ToolOutput {
     /// A failed call; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], is_error: true }
+    }
+
+    /// The same without what only a model would see (see [`for_model`]), and with a note that says how much that was.
+    #[must_use]
+    pub fn legible(mut self) -> Self {
+        let mut hidden = 0;
+        for block in &mut self.content {
+            if let Content::Text { text } = block {
+                let read = for_model(text);
+                hidden += read.hidden;
+                if let Cow::Owned(clean) = read.text {
+                    *text = clean;
+                }
+            }
+        }
+        if hidden > 0 {
+            self.content
+                .push(Content::text(format!("[{hidden} characters that nobody can see were left out]")));
+        }
+        self
     }
 }
 

@@ -87,6 +87,7 @@ fn close_dangling_calls(agent: &Inner) {
             name: call.name.clone(),
             content: vec![Content::text(NOT_RUN)],
             is_error: true,
+            extension: None,
             time: (agent.clock)(),
         }));
     }

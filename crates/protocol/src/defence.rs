@@ -27,6 +27,8 @@ defences! {
     EnvironmentList,
     /// An extension that sends line after line that is no text is ended.
     GarbledLines,
+    /// A reload that finds something broken leaves what works in its place.
+    OldStays,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
 }

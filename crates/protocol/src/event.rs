@@ -144,6 +144,9 @@ pub enum AgentEvent {
         is_error: bool,
         /// What the model is shown.
         content: Vec<Content>,
+        /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extension: Option<ExtensionName>,
         /// Who gave the result, when an extension or a hook did so in place of the tool, which did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<String>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::content::{Content, ToolCall};
-use crate::ids::ToolCallId;
+use crate::ids::{ExtensionName, ToolCallId};
 
 /// When something was said: RFC 3339 in UTC, for people; order never depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +112,9 @@ pub struct ToolMessage {
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<ExtensionName>,
     /// When.
     pub time: Time,
 }

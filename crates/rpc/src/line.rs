@@ -2,7 +2,7 @@
 
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ids::ToolCallId;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::Time;
 use serde::Serialize;
 
@@ -30,9 +30,11 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         AgentEvent::UserMessage { content, time } => {
             serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
         }
-        AgentEvent::ToolResult { id, name, is_error, content, synthetic_by } => {
-            let (is_error, content, synthetic_by) = (*is_error, blocks(content), synthetic_by.as_deref());
-            serde_json::to_string(&WithImages::ToolResult { id, name, is_error, content, synthetic_by })
+        AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by } => {
+            let (is_error, content) = (*is_error, blocks(content));
+            let (extension, synthetic_by) = (extension.as_ref(), synthetic_by.as_deref());
+            let result = WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by };
+            serde_json::to_string(&result)
         }
         AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
@@ -73,6 +75,8 @@ enum WithImages<'a> {
         name: &'a str,
         is_error: bool,
         content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        extension: Option<&'a ExtensionName>,
         #[serde(skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<&'a str>,
     },

@@ -1,6 +1,7 @@
 //! Whole journeys: `haft` as somebody runs it, extensions as real processes, a model server on loopback.
 
 mod chapter;
+mod content;
 mod demo;
 mod faults;
 mod flags;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures::{FutureExt, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
 use super::state::Input;
@@ -30,6 +31,15 @@ enum Planned {
         /// The hook that gave it in place of the tool.
         synthetic_by: Option<String>,
     },
+}
+
+/// Who gave a result; nobody but haft itself, if neither is there.
+#[derive(Default)]
+struct Source {
+    /// The extension whose tool ran.
+    extension: Option<ExtensionName>,
+    /// The hook that answered in place of the tool.
+    synthetic_by: Option<String>,
 }
 
 impl Planned {
@@ -69,8 +79,10 @@ impl Turn {
     /// Reports a call of a turn that ends before the call's time has come: the answer it has already, or none.
     fn leave_out(&self, plan: Planned) {
         match plan {
-            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), None),
-            Planned::Answer { call, output, synthetic_by } => self.report(call, output, synthetic_by),
+            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), Source::default()),
+            Planned::Answer { call, output, synthetic_by } => {
+                self.report(call, output, Source { synthetic_by, ..Source::default() });
+            }
         }
     }
 
@@ -85,8 +97,8 @@ impl Turn {
             }
             let mut results =
                 stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
-            while let Some((call, output, synthetic_by)) = results.next().await {
-                self.report(call, output, synthetic_by);
+            while let Some((call, output, source)) = results.next().await {
+                self.report(call, output, source);
             }
             if self.cancel.is_cancelled() {
                 rest.for_each(|plan| self.leave_out(plan));
@@ -125,16 +137,20 @@ impl Turn {
         }
     }
 
-    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput, Option<String>) {
-        let (call, mut output) = match plan {
-            Planned::Answer { call, output, synthetic_by } => return (call, output, synthetic_by),
+    /// The result of a call, and who gave it.
+    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput, Source) {
+        let (call, mut output, source) = match plan {
+            Planned::Answer { call, output, synthetic_by } => {
+                return (call, output, Source { synthetic_by, ..Source::default() });
+            }
             // Its time comes after the cancellation: it is not begun.
             Planned::Run { call, .. } if self.cancel.is_cancelled() => {
-                return (call, ToolOutput::error(NOT_RUN), None);
+                return (call, ToolOutput::error(NOT_RUN), Source::default());
             }
             Planned::Run { call, tool } => {
                 let output = self.run(&call, tool.as_ref()).await;
-                (call, output)
+                let extension = tool.spec().owner.extension().map(ExtensionName::new);
+                (call, output, Source { extension, ..Source::default() })
             }
         };
         for hook in self.agent.hooks().after_tool_execute {
@@ -146,7 +162,7 @@ impl Turn {
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
         }
-        (call, output, None)
+        (call, output, source)
     }
 
     /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
@@ -173,18 +189,20 @@ impl Turn {
         })
     }
 
-    fn report(&self, call: ToolCall, output: ToolOutput, synthetic_by: Option<String>) {
+    fn report(&self, call: ToolCall, output: ToolOutput, source: Source) {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error } = output;
+        let ToolOutput { content, is_error } = output.legible();
+        let Source { extension, synthetic_by } = source;
         let message = ToolMessage {
             call_id: id.clone(),
             name: name.clone(),
             content: content.clone(),
             is_error,
+            extension: extension.clone(),
             time: (self.agent.clock)(),
         };
         self.agent.push(Message::Tool(message));
-        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, synthetic_by });
+        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by });
     }
 }
 

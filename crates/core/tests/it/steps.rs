@@ -141,7 +141,11 @@ async fn the_system_prompt_names_the_tools_of_its_step_and_keeps_the_sections() 
     let requests = script.requests.lock().unwrap();
     for (request, (has, lacks)) in requests.iter().zip([("- old", "- new"), ("- new", "- old")]) {
         assert!(request.system.contains(has) && !request.system.contains(lacks), "{}", request.system);
-        assert!(request.system.ends_with("# From one\none saw 0 sections"), "{}", request.system);
+        assert!(
+            request.system.ends_with("<extension name=\"one\">\none saw 0 sections\n</extension>"),
+            "{}",
+            request.system
+        );
     }
 }
 
@@ -219,7 +223,7 @@ struct Guide(&'static str);
 #[async_trait]
 impl BeforeAgentStart for Guide {
     async fn before_agent_start(&self, _: &CancellationToken, start: &AgentStart) -> Vec<PromptSection> {
-        let text = format!("{} saw {} sections", self.0, start.system_prompt.matches("# From").count());
+        let text = format!("{} saw {} sections", self.0, start.system_prompt.matches("<extension").count());
         vec![PromptSection { owner: self.0.into(), text }]
     }
 }
@@ -231,5 +235,7 @@ async fn sections_of_the_system_prompt_come_in_order_under_their_owners() {
         script.agent().before_agent_start(Guide("one")).before_agent_start(Guide("two")).build().unwrap();
     run(&agent).await.1.unwrap();
     let system = script.requests.lock().unwrap()[0].system.clone();
-    assert!(system.ends_with("# From one\none saw 0 sections\n\n# From two\ntwo saw 1 sections"), "{system}");
+    let sections = "# From extensions\n<extension name=\"one\">\none saw 0 sections\n</extension>\n\
+        <extension name=\"two\">\ntwo saw 1 sections\n</extension>";
+    assert!(system.ends_with(sections), "{system}");
 }

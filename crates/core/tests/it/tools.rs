@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::hooks::AfterToolExecute;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Message;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,48 @@ async fn what_does_not_fit_is_answered_and_not_run() {
     check(&events, r#"result t2 error unknown tool "nope"; available tools: echo"#);
     check(&events, "result t3 error echo was not run: arguments must be a JSON object, got [1]");
     check(&events, r#"result t4 {"n":4}"#);
+}
+
+#[tokio::test]
+async fn what_nobody_can_see_does_not_reach_the_model() {
+    let script = Script::new(vec![calls(vec![call("t1", "cat", "{}")]), says("ok")]);
+    let cat = tool("cat", |_| ToolOutput::text("fog\u{e0041}\u{e0042}\u{200b}!"));
+    let agent = script.agent().tool(cat).build().unwrap();
+    let (events, _) = run(&agent).await;
+    check(&events, "result t1 fog\u{200b}!\n[2 characters that nobody can see were left out]");
+}
+
+#[tokio::test]
+async fn a_result_says_which_extension_it_is_from() {
+    let script =
+        Script::new(vec![calls(vec![call("t1", "own", "{}"), call("t2", "other", "{}")]), says("ok")]);
+    let own = tool("own", |_| ToolOutput::text("a"));
+    let owned = ToolSpec { owner: ToolOwner::Extension("weather".into()), ..ToolSpec::new("other", "") };
+    let agent = script.agent().tool(own).tool(Given(owned)).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let extensions: Vec<_> = agent
+        .messages()
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool(result) => Some(result.extension.as_ref().map(|name| name.as_str().to_owned())),
+            Message::User { .. } | Message::Assistant(_) => None,
+        })
+        .collect();
+    assert_eq!(extensions, [None, Some("weather".to_owned())]);
+}
+
+/// A tool of this description that has nothing to say.
+struct Given(ToolSpec);
+
+#[async_trait]
+impl Tool for Given {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::new(self.0.clone())
+    }
+
+    async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
+        ToolOutput::text("")
+    }
 }
 
 #[tokio::test]

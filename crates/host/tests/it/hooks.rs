@@ -216,7 +216,7 @@ async fn sections_for_the_system_prompt_carry_their_owner() {
     for section in sections.into_iter().flatten() {
         assert_eq!((section.owner.as_str(), section.text.as_str()), ("guide", "Ask `weather`."));
     }
-    assert_eq!(events.faults(), [fault("guide", "hook_error")]);
+    assert_eq!(events.faults(), [fault("guide", "hidden_text"), fault("guide", "hook_error")]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -66,6 +66,7 @@ fn tool_events() -> Vec<AgentEvent> {
             name: "read".into(),
             is_error: false,
             content: vec![Content::text("a")],
+            extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
         },
         AgentEvent::ToolResult {
@@ -73,6 +74,7 @@ fn tool_events() -> Vec<AgentEvent> {
             name: "read".into(),
             is_error: false,
             content: vec![],
+            extension: None,
             synthetic_by: Some("cache".into()),
         },
     ]
@@ -123,7 +125,7 @@ fn lines() {
     {"type":"tool_rewrite_conflict","id":"toolu_1","path":"/path","by":["a","b"]}
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
-    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}]}
+    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
     {"type":"turn_start","step":1}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}

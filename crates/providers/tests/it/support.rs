@@ -69,7 +69,14 @@ pub(crate) fn assistant(response: ModelResponse) -> Message {
 
 pub(crate) fn result(id: &str, name: &str, content: Vec<Content>) -> Message {
     let call_id = ToolCallId::new(id);
-    Message::Tool(ToolMessage { call_id, name: name.into(), content, is_error: false, time: time() })
+    Message::Tool(ToolMessage {
+        call_id,
+        name: name.into(),
+        content,
+        is_error: false,
+        extension: None,
+        time: time(),
+    })
 }
 
 pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {

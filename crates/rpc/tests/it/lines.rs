@@ -61,6 +61,7 @@ fn events() -> Vec<AgentEvent> {
             name: "read".into(),
             is_error: false,
             content: content(),
+            extension: None,
             synthetic_by: Some("cache".into()),
         },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },

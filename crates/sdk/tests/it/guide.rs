@@ -5,7 +5,7 @@ use std::{env, fs};
 
 use haft_sdk::protocol::message::Stop;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, Panel, PanelEvent, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{Event, Extension, GateDecision, Panel, PanelEvent, Response, ToolCallDecision, ToolResult};
 use serde_json::json;
 
 use crate::subprocess::Process;
@@ -57,11 +57,11 @@ fn extension() -> Extension {
     }
     program::search(program::weather(Extension::new("guide", "1.0.0")))
         .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
-        .intercept_tool_call(|call, _host| async move {
-            if call.tool_name == "bash" && call.tool_args.as_str().contains("git push") {
-                return ToolCallDecision::block("pushing is left to people");
+        .gate("bash", |call, _host| async move {
+            if call.tool_args.as_str().contains("git push") {
+                return GateDecision::block("pushing is left to people");
             }
-            ToolCallDecision::allow()
+            GateDecision::allow()
         })
         .command("board", "open the board", |_, _| async {
             Response::open_panel(Panel::new("board").title("Board").lines(["one", "two"]).footer("esc close"))

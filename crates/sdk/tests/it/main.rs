@@ -11,5 +11,6 @@ mod order;
 mod polyglot;
 mod process;
 mod registration;
+mod roles;
 mod serve;
 mod subprocess;

@@ -1,6 +1,6 @@
 //! What the host would refuse is refused at the start, with a message for the author.
 
-use haft_sdk::{Extension, NoArgs, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{Extension, GateDecision, NoArgs, Response, ToolCallDecision, ToolResult};
 use serde_json::json;
 
 async fn check(extension: Extension, expect: &str) {
@@ -25,6 +25,11 @@ async fn faults_are_named() {
     check(named("x").panel("a", idle).panel("a", idle), "panel \"a\" is registered twice").await;
     let twice = named("x").intercept_tool_call(allow).intercept_tool_call(allow);
     check(twice, "intercept tool_call has two handlers").await;
+    let gate = |_, _| async { GateDecision::Allow };
+    let shared = named("x").gate(["ls", "bash"], gate).rewrite(["read", "Bash"], allow);
+    check(shared, "calls of tool \"bash\" have two handlers").await;
+    let shared = named("x").gate("bash", gate).intercept_tool_call(allow);
+    check(shared, "calls of tool \"bash\" have two handlers").await;
     let bad = "command name \"/a\" must be 1 to 64 characters of A-Z a-z 0-9 _ -";
     check(named("x").command("/a", "", noop), bad).await;
     check(named("x").tool("1a", "", tool), "tool name \"1a\" must begin with a letter").await;

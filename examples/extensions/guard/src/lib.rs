@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use haft_sdk::{Event, Extension, Host, InterceptToolCall, ToolCallDecision};
+use haft_sdk::{Event, Extension, GateDecision, Host, InterceptToolCall};
 use serde::Deserialize;
 
 mod audit;
@@ -12,12 +12,12 @@ mod danger;
 
 pub use danger::{Danger, danger_in};
 
-/// The extension: watches every event, intercepts every tool call.
+/// The extension: watches every event, and is a gate for `bash`.
 pub fn extension() -> Extension {
     ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]
         .into_iter()
         .fold(Extension::new("guard", "1.0.0"), |extension, event| extension.on(event, record))
-        .intercept_tool_call(|call, host| async move { decide(&call, &host) })
+        .gate("bash", |call, host| async move { decide(&call, &host) })
 }
 
 async fn record(event: Event, host: Host) -> std::io::Result<()> {
@@ -28,23 +28,20 @@ async fn log_file(host: &Host) -> PathBuf {
     host.data_dir().await.join("audit.jsonl")
 }
 
-fn decide(call: &InterceptToolCall, host: &Host) -> ToolCallDecision {
+fn decide(call: &InterceptToolCall, host: &Host) -> GateDecision {
     #[derive(Deserialize)]
     struct Shell {
         command: String,
     }
-    if call.tool_name != "bash" {
-        return ToolCallDecision::allow();
-    }
     // A guard that cannot read the question does not say yes.
     let Ok(shell) = call.tool_args.read::<Shell>() else {
-        return ToolCallDecision::block("refused: bash call without a command");
+        return GateDecision::block("refused: bash call without a command");
     };
     match danger_in(&shell.command) {
-        None => ToolCallDecision::allow(),
+        None => GateDecision::allow(),
         Some(danger) => {
             host.log(format_args!("refused {:?}", shell.command));
-            ToolCallDecision::block(format!("refused: matches danger pattern \"{}\"", danger.name()))
+            GateDecision::block(format!("refused: matches danger pattern \"{}\"", danger.name()))
         }
     }
 }

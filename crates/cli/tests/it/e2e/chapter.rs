@@ -43,7 +43,7 @@ fn an_extension_appends_a_tool_guide_to_the_system_prompt() {
     let scene = with_guide(Scene::new(vec![Scenario::text("Hi.")]));
     scene.haft(&["-p", "hi"]).expect(0);
     let system = system(&scene.server.requests()[0]);
-    let guide = "# From py-guide\nLook project words up with the tool `glossary` before you explain them";
+    let guide = "<extension name=\"py-guide\">\nLook project words up with the tool `glossary` before you explain them";
     assert!(system.contains(guide), "{system}");
     assert!(system.contains("- glossary (extension py-guide): Explain a word of this project."), "{system}");
 }

@@ -168,3 +168,51 @@ for frame in frames():
     assert_eq!(said(&scene.server.requests()[1], "assistant"), ["hush"], "the transcript keeps it");
     assert!(scene.world.project().join("touched").exists());
 }
+
+const BROKEN: &str = r#"
+emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
+emit("ready")
+for frame in frames():
+    if frame.get("event") == "tool_call":
+        answer(frame, block="no")
+"#;
+
+#[test]
+fn a_gate_that_keeps_failing_ends_the_run_with_code_3_where_nobody_can_be_asked() {
+    let touch = json!({"say": [{"call": {"name": "bash", "args": {"command": "touch touched"}}}]});
+    let steps = json!([touch, touch, touch, touch, {"say": [{"text": "Never said."}]}]);
+    let scene = Scene::scripted(&steps).python("guard", BROKEN);
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(3);
+    assert_eq!(ran.of("tool_blocked").len(), 3);
+    assert_eq!(ran.faults(), vec![("guard".to_owned(), "hook_error".to_owned()); 3]);
+    assert!(
+        ran.stderr.contains("stopped by guard: it decides about tool calls and keeps failing"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!scene.world.project().join("touched").exists());
+}
+
+#[test]
+fn a_field_that_two_changed_is_told_on_standard_error() {
+    let rewriter = |word: &str| {
+        format!(
+            r#"
+emit("subscribe", intercept=[{{"event": "tool_call", "role": "rewrite"}}])
+emit("ready")
+for frame in frames():
+    if frame.get("event") == "tool_call":
+        answer(frame, modified_args={{"command": "echo {word}"}})
+"#
+        )
+    };
+    let steps = json!([
+        {"say": [{"call": {"name": "bash", "args": {"command": "ls"}}}]},
+        {"say": [{"text": "Done."}]}
+    ]);
+    let scene = Scene::scripted(&steps).python("one", &rewriter("one")).python("two", &rewriter("two"));
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.stderr, "haft: one and two both changed /command; the tool gets what two made of it\n");
+}

@@ -25,7 +25,10 @@ fn the_quick_start_runs_unmodified() {
     let ran = scene.haft(&["-p", "/hellopy"]);
     ran.expect(0);
     assert_eq!(ran.stdout, "Hello! 👋\n");
-    assert_eq!(said(&scene.server.requests()[0], "user"), ["Greet me very briefly. Add one emoji."]);
+    assert_eq!(
+        said(&scene.server.requests()[0], "user"),
+        ["[from extension hello-py, command hellopy]\nGreet me very briefly. Add one emoji."]
+    );
 
     let log = scene.log_of("hello-py");
     let last: Vec<&str> = log.lines().rev().take(3).collect();

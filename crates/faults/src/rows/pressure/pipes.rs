@@ -162,11 +162,17 @@ async fn events_are_dropped(world: &mut World) -> Result<()> {
     world.settle().await
 }
 
-/// Whatever is open fails, within the time that a closed stream is given and long before its deadline.
+/// What is open fails as soon as the host meets the closed stream, long before its deadline, and so does what comes
+/// later.
 async fn gone(world: &mut World, symptom: &str) -> Result<()> {
-    let asked = tokio::time::timeout(SOON, world.call(json!({}))).await??;
+    let meet = async {
+        world.until("the stream is closed", || !world.marks().is_empty()).await?;
+        world.gate(json!({})).await
+    };
+    let both = async { tokio::join!(world.call(json!({})), meet) };
+    let (asked, gated) = tokio::time::timeout(SOON, both).await?;
+    let (asked, gated) = (asked?, gated?);
     ensure!(asked.is_error && asked.text.contains(symptom), "the tool says {:?}", asked.text);
-    let gated = world.gate(json!({})).await?;
     ensure!(
         gated.ran_with.is_none() && gated.result.contains(symptom),
         "the model is told {:?}",
