@@ -139,21 +139,26 @@ impl Control {
     }
 }
 
-/// The trip that 99 of 100 are not longer than.
+/// The trip that 99 of 100 are not longer than. Of fewer than a hundred the longest one is left out: a single stall is
+/// no percentile.
 pub(crate) fn p99(trips: &[Trip]) -> Duration {
-    quantile(trips, 99)
+    nth_longest(trips, (trips.len() / 100).max(1))
 }
 
 /// The trip that half are not longer than.
 pub(crate) fn p50(trips: &[Trip]) -> Duration {
-    quantile(trips, 50)
+    nth_longest(trips, trips.len() / 2)
 }
 
-fn quantile(trips: &[Trip], percent: usize) -> Duration {
+/// The longest.
+pub(crate) fn longest(trips: &[Trip]) -> Duration {
+    nth_longest(trips, 0)
+}
+
+fn nth_longest(trips: &[Trip], nth: usize) -> Duration {
     let mut micros: Vec<u64> = trips.iter().map(|trip| trip.micros).collect();
     micros.sort_unstable();
-    let at = (micros.len() * percent / 100).min(micros.len().saturating_sub(1));
-    Duration::from_micros(micros.get(at).copied().unwrap_or_default())
+    Duration::from_micros(micros.into_iter().rev().nth(nth).unwrap_or_default())
 }
 
 /// Runs a canary alone until it is killed, and writes down its round trips.

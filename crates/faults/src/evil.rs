@@ -143,8 +143,9 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         version: None,
         dir: setup.dir.clone(),
         launch: Launch::Process { program, args },
-        origin: Origin::Explicit,
+        origin: Origin::Global,
         roles: Roles::default(),
         description: None,
+        lifecycle: haft_host::Lifecycle::default(),
     }
 }

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | U1 | the host answers within 1 s |
-//! | U2 | the canary lost no event, every call of it was answered, p99 < 50 ms or at most 3 × the control's |
+//! | U2 | the canary lost no event, every call of it was answered, p99 < 50 ms, none > 500 ms, or at most 3 × the control's |
 //! | U3 | exactly the expected `extension_error` events |
 //! | U4 | the event stream is whole: every tool call has one result, every prompt one end |
 //! | U5 | within 3 s no process is left, the files are closed, memory grew by less than 32 MiB |
@@ -19,13 +19,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::canary::{Control, Health, p99};
+use crate::canary::{Control, Health, Trip, longest, p99};
 use crate::row::Case;
 use crate::world::World;
 pub(crate) use machine::{Baseline, memory, tagged};
 
 /// The canary's p99.
 const BRISK: Duration = Duration::from_millis(50);
+
+/// The canary's longest trip.
+const STALL: Duration = Duration::from_millis(500);
 
 /// A canary may be this much slower than one without a fault beside it.
 const SLOWER: u32 = 3;
@@ -64,9 +67,14 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
 fn healthy(health: &Health, control: &Control) -> Result<()> {
     let Health { told, seen, trips } = health;
     ensure!(told == seen, "the canary has seen {seen} of {told} events");
-    let (own, beside) = (p99(trips), p99(&control.beside(trips)?));
-    let slow = own > BRISK && own > beside * SLOWER;
-    ensure!(!slow, "the canary's p99 is {own:?}, and {beside:?} without a fault");
+    let control = control.beside(trips)?;
+    for (what, of, limit) in
+        [("p99", p99 as fn(&[Trip]) -> Duration, BRISK), ("longest trip", longest, STALL)]
+    {
+        let (own, beside) = (of(trips), of(&control));
+        let slow = own > limit && own > beside * SLOWER;
+        ensure!(!slow, "the canary's {what} is {own:?}, and {beside:?} without a fault");
+    }
     Ok(())
 }
 

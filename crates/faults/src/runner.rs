@@ -27,6 +27,9 @@ const AT_ONCE: usize = 4;
 /// Longest time for one row; then it counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The same where the defences are down: a hang is what they may be for.
+const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(25);
+
 /// The same for full counts.
 const PATIENCE_IN_FULL: Duration = Duration::from_secs(300);
 
@@ -141,7 +144,11 @@ impl Plan {
         args.extend(self.mode.flags());
         let output = dir.join("output.txt");
         let mut child = Child::start(&args, &output)?;
-        let patience = if self.mode.full { PATIENCE_IN_FULL } else { PATIENCE };
+        let patience = match self.mode {
+            Mode { undefended: true, .. } => PATIENCE_UNDEFENDED,
+            Mode { full: true, .. } => PATIENCE_IN_FULL,
+            Mode { .. } => PATIENCE,
+        };
         let ended = child.wait(patience)?;
         drop(child);
         // A row that died or hung may have left something behind; the next rows shall not feel it.

@@ -1,6 +1,7 @@
 //! C-11 and C-12: arguments that fit no schema, from the model and from a gate.
 
 use anyhow::{Result, ensure};
+use haft_protocol::defence::{Defence, take_down};
 use serde_json::json;
 
 use super::protocol::frames::refused;
@@ -18,7 +19,7 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(never_reaches_the_tool(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::ArgumentSchema)),
     },
     Row {
         id: "C-12",
@@ -56,7 +57,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::ArgumentSchema)),
     },
 ];
 

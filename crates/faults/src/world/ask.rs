@@ -127,7 +127,10 @@ impl World {
     /// Waits until the extension that misbehaves is as it is after its end, and returns what was said of it.
     pub(crate) async fn until_failed(&self) -> Result<String> {
         let message = || match self.state(EVIL) {
-            Ok(haft_host::ExtensionState::Failed { message, .. }) => Some(message),
+            Ok(
+                haft_host::ExtensionState::Failed { message, .. }
+                | haft_host::ExtensionState::Restarting { message, .. },
+            ) => Some(message),
             _ => None,
         };
         self.until("it has failed", || message().is_some()).await?;

@@ -9,7 +9,10 @@ use haft_protocol::limits::MAX_TOOLS;
 use crate::canary::p50;
 use crate::evil::{Evil, misbehaving};
 use crate::row::{CASE, Case, EVIL, Row};
-use crate::world::World;
+use crate::world::{Setup, World};
+
+/// How long an extension may be over its rate: it is throttled first and ended then.
+const SHORT: Duration = Duration::from_millis(1_500);
 
 /// How long a flood is watched before the canary is asked how it fared.
 const WATCHED: Duration = Duration::from_secs(2);
@@ -29,22 +32,24 @@ pub(crate) const ROWS: &[Row] = &[
         title: "floods its output with frames",
         cases: &[Case {
             evil: Evil::Fault("flood"),
-            expect: &[(EVIL, "rate_limited")],
+            expect: &[(EVIL, "rate_limited"), (EVIL, "rate_limited")],
+            setup: |setup| setup.config.timeouts.overrun = SHORT,
             play: |world| Box::pin(bears_a_flood(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(no_rate),
     },
     Row {
         id: "B-05",
         title: "floods its output with junk",
         cases: &[Case {
             evil: Evil::Fault("flood-junk"),
-            expect: &[(EVIL, "frame_not_json"), (EVIL, "rate_limited")],
+            expect: &[(EVIL, "frame_not_json"), (EVIL, "rate_limited"), (EVIL, "rate_limited")],
+            setup: |setup| setup.config.timeouts.overrun = SHORT,
             play: |world| Box::pin(bears_a_flood(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(no_rate),
     },
     Row {
         id: "B-06",
@@ -55,7 +60,9 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(its_log_stays_short(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|setup| {
+            (setup.config.limits.stderr_per_second, setup.config.limits.max_log) = (usize::MAX, usize::MAX)
+        }),
     },
     Row {
         id: "B-13",
@@ -65,10 +72,10 @@ pub(crate) const ROWS: &[Row] = &[
                 setup.env("HAFT_BARE", "1");
                 (1..=4).for_each(|number| setup.add(misbehaving(setup, "busy", &format!("busy{number}"))));
             },
-            play: |world| Box::pin(bears_a_flood(world)),
+            play: |world| Box::pin(has_room_to_work(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|_| {}),
     },
     Row {
         id: "B-17",
@@ -80,33 +87,45 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(keeps_the_first_tools(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|setup| setup.config.limits.max_tools = usize::MAX),
     },
     Row {
         id: "B-18",
         title: "registers its tool again and again",
         cases: &[Case {
             evil: Evil::Fault("churn"),
-            expect: &[(EVIL, "rate_limited")],
+            expect: &[(EVIL, "rate_limited"), (EVIL, "rate_limited")],
+            setup: |setup| setup.config.timeouts.overrun = SHORT,
             play: |world| Box::pin(bears_a_flood(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(no_rate),
     },
     Row {
         id: "B-19",
         title: "notes and panels, far more than anybody can read",
         cases: &[
-            Case { evil: Evil::Fault("spam-notes"), play: |world| Box::pin(shows_some_notes(world)), ..CASE },
+            Case {
+                evil: Evil::Fault("spam-notes"),
+                expect: &[(EVIL, "rate_limited")],
+                play: |world| Box::pin(shows_some_notes(world)),
+                ..CASE
+            },
             Case {
                 evil: Evil::Fault("spam-panel"),
                 play: |world| Box::pin(shows_some_panels(world)),
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(no_rate),
     },
 ];
+
+fn no_rate(setup: &mut Setup) {
+    let limits = &mut setup.config.limits;
+    (limits.frames_per_second, limits.frame_burst) = (u32::MAX, u32::MAX);
+    (limits.notes_per_second, limits.note_burst) = (u32::MAX, u32::MAX);
+}
 
 /// The canary fares as well as one without a flood beside it, or well enough.
 async fn bears_a_flood(world: &mut World) -> Result<()> {
@@ -115,6 +134,22 @@ async fn bears_a_flood(world: &mut World) -> Result<()> {
     let (own, beside) = world.medians(p50)?;
     ensure!(own < MEDIAN.max(beside * 3), "the canary's median is {own:?}, and {beside:?} without a flood");
     Ok(())
+}
+
+/// What keeps them from harm is that they are processes; without that they compute where the host does.
+async fn has_room_to_work(world: &mut World) -> Result<()> {
+    if !world.mode.undefended {
+        return bears_a_flood(world).await;
+    }
+    let inside = tokio::spawn(async {
+        loop {
+            std::thread::sleep(WATCHED / 20);
+            tokio::task::yield_now().await;
+        }
+    });
+    let outcome = bears_a_flood(world).await;
+    inside.abort();
+    outcome
 }
 
 async fn its_log_stays_short(world: &mut World) -> Result<()> {

@@ -54,7 +54,7 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(events_are_dropped(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(endless_queue),
     },
     Row {
         id: "B-03",
@@ -72,13 +72,13 @@ pub(crate) const ROWS: &[Row] = &[
         id: "B-07",
         title: "closes its input and runs on",
         cases: &[half_closed("close-stdin", |world| Box::pin(gone(world, "closed its input")))],
-        undefend: None,
+        undefend: Some(never_over),
     },
     Row {
         id: "B-08",
         title: "closes its output and runs on",
         cases: &[half_closed("close-stdout", |world| Box::pin(gone(world, "closed its output")))],
-        undefend: None,
+        undefend: Some(never_over),
     },
     Row {
         id: "B-09",
@@ -97,7 +97,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(never_over),
     },
 ];
 
@@ -114,6 +114,15 @@ fn short(setup: &mut Setup) {
 fn long(setup: &mut Setup) {
     let timeouts = &mut setup.config.timeouts;
     (timeouts.intercept, timeouts.tool_call, timeouts.write_stall) = (SOON * 100, SOON * 100, SOON * 100);
+}
+
+fn endless_queue(setup: &mut Setup) {
+    (setup.config.limits.queue_frames, setup.config.limits.queue_bytes) = (usize::MAX, usize::MAX);
+    setup.config.timeouts.write_stall = SOON * 100;
+}
+
+fn never_over(setup: &mut Setup) {
+    (setup.config.timeouts.half_closed, setup.config.timeouts.pipe_drain) = (SOON * 100, SOON * 100);
 }
 
 /// More than a pipe takes.
@@ -141,7 +150,8 @@ async fn a_tool_stalls(world: &mut World) -> Result<()> {
 
 /// Those for the canary are told by the canary itself.
 async fn events_are_dropped(world: &mut World) -> Result<()> {
-    let event = AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(200)) };
+    let event =
+        AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(2_000)) };
     let before = memory("VmHWM")?;
     for number in 0..world.amount(20_000, 100_000) {
         world

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use haft_host::ExtensionState;
+use haft_protocol::defence::{Defence, take_down};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use serde_json::json;
 
@@ -18,6 +19,9 @@ const TOGETHER: Duration = Duration::from_millis(3_500);
 
 /// How long `haft` may take to leave when its terminal is gone.
 const HANG_UP: Duration = Duration::from_secs(6);
+
+/// Silence after which a sign of life is asked for.
+const PING: Duration = Duration::from_millis(500);
 
 /// Files that a host has at most in B-20.
 const FEW_FILES: u64 = 64;
@@ -59,8 +63,13 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "B-12",
         title: "is stopped by a signal",
-        cases: &[Case { evil: Evil::Fault("stopped"), expect: &[(EVIL, "unresponsive")], ..CASE }],
-        undefend: None,
+        cases: &[Case {
+            evil: Evil::Fault("stopped"),
+            expect: &[(EVIL, "unresponsive")],
+            setup: |setup| (setup.config.timeouts.ping, setup.config.timeouts.pong) = (PING, PING * 2),
+            ..CASE
+        }],
+        undefend: Some(|setup| setup.config.timeouts.ping = PING * 600),
     },
     Row {
         id: "B-14",
@@ -101,13 +110,13 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(some_are_not_started(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StartFailures)),
     },
     Row {
         id: "B-21",
         title: "the terminal hangs up",
         cases: &[Case { play: |world| Box::pin(hangs_up(world)), ..CASE }],
-        undefend: None,
+        undefend: Some(|_| {}),
     },
 ];
 
@@ -189,7 +198,8 @@ async fn hangs_up(world: &mut World) -> Result<()> {
     let steps = json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 30"}}}]}, last_word()]);
     let mut haft = world.haft(&steps, &[("good", "good", json!({}))], &["--json", "go"])?;
     world.until("haft runs a tool", || haft.printed().contains("\"tool_call\"")).await?;
-    haft.signal(Signal::HUP)?;
+    // As it would be if nobody had thought of the signal.
+    haft.signal(if world.mode.undefended { Signal::KILL } else { Signal::HUP })?;
     world.mark("hang-up")?;
     let ran = haft.ends_within(HANG_UP).await?;
     ensure!(ran.code.is_some(), "it was ended by the signal: {ran:?}");

@@ -31,7 +31,7 @@ pub(crate) const ROWS: &[Row] = &[
             bad_line(TOO_DEEP, || nested(MAX_DEPTH + 1)),
             bad_line(TOO_DEEP, || nested(100_000)),
         ],
-        undefend: None,
+        undefend: Some(|setup| setup.config.limits.max_depth = 1_000_000),
     },
     Row {
         id: "P-15",
@@ -66,7 +66,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
     Row {
         id: "P-17",
@@ -90,7 +90,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
     Row {
         id: "P-18",
@@ -101,7 +101,7 @@ pub(crate) const ROWS: &[Row] = &[
             bad_line(NOT_OBJECT, || line("7")),
             bad_line(NOT_OBJECT, || line("null")),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
     Row {
         id: "P-19",
@@ -110,7 +110,7 @@ pub(crate) const ROWS: &[Row] = &[
             bad_line(&[(EVIL, "frame_unknown_type")], || line(r#"{"type":"later","x":1}"#)),
             bad_line(&[], || line(r#"{"type":"notify","message":"a","later":[1,{"x":null}]}"#)),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::UnknownTypes)),
     },
     Row {
         id: "P-20",

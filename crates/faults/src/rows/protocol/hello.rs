@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use haft_host::ExtensionState;
+use haft_protocol::defence::{Defence, take_down};
 
 use super::line;
 use crate::evil::{Evil, Moment, inject, instead};
@@ -64,7 +65,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::FirstFrame)),
     },
     Row {
         id: "P-04",
@@ -75,7 +76,7 @@ pub(crate) const ROWS: &[Row] = &[
             version(|| hello_of("\"1\"")),
             version(|| hello_of("1.5")),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::ProtocolVersion)),
     },
     Row {
         id: "P-05",
@@ -93,7 +94,7 @@ pub(crate) const ROWS: &[Row] = &[
             ),
             exits("signal-before-hello", |_| {}, |world| Box::pin(world.reports("exited", "signal 6"))),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
     Row {
         id: "P-23",
@@ -109,7 +110,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::ReportedOnce)),
     },
 ];
 

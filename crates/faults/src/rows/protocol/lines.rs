@@ -1,6 +1,9 @@
 //! P-06 to P-13, P-21 and P-22: bytes and lines.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
+use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::line;
@@ -11,6 +14,9 @@ use crate::world::World;
 
 /// What a line without an end may cost, in KiB.
 const PEAK: u64 = 8 * 1024;
+
+/// How long a line may be unfinished.
+const SHORT: Duration = Duration::from_secs(1);
 
 const NOT_UTF8: Faults = &[(EVIL, "frame_not_utf8")];
 const NOT_JSON: Faults = &[(EVIL, "frame_not_json")];
@@ -27,7 +33,7 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(is_cut_short(world)),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|setup| setup.config.limits.max_line = usize::MAX / 2),
     },
     Row {
         id: "P-07",
@@ -43,13 +49,18 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|setup| setup.config.limits.max_line += 1),
     },
     Row {
         id: "P-08",
         title: "a byte now and then, and never a newline",
-        cases: &[Case { evil: Evil::Fault("slow-line"), expect: &[(EVIL, "unresponsive")], ..CASE }],
-        undefend: None,
+        cases: &[Case {
+            evil: Evil::Fault("slow-line"),
+            expect: &[(EVIL, "unresponsive")],
+            setup: |setup| setup.config.timeouts.partial_line = SHORT,
+            ..CASE
+        }],
+        undefend: Some(|setup| setup.config.timeouts.partial_line = SHORT * 600),
     },
     Row {
         id: "P-09",
@@ -68,7 +79,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
     Row {
         id: "P-10",
@@ -79,7 +90,7 @@ pub(crate) const ROWS: &[Row] = &[
             bad_line(NOT_JSON, || b"{\0\"\0t\0y\0p\0e\0\"\0}\0\n".to_vec()),
             bad_line(NOT_JSON, || line("\u{feff}{\"type\":\"ready\"}")),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
     Row {
         id: "P-11",
@@ -88,7 +99,7 @@ pub(crate) const ROWS: &[Row] = &[
             bad_line(NOT_JSON, || b"{\"type\":\"notify\",\"message\":\"\0\"}\n".to_vec()),
             bad_line(NOT_JSON, || b"\0\0\0\0\n".to_vec()),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
     Row {
         id: "P-12",
@@ -105,7 +116,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::MendedNames)),
     },
     Row {
         id: "P-13",
@@ -120,7 +131,7 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(world.answers("a\u{2028}b\u{85}c")),
             ..CASE
         }],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::BlankLines)),
     },
     Row {
         id: "P-21",
@@ -129,7 +140,7 @@ pub(crate) const ROWS: &[Row] = &[
             bad_line(NOT_JSON, || line(r#"{"type":"ready"}{"type":"ready"}"#)),
             bad_line(NOT_JSON, || line(r#"{"type":"ready"} and so on"#)),
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::StrictFrames)),
     },
     Row {
         id: "P-22",
@@ -154,7 +165,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: None,
+        undefend: Some(|_| take_down(Defence::Reassembly)),
     },
 ];
 

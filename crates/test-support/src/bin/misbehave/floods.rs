@@ -38,6 +38,9 @@ fn flood_stderr(peer: &mut Peer, _: &Value) -> Then {
         // Whoever does not read this wants it lost.
         _ = std::io::stderr().write_all(lines.as_bytes());
     }
+    // The log says what is missing when it goes on.
+    std::thread::sleep(delay(1_200));
+    peer.log("the end of it");
     peer.mark("all is written");
     Then::GoOn
 }
