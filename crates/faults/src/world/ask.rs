@@ -123,16 +123,6 @@ impl World {
         played.ran = probe.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(played)
     }
-
-    /// Waits until the extension that misbehaves is as it is after its end, and returns what was said of it.
-    pub(crate) async fn until_failed(&self) -> Result<String> {
-        let message = || match self.state(EVIL) {
-            Ok(haft_host::ExtensionState::Failed { message, .. }) => Some(message),
-            _ => None,
-        };
-        self.until("it has failed", || message().is_some()).await?;
-        Ok(message().unwrap_or_default())
-    }
 }
 
 /// What came of a prompt.
