@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::World;
-use crate::row::EVIL;
 
 /// The tools of the agent itself, which no extension may have.
 pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
