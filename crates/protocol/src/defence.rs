@@ -25,8 +25,14 @@ defences! {
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
     EnvironmentList,
+    /// Whoever allowed other arguments than the final ones is asked about those, too, and so is every gate.
+    FinalCheck,
     /// An extension that sends line after line that is no text is ended.
     GarbledLines,
+    /// An answer about a tool call is held against the role and the tool that were asked about.
+    GateAnswers,
+    /// A tool call whose gate fails is blocked.
+    GateFailures,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
 }
