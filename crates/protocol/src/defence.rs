@@ -33,6 +33,8 @@ defences! {
     GateAnswers,
     /// A tool call whose gate fails is blocked.
     GateFailures,
+    /// A reload that finds something broken leaves what works in its place.
+    OldStays,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
 }
