@@ -8,6 +8,7 @@ mod diff;
 mod tests;
 
 use haft_protocol::RawJson;
+use haft_protocol::defence::{Defence, is_up};
 
 use crate::hooks::{HookRole, ToolDecision};
 use crate::tool::ToolOutput;
@@ -205,6 +206,9 @@ impl ToolChain {
 
     /// The hooks that have not seen the final arguments. No gate has seen any.
     fn who_must_see(&self) -> Vec<Asked> {
+        if !is_up(Defence::FinalCheck) {
+            return Vec::new();
+        }
         let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| hook.seen.as_ref() != Some(&self.args));
         unseen.map(|(index, _)| Asked { index, answer: None }).collect()
     }

@@ -43,6 +43,14 @@ defences! {
     GatesFailClosed,
     /// A name that had to be mended is refused.
     MendedNames,
+    /// Whoever allowed other arguments than the final ones is asked about those, too, and so is every gate.
+    FinalCheck,
+    /// An extension that sends line after line that is no text is ended.
+    GarbledLines,
+    /// An answer about a tool call is held against the role and the tool that were asked about.
+    GateAnswers,
+    /// A tool call whose gate fails is blocked.
+    GateFailures,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
     /// An extension that speaks another version of the protocol is refused.
