@@ -206,10 +206,11 @@ impl ToolChain {
 
     /// The hooks that have not seen the final arguments. No gate has seen any.
     fn who_must_see(&self) -> Vec<Asked> {
-        if !is_up(Defence::FinalCheck) {
-            return Vec::new();
-        }
-        let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| hook.seen.as_ref() != Some(&self.args));
+        let sees_again = is_up(Defence::FinalArguments);
+        let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| match &hook.seen {
+            Some(seen) => sees_again && *seen != self.args,
+            None => true,
+        });
         unseen.map(|(index, _)| Asked { index, answer: None }).collect()
     }
 
