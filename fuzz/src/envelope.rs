@@ -123,6 +123,12 @@ fn contained(own: &Value, sent: &Value, at: &str) {
                 contained(own, sent, &format!("{at}[{index}]"));
             }
         }
+        // An entry of `subscribe` that narrows nothing is written as the name alone.
+        (Value::String(_), Value::Object(entry)) if at.starts_with("subscribe.") => {
+            contained(own, &sent["event"], at);
+            let narrowed = |field: &str| entry.get(field).is_some_and(|value| !is_default(value, at));
+            assert!(!narrowed("tools") && !narrowed("role"), "{at}: narrower than {own}");
+        }
         (own, Value::Null) => assert!(is_default(own, at), "{at}: {own} out of nothing"),
         // A level nobody knows is read as a quiet note, and zot's documents have another word than its code.
         (own, _) if at == "notify.level" && own == "info" => {}

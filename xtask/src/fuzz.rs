@@ -6,7 +6,7 @@ mod seeds;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -134,11 +134,12 @@ impl<'a> Job<'a> {
         command.arg(format!("-artifact_prefix={}/", self.findings.display()));
         command.args(self.dictionary.iter().map(|path| format!("-dict={}", path.display())));
         command.args(inputs).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let begun = Instant::now();
         let passed =
             command.status().with_context(|| format!("start fuzz target {}", self.target.name))?.success();
         let text = String::from_utf8_lossy(&fs::read(&self.log)?).into_owned();
         if passed {
-            return Ok(Outcome::Passed(Statistics::read(&text)));
+            return Ok(Outcome::Passed(Statistics::read(&text, begun.elapsed())));
         }
         Ok(match artefact(&text).filter(|path| path.to_string_lossy().contains("/timeout-")) {
             Some(input) => Outcome::Slow(input),
@@ -181,14 +182,17 @@ struct Statistics {
 }
 
 impl Statistics {
-    fn read(log: &str) -> Self {
+    fn read(log: &str, time: Duration) -> Self {
         let figure = |name: &str| {
             let line = log.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|figure| figure.trim().parse().ok()).unwrap_or_default()
         };
+        let executions = figure("stat::number_of_executed_units:");
         Self {
-            executions: figure("stat::number_of_executed_units:"),
-            a_second: figure("stat::average_exec_per_sec:"),
+            executions,
+            // libFuzzer's own figure knows whole seconds only.
+            a_second: executions.saturating_mul(1000)
+                / u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1),
             peak_mib: figure("stat::peak_rss_mb:"),
         }
     }
@@ -213,11 +217,10 @@ mod tests {
 
     #[test]
     fn figures_are_found_in_the_log() {
-        let log = "#1 INITED\nstat::number_of_executed_units: 200000\nstat::average_exec_per_sec:     66666\n\
-                   stat::peak_rss_mb:              31\n";
+        let log = "#1 INITED\nstat::number_of_executed_units: 200000\nstat::peak_rss_mb:              31\n";
         let expect = Statistics { executions: 200_000, a_second: 66_666, peak_mib: 31 };
-        assert_eq!(Statistics::read(log), expect);
-        assert_eq!(Statistics::read(""), Statistics::default());
+        assert_eq!(Statistics::read(log, Duration::from_secs(3)), expect);
+        assert_eq!(Statistics::read("", Duration::ZERO), Statistics::default());
         assert_eq!(expect.to_string(), "   66,666/s    31 MiB at most");
     }
 

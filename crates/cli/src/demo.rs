@@ -38,6 +38,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
         logs: place.path().join("logs"),
         data: place.path().join("data"),
+        state: place.path().join("state"),
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         reasoning: Reasoning::Default,
         max_steps: None,

@@ -79,6 +79,11 @@ impl Home {
         self.root.join("data")
     }
 
+    /// What haft remembers from one run to the next and can do without.
+    pub fn state_dir(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
     /// Log files: haft's own and one for each extension.
     pub fn logs_dir(&self) -> PathBuf {
         self.root.join("logs")

@@ -146,5 +146,6 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         origin: Origin::Global,
         roles: Roles::default(),
         description: None,
+        lifecycle: haft_host::Lifecycle::default(),
     }
 }

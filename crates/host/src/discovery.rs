@@ -19,6 +19,9 @@ use crate::spec::{ExtensionSpec, Launch, Origin};
 
 pub(crate) use scan::scan;
 
+/// The stable name of a manifest with a mistake, as `extension_error` events carry it.
+const MANIFEST_INVALID: &str = "manifest_invalid";
+
 /// The place of extensions below a project's directory.
 pub const PROJECT_DIR: &str = ".haft/extensions";
 
@@ -60,6 +63,8 @@ pub struct Discovery {
     pub specs: Vec<ExtensionSpec>,
     /// What shall not, and why.
     pub skipped: Vec<Skipped>,
+    /// Mistakes that keep nothing from running: fields of manifests that count as left out.
+    pub warnings: Vec<ExtensionFault>,
     /// What should and cannot. An extension whose manifest says `required` and whose program is not there is in
     /// `specs` all the same: the host cannot start it, and blocks what it guards.
     pub errors: Vec<DiscoveryError>,
@@ -216,6 +221,12 @@ impl Collect<'_> {
                 return;
             }
         };
+        let warning = |message: &String| ExtensionFault {
+            extension: manifest.name.clone(),
+            code: MANIFEST_INVALID.to_owned(),
+            message: message.clone(),
+        };
+        self.found.warnings.extend(manifest.ignored.iter().map(warning));
         self.found.specs.push(ExtensionSpec {
             name: manifest.name,
             version: manifest.version,
@@ -224,6 +235,7 @@ impl Collect<'_> {
             origin,
             roles: manifest.roles,
             description: manifest.description,
+            lifecycle: manifest.lifecycle,
         });
     }
 
@@ -277,7 +289,7 @@ impl DiscoveryError {
     /// The stable name of the case, as `extension_error` events carry it.
     pub fn code(&self) -> &'static str {
         match &self.kind {
-            DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => "manifest_invalid",
+            DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => MANIFEST_INVALID,
             DiscoveryErrorKind::Exec(_) => "spawn_failed",
             DiscoveryErrorKind::List { .. } => "discovery_failed",
         }
@@ -292,7 +304,8 @@ impl From<Discovery> for Found {
             message: format!("{error}: {}", error.kind),
             extension: ExtensionName::new(error.name),
         };
-        Self { specs: found.specs, faults: found.errors.into_iter().map(fault).collect() }
+        let faults = found.errors.into_iter().map(fault).chain(found.warnings).collect();
+        Self { specs: found.specs, faults }
     }
 }
 

@@ -1,37 +1,68 @@
-//! One extension of a host: what it shall be, and what became of it.
+//! One extension of a host: what it shall be, and the process that is it at the moment.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::dir_name;
-use crate::extension::{Extension, ExtensionState};
-use crate::fault::{CallError, FaultCode};
+use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
+use crate::fault::CallError;
+use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
 use crate::spec::{ExtensionSpec, Roles};
+use crate::supervisor::Failure;
+use crate::timeouts::Timeouts;
 
-/// One extension of a host.
+/// One extension of a host. It lives over restarts; a reload puts another one in its place.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(crate) spec: ExtensionSpec,
+    pub(crate) spec: Arc<ExtensionSpec>,
+    pub(crate) timeouts: Timeouts,
     /// Whether the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
     /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,
-    pub(crate) body: Body,
-    /// What it guarded before a reload that it did not come through.
-    pub(crate) inherited: BTreeSet<InterceptKind>,
+    pub(crate) slot: watch::Receiver<Slot>,
+    /// To its keeper. When nobody holds the entry any more, the extension is stopped.
+    pub(crate) orders: mpsc::UnboundedSender<Order>,
+    /// What a reload put in its place.
+    pub(crate) successor: OnceLock<Arc<Self>>,
 }
 
-/// What became of an extension.
+/// The process of the moment, or why there is none.
 #[derive(Debug)]
-pub(crate) enum Body {
-    /// It was started.
-    Running(Extension),
-    /// It could not be.
-    NotStarted { code: FaultCode, message: String },
+pub(crate) struct Slot {
+    pub(crate) stage: Stage,
+    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
+    pub(crate) instance: Option<Extension>,
+}
+
+/// Where an extension stands, over all its processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Somebody wants it to run, and it is not ready yet.
+    Starting {
+        /// When its process was started; none while it waits for its turn.
+        since: Option<Instant>,
+        greeted: bool,
+    },
+    /// It is ready.
+    Running,
+    /// It crashed, and starts again by itself.
+    Restarting(Failure),
+    /// It left, as it may; the next question starts it.
+    Idle,
+    /// It is asked to leave.
+    Stopping,
+    /// It left when it was asked to.
+    Stopped,
+    /// It failed and does not start again by itself.
+    Failed(Failure),
     /// It only brings files.
     Files,
 }
@@ -45,46 +76,94 @@ pub(crate) struct Failed {
     pub(crate) detail: Option<String>,
 }
 
+impl Stage {
+    /// It has yet to be started.
+    pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
+}
+
+impl Slot {
+    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
+    fn answer(&self) -> Option<Result<Extension, CallError>> {
+        let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
+        match &self.stage {
+            // One that has ended is about to be dealt with.
+            Stage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
+            Stage::Starting { .. } | Stage::Restarting(_) | Stage::Idle => None,
+            Stage::Stopping => gone("is being stopped"),
+            Stage::Stopped => gone("was stopped"),
+            Stage::Failed(failure) => gone(&failure.message),
+            Stage::Files => gone("has no program that could be asked"),
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        let alive = self.instance.as_ref().is_some_and(|instance| instance.snapshot().is_alive());
+        alive || self.stage == Stage::Idle
+    }
+
+    fn subscribed(&self, hook: InterceptKind) -> bool {
+        self.instance.as_ref().is_some_and(|instance| instance.snapshot().offers.intercepts.contains(&hook))
+    }
+
+    /// Whether it is being started for the first time, so that nobody knows what it will subscribe to.
+    fn is_new(&self) -> bool {
+        let silent = |instance: &Extension| {
+            let now = instance.snapshot();
+            now.state == ExtensionState::Starting || !now.greeted
+        };
+        matches!(self.stage, Stage::Starting { .. }) && self.instance.as_ref().is_none_or(silent)
+    }
+}
+
 impl Entry {
     pub(crate) fn name(&self) -> &ExtensionName {
         &self.spec.name
     }
 
-    /// The handle, if it was started.
-    pub(crate) fn extension(&self) -> Option<&Extension> {
-        match &self.body {
-            Body::Running(extension) => Some(extension),
-            Body::NotStarted { .. } | Body::Files => None,
-        }
+    /// The process of the moment, or the last one there was.
+    pub(crate) fn extension(&self) -> Option<Extension> {
+        self.slot.borrow().instance.clone()
+    }
+
+    /// What it offers, or offered last.
+    pub(crate) fn offers(&self) -> Arc<Offers> {
+        self.slot.borrow().instance.as_ref().map(|instance| instance.snapshot().offers).unwrap_or_default()
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.slot.borrow().stage.clone()
     }
 
     pub(crate) fn state(&self) -> ExtensionState {
-        match &self.body {
-            Body::Running(extension) => extension.snapshot().state,
-            Body::NotStarted { code, message } => {
-                ExtensionState::Failed { code: *code, message: message.clone() }
+        let slot = self.slot.borrow();
+        match &slot.stage {
+            Stage::Starting { .. } => ExtensionState::Starting,
+            Stage::Running => {
+                slot.instance.as_ref().map_or(ExtensionState::Ready, |instance| instance.snapshot().state)
             }
-            Body::Files => ExtensionState::Ready,
+            Stage::Restarting(Failure { code, message }) => {
+                ExtensionState::Restarting { code: *code, message: message.clone() }
+            }
+            Stage::Idle => ExtensionState::Idle,
+            Stage::Stopping => ExtensionState::Stopping,
+            Stage::Stopped => ExtensionState::Stopped,
+            Stage::Failed(failure) => failure.clone().into(),
+            Stage::Files => ExtensionState::Ready,
         }
     }
 
     /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
-    /// absence is an answer, too.
+    /// absence is an answer, too. One that is started for the first time may yet turn out to guard tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
-        let alive = self.extension().is_some_and(|extension| extension.snapshot().is_alive());
-        let asked = if alive { self.subscribed(hook) } else { self.is_gate(hook) };
+        let slot = self.slot.borrow();
+        let asked = if slot.is_new() {
+            slot.subscribed(hook) || hook == InterceptKind::ToolCall || self.roles().names(hook)
+        } else if slot.is_alive() {
+            slot.subscribed(hook)
+        } else {
+            slot.subscribed(hook) && policy::fails_closed(hook, self.role_in(&slot, hook))
+        };
         asked || self.roles().guarded(hook)
-    }
-
-    /// Hooks that stay shut when it is gone: those it subscribed to, now or before a reload, that fail closed.
-    pub(crate) fn gates(&self) -> BTreeSet<InterceptKind> {
-        InterceptKind::ALL.iter().copied().filter(|&hook| self.is_gate(hook)).collect()
-    }
-
-    /// What is left of it when a reload finds nothing but its failure.
-    pub(crate) fn not_found_again(&self, message: &str) -> Self {
-        let body = Body::NotStarted { code: FaultCode::SpawnFailed, message: message.to_owned() };
-        Self { spec: self.spec.clone(), loosened: self.loosened, stays: false, body, inherited: self.gates() }
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -92,22 +171,14 @@ impl Entry {
         name == self.name() || name.as_str() == dir_name(&self.spec.dir)
     }
 
-    fn is_gate(&self, hook: InterceptKind) -> bool {
-        policy::fails_closed(hook, self.role(hook))
-            && (self.subscribed(hook) || self.inherited.contains(&hook))
+    /// Hooks that it should take part in and did not subscribe to.
+    pub(crate) fn lacking(&self) -> BTreeSet<InterceptKind> {
+        InterceptKind::ALL.iter().copied().filter(|&hook| self.lacks(hook)).collect()
     }
 
-    fn subscribed(&self, hook: InterceptKind) -> bool {
-        self.extension().is_some_and(|extension| extension.snapshot().offers.intercepts.contains(&hook))
-    }
-
-    /// Whether it should take part in a hook and never asked to.
-    pub(crate) fn lacks(&self, hook: InterceptKind) -> bool {
-        let snapshot = self.extension().map(Extension::snapshot);
-        let silent = |snapshot: crate::extension::Snapshot| {
-            snapshot.is_alive() && !snapshot.offers.intercepts.contains(&hook)
-        };
-        self.roles().guarded(hook) && snapshot.is_some_and(silent)
+    fn lacks(&self, hook: InterceptKind) -> bool {
+        let slot = self.slot.borrow();
+        self.roles().guarded(hook) && slot.is_alive() && !slot.subscribed(hook)
     }
 
     /// Asks the extension about something that is about to happen.
@@ -119,46 +190,171 @@ impl Entry {
         cancel: &CancellationToken,
         question: H,
     ) -> Result<H::Decision, Failed> {
-        let outcome = match &self.body {
-            Body::Running(_) if self.lacks(H::KIND) => {
-                let why = format!("is required for {} and did not subscribe to it", H::KIND.name());
-                Err(CallError::Gone { why })
-            }
-            Body::Running(extension) => extension.intercept(cancel, question).await,
-            Body::NotStarted { message, .. } => Err(CallError::Gone { why: message.clone() }),
-            Body::Files => Err(CallError::Gone { why: "has no program that could be asked".to_owned() }),
-        };
-        outcome.map_err(|error| self.failed(H::KIND, &error))
+        let entry = self.current();
+        entry.ask_hook(cancel, question).await.unwrap_or_else(|error| Err(entry.failed(H::KIND, &error)))
     }
 
     /// What a failure means.
     pub(crate) fn failed(&self, hook: InterceptKind, error: &CallError) -> Failed {
+        let role = self.role_in(&self.slot.borrow(), hook);
         Failed {
-            verdict: policy::on_failure(hook, self.role(hook), self.loosened, error),
+            verdict: policy::on_failure(hook, role, self.loosened, error),
             reason: policy::reason(self.name(), error),
             detail: (*error != CallError::Cancelled).then(|| error.to_string()),
         }
     }
 
+    /// Waits until it is known what it subscribes to: its own deadlines see to it that this ends.
+    ///
+    /// # Errors
+    /// The run was cancelled.
+    pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
+        if !self.slot.borrow().is_new() {
+            return Ok(());
+        }
+        cancel.run_until_cancelled(self.settled()).await.ok_or(CallError::Cancelled)
+    }
+
     /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
     /// which ones guards them all.
     pub(crate) fn tool_role(&self, tool: &str) -> Option<Role> {
-        if !self.subscribed(InterceptKind::ToolCall) {
+        if !self.slot.borrow().subscribed(InterceptKind::ToolCall) {
             return Some(Role::Plain);
         }
-        self.extension().and_then(|extension| extension.snapshot().offers.tool_calls.of(tool))
+        self.offers().tool_calls.of(tool)
     }
 
     /// In which role it takes part in a hook: as its manifest says, or its subscription.
-    fn role(&self, hook: InterceptKind) -> Role {
-        let as_gate = |extension: &Extension| extension.snapshot().offers.gates.contains(&hook);
-        if self.roles().gates.contains(&hook) || self.extension().is_some_and(as_gate) {
+    fn role_in(&self, slot: &Slot, hook: InterceptKind) -> Role {
+        let as_gate = |instance: &Extension| instance.snapshot().offers.gates.contains(&hook);
+        if self.roles().gates.contains(&hook) || slot.instance.as_ref().is_some_and(as_gate) {
             Role::Gate
         } else if self.roles().names(hook) {
             Role::Redactor
         } else {
             Role::Plain
         }
+    }
+
+    /// The inner error is no failure: it has nothing to say about this.
+    async fn ask_hook<H: Hook>(
+        &self,
+        cancel: &CancellationToken,
+        question: H,
+    ) -> Result<Result<H::Decision, Failed>, CallError> {
+        self.known(cancel).await?;
+        if !self.takes_part(H::KIND) {
+            let reason = "it does not take part".to_owned();
+            return Ok(Err(Failed { verdict: Verdict::Pass, reason, detail: None }));
+        }
+        let deadline = Deadline::after(self.timeouts.intercept);
+        let instance = self.reach(cancel, deadline).await?;
+        if self.lacks(H::KIND) {
+            let why = format!("is required for {} and did not subscribe to it", H::KIND.name());
+            return Err(CallError::Gone { why });
+        }
+        instance.intercept(cancel, question, deadline).await.map(Ok)
+    }
+
+    /// The process to ask. While one is being started, it is waited for until the question is due.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn reach(
+        &self,
+        cancel: &CancellationToken,
+        deadline: Deadline,
+    ) -> Result<Extension, CallError> {
+        let known = self.slot.borrow().answer();
+        let answer = match known {
+            Some(answer) => answer,
+            None => {
+                let present = timeout_at(deadline.at(), self.present());
+                let waited = cancel.run_until_cancelled(present).await.ok_or(CallError::Cancelled)?;
+                waited.unwrap_or_else(|_| Err(self.late(deadline)))
+            }
+        };
+        match (answer, self.successor.get()) {
+            (Err(CallError::Gone { .. }), Some(next)) => Box::pin(next.reach(cancel, deadline)).await,
+            (answer, _) => answer,
+        }
+    }
+
+    /// The tool of this name that the process of the moment offers.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<OfferedTool>> {
+        self.offers().tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    /// Whoever is in its place now: itself, unless a reload replaced it.
+    pub(crate) fn current(&self) -> &Self {
+        let mut entry = self;
+        while let Some(next) = entry.successor.get() {
+            entry = next;
+        }
+        entry
+    }
+
+    /// Waits until it is ready or has failed for now.
+    pub(crate) async fn settled(&self) {
+        let settled = |slot: &Slot| !matches!(slot.stage, Stage::Starting { .. });
+        // An error means that its keeper is gone, and nothing more will come.
+        _ = self.slot.clone().wait_for(settled).await;
+    }
+
+    /// Waits until it and its process are gone for good.
+    pub(crate) async fn gone(&self) {
+        let mut slot = self.slot.clone();
+        while slot.changed().await.is_ok() {}
+    }
+
+    /// Asks it to leave for good, another one being in its place. [`gone`](Self::gone) tells when it has.
+    pub(crate) fn retire(&self) {
+        // A keeper that is gone needs no order.
+        _ = self.orders.send(Order::Retire);
+    }
+
+    /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
+    /// is nothing to start any more.
+    pub(crate) async fn restart(&self) -> bool {
+        let (begun, has_begun) = oneshot::channel();
+        self.orders.send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
+    }
+
+    async fn present(&self) -> Result<Extension, CallError> {
+        let mut slot = self.slot.clone();
+        loop {
+            let (answer, idle) = {
+                let now = slot.borrow_and_update();
+                (now.answer(), now.stage == Stage::Idle)
+            };
+            if let Some(answer) = answer {
+                return answer;
+            }
+            if idle {
+                // A keeper that is gone is noticed below.
+                _ = self.orders.send(Order::Wake);
+            }
+            if slot.changed().await.is_err() {
+                return Err(CallError::Gone { why: PANICKED.to_owned() });
+            }
+        }
+    }
+
+    fn late(&self, deadline: Deadline) -> CallError {
+        let seconds = deadline.after.as_secs_f64();
+        let why = match self.stage() {
+            Stage::Restarting(Failure { message, .. }) => {
+                format!("{message}; it is being restarted and was not ready within {seconds} s")
+            }
+            Stage::Starting { .. }
+            | Stage::Running
+            | Stage::Idle
+            | Stage::Stopping
+            | Stage::Stopped
+            | Stage::Failed(_)
+            | Stage::Files => format!("is being started and was not ready within {seconds} s"),
+        };
+        CallError::Gone { why }
     }
 
     fn roles(&self) -> &Roles {

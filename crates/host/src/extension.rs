@@ -17,17 +17,18 @@ use std::time::Duration;
 use haft_protocol::ext::{
     CommandAction, Event, Hook, HostFrame, InterceptKind, InvokeCommand, Request, Response,
 };
-use haft_protocol::ids::{ExtensionName, RequestId};
+use haft_protocol::ids::RequestId;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
-use crate::timeouts::Timeouts;
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
 use ids::Ids;
+pub(crate) use ids::random;
 pub(crate) use offers::{OfferedTool, Offers};
 pub use session::ExtensionState;
 pub(crate) use session::Facts;
@@ -35,6 +36,9 @@ use session::Question;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 const WAITING_EVENTS: usize = 1024;
+
+/// What is said of one whose task ended without a word.
+pub(crate) const PANICKED: &str = "is gone: its task panicked";
 
 /// How many events wait for one extension's task, and how many were dropped on the way to it.
 #[derive(Debug, Default)]
@@ -52,13 +56,36 @@ enum Command {
     Ask(Question<Ticket>),
     Cancel(RequestId),
     Tell(HostFrame),
+    /// End all open questions, and say why.
+    Recall(&'static str),
+    Ping(oneshot::Sender<()>),
     Shutdown,
+}
+
+/// When a question is due.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    pub(crate) from: Instant,
+    pub(crate) after: Duration,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub(crate) fn after(after: Duration) -> Self {
+        Self { from: Instant::now(), after }
+    }
+
+    pub(crate) fn at(&self) -> Instant {
+        self.from + self.after
+    }
 }
 
 /// An extension as others see it at one moment.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
     pub(crate) state: ExtensionState,
+    /// Whether it has said hello.
+    pub(crate) greeted: bool,
     pub(crate) offers: Arc<Offers>,
 }
 
@@ -69,7 +96,7 @@ impl Snapshot {
     }
 }
 
-/// A handle on one extension. Dropping the last one stops the extension.
+/// A handle on one process, or pair of streams, from its start to its end. Dropping the last one stops it.
 #[derive(Debug, Clone)]
 pub(crate) struct Extension {
     inner: Arc<Inner>,
@@ -78,24 +105,17 @@ pub(crate) struct Extension {
 #[derive(Debug)]
 struct Inner {
     reporter: Reporter,
-    timeouts: Timeouts,
     ids: Ids,
     commands: mpsc::UnboundedSender<Command>,
     event_count: Arc<EventCount>,
+    /// Counts the questions that somebody waits for.
+    open: TaskTracker,
     snapshots: watch::Receiver<Snapshot>,
 }
 
 impl Extension {
-    pub(crate) fn name(&self) -> &ExtensionName {
-        &self.inner.reporter.name
-    }
-
     pub(crate) fn reporter(&self) -> &Reporter {
         &self.inner.reporter
-    }
-
-    pub(crate) fn timeouts(&self) -> &Timeouts {
-        &self.inner.timeouts
     }
 
     /// Events that it was not told.
@@ -108,11 +128,41 @@ impl Extension {
         self.inner.snapshots.borrow().clone()
     }
 
+    /// Waits until it has said hello, or will not.
+    pub(crate) async fn greeted(&self) {
+        self.until(|now| now.greeted || now.state != ExtensionState::Starting).await;
+    }
+
     /// Waits until it is ready or has failed.
     pub(crate) async fn settled(&self) {
-        let mut snapshots = self.inner.snapshots.clone();
-        // An error means that the task is gone, which settles it, too.
-        _ = snapshots.wait_for(|now| now.state != ExtensionState::Starting).await;
+        self.until(|now| now.state != ExtensionState::Starting).await;
+    }
+
+    /// Waits until it is over: it left, or failed. Its process may be there for a moment more.
+    pub(crate) async fn ended(&self) {
+        self.until(|now| matches!(now.state, ExtensionState::Stopped | ExtensionState::Failed { .. })).await;
+    }
+
+    async fn until(&self, come: impl Fn(&Snapshot) -> bool) {
+        // An error means that the task is gone, and nothing more will come.
+        _ = self.inner.snapshots.clone().wait_for(come).await;
+    }
+
+    /// Gives the open questions so long to be answered, then ends them: another one is in its place.
+    pub(crate) async fn drain(&self, within: Duration) {
+        self.inner.open.close();
+        if timeout(within, self.inner.open.wait()).await.is_err() {
+            // A task that is gone has ended them.
+            _ = self.inner.commands.send(Command::Recall("was cancelled by reload"));
+        }
+    }
+
+    /// Answered when its task has taken all that was sent to it before; dropped when the task is gone.
+    pub(crate) fn ping(&self) -> oneshot::Receiver<()> {
+        let (ping, pong) = oneshot::channel();
+        // A task that is gone drops it.
+        _ = self.inner.commands.send(Command::Ping(ping));
+        pong
     }
 
     /// Waits until its task, and with it its process, is gone.
@@ -132,9 +182,10 @@ impl Extension {
         &self,
         cancel: &CancellationToken,
         question: H,
+        deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND);
-        let outcome = self.ask(cancel, question, what, self.inner.timeouts.intercept).await?;
+        let outcome = self.ask(cancel, question, what, deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
     }
 
@@ -143,9 +194,10 @@ impl Extension {
         &self,
         cancel: &CancellationToken,
         command: InvokeCommand,
+        deadline: Deadline,
     ) -> Result<CommandAction, CallError> {
         let what = format!("/{}", command.name);
-        let outcome = self.ask(cancel, command, &what, self.inner.timeouts.command).await?;
+        let outcome = self.ask(cancel, command, &what, deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 
@@ -156,12 +208,13 @@ impl Extension {
         cancel: &CancellationToken,
         request: R,
         what: &str,
-        after: Duration,
+        deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
+        let _open = self.inner.open.token();
         let id = self.inner.ids.next();
         let (ticket, answer) = oneshot::channel();
         let frame = request.into_frame(id.clone());
-        let asked = Instant::now().into_std();
+        let (asked, after) = (deadline.from.into_std(), deadline.after);
         let question = Question { id: id.clone(), frame, what: what.to_owned(), asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
@@ -205,11 +258,11 @@ impl Extension {
 
     fn absence(&self) -> CallError {
         let why = match self.snapshot().state {
-            ExtensionState::Failed { message, .. } => message,
-            ExtensionState::Starting
-            | ExtensionState::Ready
-            | ExtensionState::Stopping
-            | ExtensionState::Stopped => "was stopped".to_owned(),
+            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => message,
+            ExtensionState::Starting | ExtensionState::Ready => PANICKED.to_owned(),
+            ExtensionState::Idle | ExtensionState::Stopping | ExtensionState::Stopped => {
+                "was stopped".to_owned()
+            }
         };
         CallError::Gone { why }
     }

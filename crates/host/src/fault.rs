@@ -48,6 +48,8 @@ pub enum FaultCode {
     Unresponsive,
     /// The process ended, or closed its output.
     Exited,
+    /// It crashed too often in too short a time, and is not started again by itself.
+    CrashLoop,
     /// A tool, command or name was not accepted.
     RegisterRejected,
     /// A part of a tool's result was not accepted.
@@ -82,6 +84,7 @@ impl FaultCode {
             Self::HookError => "hook_error",
             Self::Unresponsive => "unresponsive",
             Self::Exited => "exited",
+            Self::CrashLoop => "crash_loop",
             Self::RegisterRejected => "register_rejected",
             Self::ResultRejected => "result_rejected",
             Self::HiddenText => "hidden_text",

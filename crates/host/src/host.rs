@@ -2,9 +2,12 @@
 
 mod builder;
 mod commands;
+mod life;
 mod reload;
 mod source;
+mod start;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,22 +20,25 @@ use haft_protocol::ext::{
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
-use crate::entry::Entry;
+use crate::entry::{Entry, Stage};
 use crate::environment::ExtensionEnv;
-use crate::extension::{Extension, ExtensionState};
+use crate::extension::ExtensionState;
 use crate::fault::FaultCode;
-use crate::frontend::{EventSink, Frontend, Reporter};
+use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
 use crate::hooks::ToolCallHook;
 use crate::log::log_path;
+use crate::shared::Shared;
 use crate::spec::Origin;
 use crate::timeouts::Timeouts;
 use crate::tool::ExtensionTool;
 pub use builder::HostBuilder;
+#[cfg(test)]
+pub(crate) use builder::stream_spec;
 pub use commands::{CommandError, CommandInfo, CommandOutcome};
+pub use life::RestartError;
 pub use reload::ReloadStats;
 pub use source::{Found, SpecSource};
 
@@ -49,6 +55,10 @@ pub struct HostConfig {
     pub logs: Option<PathBuf>,
     /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
+    /// Where the host remembers which extensions were slow to start; `None` remembers nothing.
+    pub state: Option<PathBuf>,
+    /// How many extensions may be starting at once. As many as there are processors, unless set.
+    pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
     pub reserved_tools: Vec<String>,
     /// Command names that extensions cannot have.
@@ -76,6 +86,8 @@ impl HostConfig {
             cwd: cwd.into(),
             logs: None,
             data: None,
+            state: None,
+            start_at_once: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
@@ -97,17 +109,12 @@ pub struct Host {
 }
 
 struct Inner {
-    config: HostConfig,
+    shared: Arc<Shared>,
     source: SpecSource,
-    events: EventSink,
-    frontend: Arc<dyn Frontend>,
     gates: Gates,
-    changes: watch::Sender<u64>,
     set: Mutex<Set>,
-    /// One start, reload or shutdown at a time.
+    /// One start, restart, reload or shutdown at a time.
     turnstile: tokio::sync::Mutex<()>,
-    /// A shutdown has begun: nothing is waited for that starts.
-    closing: CancellationToken,
 }
 
 /// The extensions of the moment, in order, and who owns which name.
@@ -174,30 +181,28 @@ impl Host {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut set = self.set();
         let Set { entries, tools: names, .. } = &mut *set;
-        let mut lost = Vec::new();
-        for (entry, extension) in running(entries) {
-            for tool in &extension.snapshot().offers.tools {
+        let mut lost = Lost::default();
+        for entry in entries.iter() {
+            for tool in &entry.offers().tools {
                 match names.claim(&tool.name, entry.name()) {
-                    Claim::Granted => tools.push(Arc::new(ExtensionTool::new(extension.clone(), tool))),
-                    Claim::Lost { to } => {
-                        lost.push((extension.clone(), format!("tool {}: {to} has that name", tool.name)))
-                    }
-                    Claim::Full { most } => lost.push((
-                        extension.clone(),
+                    Claim::Granted => tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool))),
+                    Claim::Lost { to } => lost.add(entry, format!("tool {}: {to} has that name", tool.name)),
+                    Claim::Full { most } => lost.add(
+                        entry,
                         format!("tool {}: all extensions together have {most} tools already", tool.name),
-                    )),
+                    ),
                     Claim::LostBefore => {}
                 }
             }
         }
         drop(set);
-        report_lost(lost);
+        self.report_lost(lost);
         tools
     }
 
     /// Counts changes of what extensions offer, so that the tools can be taken again before the next turn.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.changes.subscribe()
+        self.shared().changes.subscribe()
     }
 
     /// The extensions' part in core's hooks, now and after every reload.
@@ -207,14 +212,14 @@ impl Host {
 
     /// Tells the extensions that watch it that the session begins.
     pub fn session_start(&self) {
-        for (_, extension) in running(&self.set().entries) {
+        for extension in self.set().entries.iter().filter_map(|entry| entry.extension()) {
             extension.observe(Event::session_start, "session_start");
         }
     }
 
     /// All extensions and how they are, in order.
     pub fn states(&self) -> Vec<ExtensionStatus> {
-        let logs = self.inner.config.logs.as_deref();
+        let logs = self.shared().config.logs.as_deref();
         self.set()
             .entries
             .iter()
@@ -241,10 +246,7 @@ impl Host {
     }
 
     fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
-        let set = self.set();
-        let Some((_, extension)) = running(&set.entries).find(|(entry, _)| entry.name() == name) else {
-            return;
-        };
+        let Some(extension) = self.entry(name).and_then(|entry| entry.extension()) else { return };
         if capability.is_none_or(|capability| extension.snapshot().offers.announced(capability)) {
             extension.tell(frame);
         }
@@ -256,12 +258,14 @@ impl Host {
     }
 
     pub(crate) fn frontend(&self) -> &dyn Frontend {
-        self.inner.frontend.as_ref()
+        self.shared().frontend.as_ref()
     }
 
     /// Starts an extension again, because the person wants it. What goes wrong is reported.
-    pub(crate) async fn restart_gate(&self, _name: &ExtensionName) {
-        self.reload().await;
+    pub(crate) async fn restart_gate(&self, name: &ExtensionName) {
+        if let Err(error) = self.restart(name).await {
+            tracing::warn!(extension = %name, %error, "a gate was not restarted");
+        }
     }
 
     fn set(&self) -> MutexGuard<'_, Set> {
@@ -269,7 +273,32 @@ impl Host {
     }
 
     pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
-        Reporter { name: name.clone(), events: Arc::clone(&self.inner.events) }
+        self.shared().reporter(name)
+    }
+
+    fn entry(&self, name: &ExtensionName) -> Option<Arc<Entry>> {
+        self.set().entries.iter().find(|entry| entry.name() == name).cloned()
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    /// Outside the lock, because a sink may ask the host something.
+    fn report_lost(&self, lost: Lost) {
+        for (name, text) in lost.0 {
+            self.reporter(&name).fault(FaultCode::RegisterRejected, text);
+        }
+    }
+}
+
+/// Names that extensions wanted and did not get.
+#[derive(Debug, Default)]
+struct Lost(Vec<(ExtensionName, String)>);
+
+impl Lost {
+    fn add(&mut self, entry: &Entry, text: String) {
+        self.0.push((entry.name().clone(), text));
     }
 }
 
@@ -277,7 +306,7 @@ impl HookSource for Host {
     fn hooks(&self) -> Hooks {
         let mut hooks = Hooks::default();
         for entry in &self.set().entries {
-            if entry.extension().is_some() {
+            if entry.stage() != Stage::Files {
                 hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
             }
             if self.gates().is_off(entry.name()) {
@@ -306,19 +335,8 @@ impl std::fmt::Debug for Host {
     }
 }
 
-fn running(entries: &[Arc<Entry>]) -> impl Iterator<Item = (&Arc<Entry>, &Extension)> {
-    entries.iter().filter_map(|entry| Some((entry, entry.extension()?)))
-}
-
-/// Outside the lock, because a sink may ask the host something.
-fn report_lost(lost: Vec<(Extension, String)>) {
-    for (extension, text) in lost {
-        extension.reporter().fault(FaultCode::RegisterRejected, text);
-    }
-}
-
 fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
-    let offers = entry.extension().map(|extension| extension.snapshot().offers).unwrap_or_default();
+    let offers = entry.offers();
     ExtensionStatus {
         name: entry.name().clone(),
         version: entry.spec.version.clone(),
@@ -331,6 +349,6 @@ fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        events_dropped: entry.extension().map_or(0, Extension::events_dropped),
+        events_dropped: entry.extension().map_or(0, |extension| extension.events_dropped()),
     }
 }

@@ -25,7 +25,11 @@ mod fault;
 mod frontend;
 mod gates;
 mod hooks;
+mod keeper;
 mod policy;
+mod shared;
+mod slow;
+mod supervisor;
 mod tool;
 
 // One connection: state machine, task, bytes, process.
@@ -41,8 +45,8 @@ pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
-    ReloadStats, SpecSource,
+    ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
-pub use spec::{ExtensionSpec, Launch, Origin, Roles};
-pub use timeouts::Timeouts;
+pub use spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+pub use timeouts::{Restarts, Timeouts};

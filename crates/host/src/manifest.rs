@@ -2,6 +2,7 @@
 
 mod exec;
 mod fields;
+mod lifecycle;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
-use crate::spec::{Launch, Roles};
+use crate::spec::{Launch, Lifecycle, Roles};
 use fields::Fields;
 
 pub use exec::ExecError;
@@ -48,6 +49,10 @@ pub struct Manifest {
     pub exec: Option<Exec>,
     /// `intercept` and `required`: what the extension promises to guard.
     pub roles: Roles,
+    /// `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
+    pub lifecycle: Lifecycle,
+    /// What is wrong with fields that it can do without; they count as left out.
+    pub ignored: Vec<String>,
 }
 
 /// How an extension is started, as its manifest says it.
@@ -142,6 +147,7 @@ impl Manifest {
         if exec.is_none() && !theme {
             return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
         }
+        let (lifecycle, ignored) = lifecycle::read(&fields);
         Ok(Self {
             name: name(&fields)?,
             version: fields.text("version")?,
@@ -150,6 +156,8 @@ impl Manifest {
             enabled: fields.boolean("enabled")?.unwrap_or(true),
             exec,
             roles: roles(&fields)?,
+            lifecycle,
+            ignored,
         })
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Exit {
     pub(crate) text: String,
     /// The launcher could not start it; why is the last thing on standard error.
     pub(crate) never_started: bool,
+    /// By itself, with status 0.
+    pub(crate) left_well: bool,
 }
 
 /// A started extension with everything it started. Dropping it kills them all.
@@ -74,9 +76,14 @@ impl Process {
         let status = self.child.wait().await;
         self.exited = true;
         match status {
-            Ok(status) => Exit { text: described(status), never_started: self.child.never_started(status) },
+            Ok(status) => Exit {
+                text: described(status),
+                never_started: self.child.never_started(status),
+                left_well: status.success(),
+            },
             Err(error) => {
-                Exit { text: format!("ended, and the system cannot say how: {error}"), never_started: false }
+                let text = format!("ended, and the system cannot say how: {error}");
+                Exit { text, never_started: false, left_well: false }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What shall run: one extension as discovery found it, or as `--ext` named it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
@@ -22,6 +23,19 @@ pub struct ExtensionSpec {
     pub roles: Roles,
     /// One line for listings.
     pub description: Option<String>,
+    /// What the manifest says about its starts and ends.
+    pub lifecycle: Lifecycle,
+}
+
+/// What a manifest says about when its extension starts and ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lifecycle {
+    /// It may leave, with status 0, when nobody waits for an answer; the next question starts it again.
+    pub on_demand: bool,
+    /// How long it may take to say `hello`, instead of [`Timeouts::hello`](crate::Timeouts::hello).
+    pub hello: Option<Duration>,
+    /// How long it may take from `hello` to `ready`, instead of [`Timeouts::ready`](crate::Timeouts::ready).
+    pub ready: Option<Duration>,
 }
 
 /// How an extension is started.

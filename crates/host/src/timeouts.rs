@@ -39,6 +39,31 @@ pub struct Timeouts {
     pub pipe_drain: Duration,
     /// Least time between two reports of unknown frame types.
     pub unknown_type_pause: Duration,
+    /// How long a start waits for an extension that has not said hello, from the start of its process. A required one,
+    /// and one that the command line names, is waited for until its deadline.
+    pub start_patience: Duration,
+    /// How long a start still waits for silent ones when all others are ready.
+    pub start_margin: Duration,
+    /// How long one that does not say hello keeps others from being started.
+    pub start_turn: Duration,
+    /// How long one that is replaced may work on what it was asked.
+    pub drain: Duration,
+    /// When one that crashed is started again.
+    pub restarts: Restarts,
+}
+
+/// When an extension that crashed is started again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restarts {
+    /// The pause after the first crash; each further one doubles it. Up to a quarter is added, so that many do not
+    /// start in step.
+    pub first_pause: Duration,
+    /// The longest pause.
+    pub longest_pause: Duration,
+    /// Five crashes in this span are a loop: it is not started again by itself.
+    pub window: Duration,
+    /// One that ran for so long has no crashes behind it.
+    pub stable: Duration,
 }
 
 impl Default for Timeouts {
@@ -60,6 +85,22 @@ impl Default for Timeouts {
             kill_grace: Duration::from_secs(1),
             pipe_drain: Duration::from_millis(200),
             unknown_type_pause: Duration::from_secs(1),
+            start_patience: Duration::from_secs(1),
+            start_margin: Duration::from_millis(50),
+            start_turn: Duration::from_millis(500),
+            drain: Duration::from_secs(5),
+            restarts: Restarts::default(),
+        }
+    }
+}
+
+impl Default for Restarts {
+    fn default() -> Self {
+        Self {
+            first_pause: Duration::from_millis(500),
+            longest_pause: Duration::from_secs(30),
+            window: Duration::from_secs(180),
+            stable: Duration::from_secs(180),
         }
     }
 }
@@ -91,6 +132,8 @@ pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
+/// The longest deadline for `hello` or `ready` that a manifest may ask for.
+pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);
 
 /// So long without an excess, and the next one is another episode, with a report of its own.
 pub(crate) const CALM: Duration = Duration::from_secs(1);

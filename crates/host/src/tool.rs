@@ -11,30 +11,53 @@ use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, Too
 use haft_protocol::content::ToolCall;
 use haft_protocol::ext::CallTool;
 
-use crate::extension::{Extension, OfferedTool};
-use crate::fault::FaultCode;
+use crate::entry::Entry;
+use crate::extension::{Deadline, Extension, OfferedTool};
+use crate::fault::{CallError, FaultCode};
 use result::Read;
 
-/// One tool of one extension. Schema and calls always belong to the same one.
+/// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
+/// as long as that one offers it with the same schema.
 #[derive(Debug)]
 pub(crate) struct ExtensionTool {
-    extension: Extension,
+    entry: Arc<Entry>,
     spec: Arc<ToolSpec>,
 }
 
 impl ExtensionTool {
-    pub(crate) fn new(extension: Extension, tool: &OfferedTool) -> Self {
+    pub(crate) fn new(entry: Arc<Entry>, tool: &OfferedTool) -> Self {
         let spec = Arc::new(ToolSpec {
             name: tool.name.clone(),
             description: tool.description.clone(),
             schema: tool.schema.clone(),
             guidelines: tool.guidelines.clone(),
-            owner: ToolOwner::Extension(extension.name().as_str().to_owned()),
+            owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
             concurrency: Concurrency::Parallel,
         });
-        Self { extension, spec }
+        Self { entry, spec }
+    }
+
+    /// The process to call.
+    ///
+    /// # Errors
+    /// Why it cannot be called, fit to follow "it".
+    async fn reach(&self, context: &ToolContext, deadline: Deadline) -> Result<Extension, CallError> {
+        let entry = self.entry.current();
+        let extension = entry.reach(&context.cancel, deadline).await?;
+        // A reload may have come while it was waited for.
+        match entry.current().tool(&self.spec.name) {
+            Some(tool) if tool.schema == self.spec.schema => Ok(extension),
+            Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),
+            None => Err(CallError::Gone { why: WITHDRAWN.to_owned() }),
+        }
     }
 }
+
+/// What is said of a tool that has another schema than the one the model knows.
+const CHANGED: &str = "was started anew and its tool changed; the tool is offered anew in the next turn";
+
+/// What is said of a tool that is not there any more.
+const WITHDRAWN: &str = "was started anew and does not offer this tool any more";
 
 #[async_trait]
 impl Tool for ExtensionTool {
@@ -43,25 +66,32 @@ impl Tool for ExtensionTool {
     }
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
-        let (extension, name) = (self.extension.name(), &self.spec.name);
+        let (owner, name) = (self.entry.name(), &self.spec.name);
+        let failed = |error: &dyn std::fmt::Display| {
+            ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
+        };
+        let deadline = Deadline::after(self.entry.timeouts.tool_call);
+        let extension = match self.reach(&context, deadline).await {
+            Ok(extension) => extension,
+            Err(error) => return failed(&format_args!("it {error}")),
+        };
         let request = CallTool { name: name.clone(), args: call.args };
-        let after = self.extension.timeouts().tool_call;
         let what = format!("tool {name}");
-        match self.extension.ask(&context.cancel, request, &what, after).await {
+        match extension.ask(&context.cancel, request, &what, deadline).await {
             Ok(Ok(result)) => {
-                let read = Read::new(extension, name, result);
+                let read = Read::new(owner, name, result);
                 if let Some(detail) = &read.rejected {
-                    self.extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
+                    extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
-                self.extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
+                extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
                 let kept = keep(read.whole()).await;
                 read.output(kept.as_deref())
             }
             Ok(Err(detail)) => {
-                self.extension.reporter().fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
-                ToolOutput::error(format!("extension {extension}/{name} failed: {detail}"))
+                extension.reporter().fault(FaultCode::FrameInvalid, format!("{what}: {detail}"));
+                failed(&detail)
             }
-            Err(error) => ToolOutput::error(format!("extension {extension}/{name} failed: it {error}")),
+            Err(error) => failed(&format_args!("it {error}")),
         }
     }
 }

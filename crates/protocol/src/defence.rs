@@ -43,6 +43,8 @@ defences! {
     GatesFailClosed,
     /// A name that had to be mended is refused.
     MendedNames,
+    /// A reload that finds something broken leaves what works in its place.
+    OldStays,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.

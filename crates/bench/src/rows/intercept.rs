@@ -164,6 +164,7 @@ pub(super) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         origin: Origin::Explicit,
         roles: Roles::default(),
         description: None,
+        lifecycle: haft_host::Lifecycle::default(),
     }
 }
 

@@ -42,7 +42,7 @@ async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
 
 async fn work(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Exit> {
     required(joined)?;
-    joined.check_tools()?;
+    joined.check_tools().await?;
     joined.host.session_start();
     let prompt = match command(joined, prompt, screen).await? {
         Next::Prompt(prompt) => prompt,
@@ -100,11 +100,9 @@ fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
 
 /// A guard that must be in place and is not ends the run before anything happens.
 fn required(joined: &Joined) -> anyhow::Result<()> {
-    let missing = joined
-        .host
-        .states()
-        .into_iter()
-        .find(|status| status.required && !matches!(status.state, ExtensionState::Ready));
+    let missing = joined.host.states().into_iter().find(|status| {
+        status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
+    });
     match missing {
         None => Ok(()),
         Some(status) => Err(anyhow::anyhow!(

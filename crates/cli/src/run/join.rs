@@ -36,6 +36,7 @@ pub(crate) struct Parts {
     pub(crate) search: Search,
     pub(crate) logs: PathBuf,
     pub(crate) data: PathBuf,
+    pub(crate) state: PathBuf,
     pub(crate) system: SystemPrompt,
     pub(crate) reasoning: Reasoning,
     pub(crate) max_steps: Option<u32>,
@@ -82,6 +83,7 @@ impl Parts {
             search: setup.search,
             logs: setup.home.logs_dir(),
             data: setup.home.data_dir(),
+            state: setup.home.state_dir(),
             system,
             reasoning,
             max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
@@ -148,6 +150,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.logs);
     config.data = Some(parts.data);
+    config.state = Some(parts.state);
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);
@@ -174,14 +177,18 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
 }
 
 impl Joined {
-    /// Makes sure that `--tools` names tools that there are, now that all extensions said what they have.
+    /// Makes sure that `--tools` names tools that there are. An extension that is slow to start may have one.
     ///
     /// # Errors
     /// Which is unknown, and which there are.
-    pub(crate) fn check_tools(&self) -> anyhow::Result<()> {
+    pub(crate) async fn check_tools(&self) -> anyhow::Result<()> {
         let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
-        let tools: Vec<_> = self.builtin.iter().cloned().chain(self.host.tools()).collect();
-        let known: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let mut known = self.tool_names();
+        if names.iter().any(|name| !known.contains(name)) {
+            self.host.settled().await;
+            self.offer_tools()?;
+            known = self.tool_names();
+        }
         match names.iter().find(|name| !known.contains(name)) {
             None => Ok(()),
             Some(name) => {
@@ -189,6 +196,11 @@ impl Joined {
                     .or_exit(Exit::Usage)
             }
         }
+    }
+
+    fn tool_names(&self) -> Vec<String> {
+        let tools = self.builtin.iter().cloned().chain(self.host.tools());
+        tools.map(|tool| tool.spec().name.clone()).collect()
     }
 
     /// Offers the tools of this moment: the built-in ones, then the extensions'.

@@ -1,3 +1,5 @@
+//! The chain of hooks over scripts of decisions, and over random ones.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -83,6 +83,11 @@ fn patient() -> Timeouts {
         intercept: LONG,
         tool_call: LONG,
         command: LONG,
+        // One that crashed stays down for the rest of a row, unless the row is about that.
+        restarts: haft_host::Restarts {
+            first_pause: std::time::Duration::from_secs(600),
+            ..Default::default()
+        },
         ..Timeouts::default()
     }
 }

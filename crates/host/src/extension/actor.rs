@@ -2,8 +2,8 @@
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant as StdInstant;
 
 use haft_protocol::event::AgentEvent;
@@ -11,11 +11,12 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
+use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
 use super::connection::{Connection, Reader, opened};
 use super::ids::Ids;
-use super::session::{Facts, Output, Session, Ui};
+use super::session::{ExtensionState, Facts, Output, Session, Ui};
 use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
 use crate::fault::FaultCode;
@@ -23,6 +24,7 @@ use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
+use crate::supervisor::{Failure, Supervisor};
 use crate::timeouts::Timeouts;
 
 /// Lines of one read after which others get their turn first.
@@ -36,6 +38,10 @@ pub(crate) struct Start {
     pub(crate) log: Arc<Log>,
     /// Counts changes of any extension's state or offers.
     pub(crate) changes: watch::Sender<u64>,
+    /// Is told how it ended.
+    pub(crate) supervisor: Arc<Mutex<Supervisor>>,
+    /// It may leave when nobody waits for it.
+    pub(crate) on_demand: bool,
 }
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
@@ -44,7 +50,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) =
-        watch::channel(Snapshot { state: session.state(), offers: Arc::clone(session.offers()) });
+        watch::channel(Snapshot { state: session.state(), greeted: false, offers: Arc::default() });
     let event_count = Arc::<EventCount>::default();
     let (process, reader, writer, stderr) = opened(connection, &start.log);
     let actor = Actor {
@@ -66,10 +72,12 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         log: start.log,
         snapshot,
         changes: start.changes,
+        supervisor: start.supervisor,
+        on_demand: start.on_demand,
     };
     tokio::spawn(actor.run());
-    let inner =
-        Inner { reporter: start.reporter, timeouts, ids: Ids::random(), commands, event_count, snapshots };
+    let (reporter, ids, open) = (start.reporter, Ids::random(), TaskTracker::new());
+    let inner = Inner { reporter, ids, commands, event_count, open, snapshots };
     Extension { inner: Arc::new(inner) }
 }
 
@@ -98,6 +106,8 @@ struct Actor {
     log: Arc<Log>,
     snapshot: watch::Sender<Snapshot>,
     changes: watch::Sender<u64>,
+    supervisor: Arc<Mutex<Supervisor>>,
+    on_demand: bool,
 }
 
 impl Actor {
@@ -170,6 +180,9 @@ impl Actor {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.session.tell(&frame, now());
             }
+            Some(Command::Recall(why)) => self.session.answer_all(why),
+            // Whoever asked may have gone.
+            Some(Command::Ping(ping)) => drop(ping.send(())),
             Some(Command::Shutdown) => self.session.shutdown(now()),
             None => {
                 self.inbox = None;
@@ -218,8 +231,15 @@ impl Actor {
     fn wind_up(&mut self, symptom: &str) {
         let at = Instant::now() + self.timeouts.pipe_drain;
         let all_read = self.reader.is_none() && self.stderr.is_none();
+        let left_well = self.exit.as_ref().is_some_and(|exit| exit.left_well);
         match (&self.exit, &self.process) {
-            (Some(_), _) if all_read => self.session.end(&self.obituary()),
+            (Some(_), _) if all_read => {
+                // All it said is known: one that may leave and owes nobody an answer did as if it were asked to.
+                if self.on_demand && left_well && self.session.is_idle() {
+                    self.session.shutdown(now());
+                }
+                self.session.end(&self.obituary());
+            }
             (Some(_), _) => self.session.end_at(at.into_std(), self.obituary()),
             (None, Some(_)) => self.session.half_closed(at.into_std(), symptom),
             (None, None) => self.session.end("closed the connection"),
@@ -253,7 +273,7 @@ impl Actor {
                 Output::Terminate => self.terminate(),
                 // Whoever asked may have gone; the answer goes with them.
                 Output::Answer(ticket, answer) => drop(ticket.send(answer)),
-                Output::Fault(code, message) => self.fault(code, &message),
+                Output::Fault(code, message) => self.fault(code, message),
                 Output::Log(text) => self.log.noted(&text, now()),
                 Output::Ui(ui) => self.show(ui),
                 Output::Changed => self.publish(),
@@ -280,9 +300,15 @@ impl Actor {
         }
     }
 
-    fn fault(&self, code: FaultCode, message: &str) {
-        self.log.host(&format!("{code}: {message}"));
-        self.reporter.fault(code, message);
+    /// Reports a failure. What to say of the one that ends the connection is the supervisor's to decide.
+    fn fault(&self, code: FaultCode, message: String) {
+        let mut failure = Failure { code, message };
+        if self.session.state() == ExtensionState::from(failure.clone()) {
+            let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
+            failure = supervisor.failed(now(), self.session.has_greeted(), failure);
+        }
+        self.log.host(&format!("{}: {}", failure.code, failure.message));
+        self.reporter.fault(failure.code, failure.message);
     }
 
     fn show(&self, ui: Ui) {
@@ -300,7 +326,7 @@ impl Actor {
 
     fn publish(&self) {
         let (state, offers) = (self.session.state(), Arc::clone(self.session.offers()));
-        self.snapshot.send_replace(Snapshot { state, offers });
+        self.snapshot.send_replace(Snapshot { state, greeted: self.session.has_greeted(), offers });
         self.changes.send_modify(|count| *count += 1);
     }
 

@@ -23,17 +23,7 @@ impl Ids {
 
     /// Ids with a prefix of 128 bits that nobody can guess.
     pub(crate) fn random() -> Self {
-        // The standard library seeds this keyed hash from the operating system, once a process; hashing a
-        // counter with it gives prefixes that tell nothing about each other.
-        static KEY: OnceLock<RandomState> = OnceLock::new();
-        static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
-        let key = KEY.get_or_init(RandomState::new);
-        let connection = CONNECTIONS.fetch_add(1, Ordering::Relaxed);
-        Self::new(format!(
-            "{:016x}{:016x}-",
-            key.hash_one((connection, 0_u8)),
-            key.hash_one((connection, 1_u8))
-        ))
+        Self::new(format!("{:016x}{:016x}-", random(), random()))
     }
 
     /// The next id.
@@ -41,6 +31,15 @@ impl Ids {
         let step = u64::from(is_up(Defence::UniqueIds));
         RequestId::new(format!("{}{}", self.prefix, self.next.fetch_add(step, Ordering::Relaxed)))
     }
+}
+
+/// A number that nobody can guess.
+pub(crate) fn random() -> u64 {
+    // The standard library seeds this keyed hash from the operating system, once a process; hashing a counter with it
+    // gives numbers that tell nothing about each other.
+    static KEY: OnceLock<RandomState> = OnceLock::new();
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    KEY.get_or_init(RandomState::new).hash_one(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 #[cfg(test)]

@@ -95,11 +95,20 @@ pub enum ExtensionState {
     Starting,
     /// At work.
     Ready,
+    /// It failed, which was reported, and is started again by itself. Its gates stay shut; what it is asked waits.
+    Restarting {
+        /// The failure.
+        code: FaultCode,
+        /// What failed.
+        message: String,
+    },
+    /// It left by itself, as it may (`"lifecycle": "on_demand"`); the next question starts it again.
+    Idle,
     /// Asked to leave.
     Stopping,
     /// Left when it was asked to.
     Stopped,
-    /// Ended by a failure, which was reported.
+    /// Ended by a failure, which was reported, and not started again by itself.
     Failed {
         /// The failure.
         code: FaultCode,
@@ -203,6 +212,16 @@ impl<T> Session<T> {
     /// Whether the connection is over; what is left of the process is to be killed.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed(_))
+    }
+
+    /// Whether it has said hello: nothing is written before.
+    pub(crate) fn has_greeted(&self) -> bool {
+        self.lines > 0
+    }
+
+    /// Whether it is ready and nobody waits for an answer.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.phase == Phase::Ready && self.pending.deadline().is_none()
     }
 
     /// Asks the extension something.

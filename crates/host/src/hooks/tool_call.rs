@@ -38,16 +38,23 @@ impl ToolCallHook {
 
     /// Asks, and holds the answer against the role in which it was asked for.
     async fn ask(&self, cancel: &CancellationToken, call: &ToolCall) -> Result<ToolCallDecision, Failed> {
+        // One that has just been started says only now which tools it means.
+        let entry = self.entry.current();
+        let known = entry.known(cancel).await;
+        known.map_err(|error| entry.failed(InterceptKind::ToolCall, &error))?;
+        if entry.tool_role(&call.name).is_none() {
+            return Ok(ToolCallDecision::Allow);
+        }
         let question = Asked(InterceptToolCall {
             tool_id: call.id.clone(),
             tool_name: call.name.clone(),
             tool_args: call.args.clone(),
         });
-        let answer = self.entry.intercept(cancel, question).await?;
-        let role = self.entry.tool_role(&call.name).unwrap_or(Role::Plain);
+        let answer = entry.intercept(cancel, question).await?;
+        let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
         answer.held_against(role, &call.name).map_err(|detail| {
             self.fault(&detail);
-            self.entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
+            entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
         })
     }
 
@@ -86,7 +93,7 @@ impl BeforeToolExecute for ToolCallHook {
     }
 
     fn role(&self, tool: &str) -> Option<HookRole> {
-        self.entry.tool_role(tool).map(|role| match role {
+        self.entry.current().tool_role(tool).map(|role| match role {
             Role::Gate => HookRole::Gate,
             Role::Plain | Role::Rewrite | Role::Redactor => HookRole::Ordered,
         })

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
 use crate::gates::Gates;
-use crate::spec::{ExtensionSpec, Launch, Origin, Roles};
+use crate::shared::Shared;
+use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
 #[must_use = "a builder starts nothing until start"]
@@ -71,34 +70,32 @@ impl HostBuilder {
         self
     }
 
-    /// Starts everything at once and waits until each extension is ready, or has failed within its own deadline.
-    /// Nothing here fails as a whole: what went wrong comes as events.
+    /// Starts all extensions and waits until they are ready, or have failed.
+    ///
+    /// One that does not say hello is waited for no longer than [`Timeouts::start_patience`](crate::Timeouts), unless
+    /// it is required or named on the command line; it joins when it is ready. Nothing here fails as a whole: what went
+    /// wrong comes as events.
     pub async fn start(self) -> Host {
         let Self { mut config, source, events, frontend, streams } = self;
         if let Ok(cwd) = std::path::absolute(&config.cwd) {
             config.cwd = cwd;
         }
         let set = Set::new(&config, Vec::new());
-        let host = Host {
-            inner: Arc::new(Inner {
-                config,
-                source,
-                events,
-                frontend,
-                gates: Gates::default(),
-                changes: watch::Sender::new(0),
-                set: Mutex::new(set),
-                turnstile: tokio::sync::Mutex::new(()),
-                closing: CancellationToken::new(),
-            }),
+        let inner = Inner {
+            shared: Arc::new(Shared::new(config, events, frontend)),
+            source,
+            gates: Gates::default(),
+            set: Mutex::new(set),
+            turnstile: tokio::sync::Mutex::new(()),
         };
+        let host = Host { inner: Arc::new(inner) };
         host.start_first(streams).await;
         host
     }
 }
 
 /// What a host knows of an extension that comes as streams.
-pub(super) fn stream_spec(name: &str) -> ExtensionSpec {
+pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
     ExtensionSpec {
         name: ExtensionName::new(name),
         version: None,
@@ -107,6 +104,7 @@ pub(super) fn stream_spec(name: &str) -> ExtensionSpec {
         origin: Origin::BuiltIn,
         roles: Roles::default(),
         description: None,
+        lifecycle: Lifecycle::default(),
     }
 }
 

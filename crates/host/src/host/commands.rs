@@ -1,14 +1,17 @@
 //! Commands of extensions.
 
+use std::sync::Arc;
+
 use haft_core::sanitize::for_model;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{CommandAction, InvokeCommand};
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
-use super::{Host, Set, report_lost, running};
+use super::{Host, Lost, Set};
 use crate::catalog::Claim;
-use crate::extension::Extension;
+use crate::entry::Entry;
+use crate::extension::Deadline;
 
 /// A command that a user can type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +64,8 @@ impl Host {
         self.owned_commands().into_iter().map(|(info, _)| info).collect()
     }
 
-    /// Runs a command with everything the user typed after its name. Upper and lower case are one.
+    /// Runs a command with everything the user typed after its name. Upper and lower case are one. A name that nobody
+    /// has is looked for again when the extensions that are still starting are ready.
     ///
     /// # Errors
     /// [`CommandError`] when there is no such command, or its extension fails.
@@ -71,16 +75,24 @@ impl Host {
         name: &str,
         args: &str,
     ) -> Result<CommandOutcome, CommandError> {
-        let known = self.owned_commands();
-        let exact = known.iter().find(|(info, _)| info.name == name);
-        let found = exact.or_else(|| known.iter().find(|(info, _)| info.name.eq_ignore_ascii_case(name)));
-        let Some((info, extension)) = found else {
+        let mut found = self.find_command(name);
+        if found.is_none() {
+            // A cancelled caller has no use for the answer.
+            _ = cancel.run_until_cancelled(self.settled()).await;
+            found = self.find_command(name);
+        }
+        let Some((info, entry)) = found else {
             return Err(CommandError::Unknown { name: name.to_owned() });
         };
         let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
-        match extension.command(cancel, command).await {
+        let deadline = Deadline::after(entry.timeouts.command);
+        let outcome = match entry.reach(cancel, deadline).await {
+            Ok(extension) => extension.command(cancel, command, deadline).await,
+            Err(error) => Err(error),
+        };
+        match outcome {
             Ok(action) => {
-                let action = self.for_model(info, action);
+                let action = self.for_model(&info, action);
                 self.carry_out(&info.extension, &action);
                 Ok(CommandOutcome { extension: info.extension.clone(), action })
             }
@@ -97,16 +109,16 @@ impl Host {
         let CommandAction::Prompt(text) = action else { return action };
         let read = for_model(&text);
         let CommandInfo { name, extension, .. } = info;
-        self.reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
+        self.shared().reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
         CommandAction::Prompt(format!("[from extension {extension}, command {name}]\n{}", read.text))
     }
 
     fn carry_out(&self, extension: &ExtensionName, action: &CommandAction) {
-        let frontend = &self.inner.frontend;
+        let frontend = &self.shared().frontend;
         match action {
             CommandAction::Display(text) => {
                 let (extension, text) = (extension.clone(), text.clone());
-                (self.inner.events)(AgentEvent::ExtDisplay { extension, text });
+                (self.shared().events)(AgentEvent::ExtDisplay { extension, text });
             }
             CommandAction::Insert(text) => frontend.insert(extension, text),
             CommandAction::OpenPanel(panel) => frontend.open_panel(extension, panel),
@@ -114,13 +126,21 @@ impl Host {
         }
     }
 
-    fn owned_commands(&self) -> Vec<(CommandInfo, Extension)> {
+    fn find_command(&self, name: &str) -> Option<(CommandInfo, Arc<Entry>)> {
+        let mut known = self.owned_commands();
+        let exact = known.iter().position(|(info, _)| info.name == name);
+        let alike = || known.iter().position(|(info, _)| info.name.eq_ignore_ascii_case(name));
+        let found = exact.or_else(alike)?;
+        Some(known.swap_remove(found))
+    }
+
+    fn owned_commands(&self) -> Vec<(CommandInfo, Arc<Entry>)> {
         let mut owned = Vec::new();
-        let mut lost = Vec::new();
+        let mut lost = Lost::default();
         let mut set = self.set();
         let Set { entries, commands: names, .. } = &mut *set;
-        for (entry, extension) in running(entries) {
-            for command in &extension.snapshot().offers.commands {
+        for entry in entries.iter() {
+            for command in &entry.offers().commands {
                 match names.claim(&command.name, entry.name()) {
                     Claim::Granted => owned.push((
                         CommandInfo {
@@ -128,20 +148,17 @@ impl Host {
                             description: command.description.clone(),
                             extension: entry.name().clone(),
                         },
-                        extension.clone(),
+                        Arc::clone(entry),
                     )),
                     Claim::Lost { to } => {
-                        lost.push((
-                            extension.clone(),
-                            format!("command /{}: {to} has that name", command.name),
-                        ));
+                        lost.add(entry, format!("command /{}: {to} has that name", command.name));
                     }
                     Claim::Full { .. } | Claim::LostBefore => {}
                 }
             }
         }
         drop(set);
-        report_lost(lost);
+        self.report_lost(lost);
         owned
     }
 }

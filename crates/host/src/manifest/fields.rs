@@ -62,6 +62,19 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A whole number from 1.
+    pub(super) fn positive(&self, field: &str) -> Result<Option<u64>, ManifestError> {
+        match self.get(field) {
+            None => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number @ 1..) => Ok(Some(number)),
+                Some(0) | None => {
+                    Err(self.error(field, &format!("must be a whole number from 1, not {value}")))
+                }
+            },
+        }
+    }
+
     /// A list of strings that can be shown as they are.
     pub(super) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
         let text = |value: &Value| match value.as_str() {

@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use haft_host::{ExtensionState, FaultCode, Launch, Roles};
+use haft_core::hooks::ToolDecision;
+use haft_host::{ExtensionState, FaultCode, Host, Launch, Roles};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ext::Limits;
 use haft_test_support::FakePeer;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
-use crate::support::{Events, blocked, builder, call, fault, host_with, spec, state};
+use crate::support::{
+    Events, add, blocked, builder, call, config, execute, fault, host_with, spec, state, text,
+};
 
 #[tokio::test(start_paused = true)]
 async fn the_greeting_tells_the_facts() {
@@ -28,15 +33,95 @@ async fn the_greeting_tells_the_facts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_never_says_hello_delays_the_start_by_its_deadline_alone() {
+async fn one_that_never_says_hello_delays_the_start_by_a_moment_and_tool_calls_by_its_deadline() {
     let (_silent, reader, writer) = FakePeer::pair();
     let events = Events::default();
     let start = tokio::time::Instant::now();
     let host = builder(&events).streams("silent", reader, writer).start().await;
-    assert_eq!(start.elapsed(), Duration::from_secs(10));
+    assert_eq!(start.elapsed(), Duration::from_secs(1));
+    assert_eq!(state(&host, "silent"), ExtensionState::Starting);
+    let hooks = host.hook_source().hooks();
+    assert!(
+        hooks.before_turn.is_empty() && hooks.before_agent_start.is_empty(),
+        "nothing says that it guards them"
+    );
+    assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
+    assert_eq!(start.elapsed(), Duration::from_secs(10), "it may guard tool calls until its time is up");
     assert_eq!(events.faults(), [fault("silent", "hello_timeout")]);
     assert!(matches!(state(&host, "silent"), ExtensionState::Failed { code: FaultCode::HelloTimeout, .. }));
     assert!(host.hook_source().hooks().before_tool_execute.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_one_joins_and_guards_from_the_first_tool_call_on() {
+    let (mut late, reader, writer) = FakePeer::pair();
+    let events = Events::default();
+    let host = builder(&events).streams("late", reader, writer).start().await;
+    let mut changes = host.changes();
+    changes.mark_unchanged();
+    assert!(host.tools().is_empty());
+    let join = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let tool = json!({"type": "register_tool", "name": "news", "schema": {"type": "object"}});
+        late.greet("late", [tool, json!({"type": "subscribe", "intercept": ["tool_call"]})]).await;
+        let question = late.expect("event_intercept").await;
+        late.answer(&question, "event_intercept_response", json!({"block": true, "reason": "no"})).await;
+    };
+    let bash = call("bash", json!({}));
+    let (refused, ()) = tokio::join!(blocked(&host, &bash), join);
+    assert_eq!(refused, Some(("late".to_owned(), "no".to_owned())));
+    assert!(changes.has_changed().unwrap());
+    assert_eq!(host.tools().len(), 1);
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
+    let (_silent, reader, writer) = FakePeer::pair();
+    let host = builder(&Events::default()).streams("silent", reader, writer).start().await;
+    let (cancel, start) = (CancellationToken::new(), tokio::time::Instant::now());
+    let hook = host.hook_source().hooks().before_tool_execute.remove(0);
+    let bash = call("bash", json!({}));
+    let (decision, ()) = tokio::join!(hook.before_tool_execute(&cancel, &bash), async { cancel.cancel() });
+    assert!(matches!(decision, ToolDecision::Block { .. }));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ping_asks_no_extension_and_comes_back_at_once() {
+    let (host, _hung, _) = host_with("hung", []).await;
+    let peer = add(&host, "gone", []).await;
+    drop(peer);
+    let start = tokio::time::Instant::now();
+    host.ping().await;
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_panics_is_a_failure_of_its_extension_alone() {
+    let events = Events::default();
+    let sink = events.sink();
+    let fragile: haft_host::EventSink = std::sync::Arc::new(move |event| {
+        assert!(!matches!(event, AgentEvent::ExtNotify { .. }), "a sink with a mistake");
+        sink(event);
+    });
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let start = Host::builder(config()).events(fragile).streams("noisy", reader, writer).start();
+    let tool = json!({"type": "register_tool", "name": "news", "schema": {"type": "object"}});
+    let (host, ()) = tokio::join!(start, peer.greet("noisy", [tool]));
+    let _other = add(&host, "other", []).await;
+    let crash = async {
+        peer.expect("tool_call").await;
+        peer.send(json!({"type": "notify", "level": "info", "message": "boom"})).await;
+    };
+    let (output, ()) = tokio::join!(execute(&host, "news", json!({})), crash);
+    assert_eq!(text(&output), "extension noisy/news failed: it is gone: its task panicked");
+    host.ping().await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(matches!(state(&host, "noisy"), ExtensionState::Failed { code: FaultCode::Exited, .. }));
+    assert_eq!(state(&host, "other"), ExtensionState::Ready);
+    assert_eq!(events.faults(), [fault("noisy", "exited")]);
+    assert!(execute(&host, "news", json!({})).await.is_error);
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,5 +17,6 @@ mod misbehaviour;
 mod processes;
 mod reload;
 mod scripts;
+mod supervision;
 mod support;
 mod tools;

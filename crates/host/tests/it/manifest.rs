@@ -2,15 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use haft_host::manifest::{ExecError, MAX_MANIFEST, Manifest, ManifestError};
-use haft_host::{Launch, Roles};
+use haft_host::{Launch, Lifecycle, Roles};
 use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("extension.json"), text).unwrap();
+    fs::write(dir.path().join("extension.json"), text).unwrap();
     let prefix = format!("{}/", dir.path().display());
     Manifest::read(dir.path()).map_err(|error| error.to_string().replace(&prefix, ""))
 }
@@ -40,6 +42,40 @@ fn keys_have_any_case_and_unknown_ones_are_left_alone() {
 #[track_caller]
 fn refused(text: &str, expect: &str) {
     assert_eq!(read(text).unwrap_err(), expect, "{text}");
+}
+
+/// What an `extension.json` with these fields says of its life, and what is wrong with them.
+#[track_caller]
+fn lives(fields: &str, expect: Lifecycle, wrong: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("extension.json"), format!(r#"{{"name":"x","exec":"x",{fields}}}"#)).unwrap();
+    let manifest = Manifest::read(dir.path()).unwrap();
+    assert_eq!(manifest.lifecycle, expect, "{fields}");
+    assert_eq!(manifest.ignored.len(), wrong.len(), "{:?}", manifest.ignored);
+    for (said, expect) in manifest.ignored.iter().zip(wrong) {
+        assert!(said.contains(expect) && said.ends_with("; the field is ignored"), "{said}");
+    }
+}
+
+#[test]
+fn deadlines_and_lifecycle_are_bounded_and_a_mistake_in_them_is_no_reason_not_to_run() {
+    let default = Lifecycle::default();
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    lives(
+        r#""hello_timeout_ms":60000,"ready_timeout_ms":1000"#,
+        Lifecycle { hello: seconds(60), ready: seconds(1), ..default },
+        &[],
+    );
+    lives(r#""hello_timeout_ms":60001"#, default, &["`hello_timeout_ms` must be at most 60000"]);
+    lives(
+        r#""hello_timeout_ms":0,"ready_timeout_ms":2000"#,
+        Lifecycle { ready: seconds(2), ..default },
+        &["`hello_timeout_ms` must be a whole number from 1, not 0"],
+    );
+    lives(r#""ready_timeout_ms":"2s""#, default, &["`ready_timeout_ms` must be a whole number from 1"]);
+    lives(r#""lifecycle":"on_demand""#, Lifecycle { on_demand: true, ..default }, &[]);
+    lives(r#""lifecycle":"always""#, default, &[]);
+    lives(r#""lifecycle":"never""#, default, &["`lifecycle` must be `always` or `on_demand`"]);
 }
 
 #[test]
@@ -115,7 +151,7 @@ fn a_directory_without_a_manifest_is_told_from_no_directory() {
     assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Missing { .. })));
     let gone = dir.path().join("gone");
     assert!(matches!(Manifest::read(&gone), Err(ManifestError::NoDirectory { .. })));
-    std::fs::create_dir(dir.path().join("extension.json")).unwrap();
+    fs::create_dir(dir.path().join("extension.json")).unwrap();
     assert!(matches!(Manifest::read(dir.path()), Err(ManifestError::Read { .. })));
 }
 
@@ -124,9 +160,9 @@ fn a_theme_needs_no_exec() {
     for theme in ["theme.json", "themes/theme.json"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(theme);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "{}").unwrap();
-        std::fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "{}").unwrap();
+        fs::write(dir.path().join("extension.json"), r#"{"name":"dark"}"#).unwrap();
         let manifest = Manifest::read(dir.path()).unwrap();
         assert_eq!(manifest.launch(dir.path(), None).unwrap(), Launch::ThemeOnly);
     }
@@ -188,15 +224,15 @@ fn a_role_that_haft_cannot_keep_is_refused() {
 #[cfg(unix)]
 fn program(path: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, "#!/bin/sh\n").unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     path.into()
 }
 
 fn launch(exec: &str, dir: &Path, path: &[&Path]) -> Result<PathBuf, ExecError> {
     let manifest = serde_json::json!({ "name": "x", "exec": exec }).to_string();
-    std::fs::write(dir.join("extension.json"), manifest).unwrap();
+    fs::write(dir.join("extension.json"), manifest).unwrap();
     let path = std::env::join_paths(path).unwrap();
     match Manifest::read(dir).unwrap().launch(dir, Some(&path))? {
         Launch::Process { program, .. } => Ok(program),
@@ -222,7 +258,7 @@ fn exec_is_found_by_zots_rules() {
 fn exec_that_leads_nowhere_says_where_it_looked() {
     let (ext, bin) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     program(&ext.path().join("run"));
-    std::fs::write(ext.path().join("text"), "").unwrap();
+    fs::write(ext.path().join("text"), "").unwrap();
     let dir = ext.path().display();
     // A bare name is never looked for in the extension's own directory, nor in a relative one of PATH.
     let relative = Path::new(".");

@@ -55,7 +55,7 @@ impl Row {
 
     /// Waits until the faulty extension was ended.
     async fn failed(&self) {
-        while !matches!(state(&self.host, self.fault), ExtensionState::Failed { .. }) {
+        while !matches!(state(&self.host, self.fault), ExtensionState::Restarting { .. }) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -18,10 +18,10 @@ fn launcher() -> Launcher {
 }
 
 #[tokio::test]
-async fn twenty_that_ignore_the_signal_are_stopped_together() {
+async fn fifty_that_ignore_the_signal_are_stopped_together() {
     let dir = tempfile::tempdir().unwrap();
     let specs: Vec<_> =
-        (0..20).map(|n| named("ignore-sigterm", &format!("stubborn{n}"), dir.path())).collect();
+        (0..50).map(|n| named("ignore-sigterm", &format!("stubborn{n}"), dir.path())).collect();
     let (events, mut config) = (Events::default(), config());
     config.timeouts = brisk();
     let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
@@ -29,7 +29,7 @@ async fn twenty_that_ignore_the_signal_are_stopped_together() {
     host.shutdown().await;
     let took = start.elapsed();
     assert!(took >= Duration::from_secs(3), "they ignore both requests: {took:?}");
-    assert!(took < Duration::from_secs(6), "one after the other: {took:?}");
+    assert!(took < Duration::from_secs(9), "one after the other: {took:?}");
     assert!(events.faults().iter().all(|(_, code)| code == "register_rejected"), "{:?}", events.faults());
 }
 
@@ -138,7 +138,7 @@ async fn after_the_shutdown_nothing_is_asked_any_more() {
 async fn one_that_closes_its_output_first_may_still_clean_up() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"echo '{"type":"hello","name":"sh"}'; echo '{"type":"ready"}'
-        while read -r line; do case $line in *shutdown*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
+        while read -r line; do case $line in *'"type":"shutdown"'*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
     let launch =
         Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
     let (events, mut config) = (Events::default(), config());

@@ -32,7 +32,7 @@ fn shell(name: &str, dir: &Path, script: &str) -> ExtensionSpec {
 }
 
 #[tokio::test]
-async fn a_reload_starts_what_there_is_now_and_gates_block_meanwhile() {
+async fn a_reload_starts_what_there_is_now_and_the_old_ones_answer_meanwhile() {
     let dir = tempfile::tempdir().unwrap();
     let (one, two) = (named("good", "one", dir.path()), named("good", "two", dir.path()));
     let broken =
@@ -44,7 +44,7 @@ async fn a_reload_starts_what_there_is_now_and_gates_block_meanwhile() {
     let ls = call("bash", json!({"command": "ls"}));
     assert_eq!(blocked(&host, &ls).await, None);
     let (stats, meanwhile) = tokio::join!(host.reload(), blocked(&host, &ls));
-    assert_eq!(meanwhile.map(|(by, _)| by).as_deref(), Some("one"));
+    assert_eq!(meanwhile, None, "the old one answers");
     assert_eq!(blocked(&host, &ls).await, None);
     assert_eq!((stats.stopped, stats.loaded, stats.ready), (1, 1, 1));
     assert_eq!(stats.errors.len(), 1);
@@ -60,7 +60,7 @@ async fn a_reload_starts_what_there_is_now_and_gates_block_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_gate_that_does_not_come_up_again_stays_shut_until_it_is_taken_away() {
+async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
     let dir = tempfile::tempdir().unwrap();
     let guard = || named("good", "guard", dir.path());
     let gone =
@@ -76,19 +76,132 @@ async fn a_gate_that_does_not_come_up_again_stays_shut_until_it_is_taken_away() 
         [vec![guard()].into(), vec![gone].into(), unreadable, vec![crash].into(), vec![guard()].into()];
     let events = Events::default();
     let host = host_of(&events, rounds).await;
-    let ls = call("bash", json!({"command": "ls"}));
-    assert_eq!(blocked(&host, &ls).await, None);
+    let remove = call("bash", json!({"command": "rm -rf /"}));
     for why in ["none", "a comma is missing", "exited with status 1"] {
         let stats = host.reload().await;
+        assert_eq!((stats.kept, stats.stopped, stats.ready), (1, 0, 0), "{stats:?}");
         assert_eq!(stats.errors.len(), 1, "{stats:?}");
-        let (by, reason) = blocked(&host, &ls).await.unwrap_or_else(|| panic!("open: {why}"));
-        assert_eq!(by, "guard");
-        assert!(reason.contains(why), "{reason}");
+        assert!(stats.errors[0].message.contains(why), "{stats:?}");
+        let (by, reason) = blocked(&host, &remove).await.unwrap_or_else(|| panic!("open: {why}"));
+        assert_eq!((by.as_str(), reason.as_str()), ("guard", "refused: rm -rf"), "the old one answers");
+        assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
     }
+    assert_eq!(events.faults().len(), 3);
+    let stats = host.reload().await;
+    assert_eq!((stats.kept, stats.stopped, stats.ready), (0, 1, 1));
+    assert!(blocked(&host, &remove).await.is_some(), "it works again");
+    let stats = host.reload().await;
+    assert_eq!((stats.kept, stats.stopped, stats.loaded), (0, 1, 0));
+    assert_eq!(blocked(&host, &remove).await, None, "nothing is left of it");
+    host.shutdown().await;
+}
+
+/// Says what it is, and answers each call after `seconds`.
+fn slow_tool(name: &str, dir: &Path, version: &str, seconds: &str) -> ExtensionSpec {
+    let script = format!(
+        r#"echo '{{"type":"hello","name":"{name}"}}'
+        echo '{{"type":"register_tool","name":"slow","schema":{{"type":"object","title":"{version}"}}}}'
+        echo '{{"type":"ready"}}'
+        while read -r line; do case $line in
+            *'"type":"shutdown"'*) exit;;
+            *'"type":"tool_call"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}; (sleep {seconds}
+                echo '{{"type":"tool_result","id":"'$id'","content":[{{"type":"text","text":"'$$'"}}]}}') & ;;
+        esac; done"#
+    );
+    shell(name, dir, &script)
+}
+
+#[tokio::test]
+async fn what_was_asked_before_a_reload_is_answered_by_the_old_one_and_later_calls_by_the_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let one = || slow_tool("slow", dir.path(), "1", "0.7");
+    let two = slow_tool("slow", dir.path(), "2", "0");
+    let events = Events::default();
+    let host = host_of(&events, [vec![one()].into(), vec![one()].into(), vec![two].into()]).await;
+    let old = tool(&host, "slow");
+    let run = || async {
+        let context = haft_core::tool::ToolContext::new(Default::default(), |_| {});
+        old.execute(context, call("slow", json!({}))).await
+    };
+    let calls = async {
+        let before = futures_of(8, &run).await;
+        (before, run().await)
+    };
+    let reload = async {
+        // The calls are with the old one by then.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        host.reload().await
+    };
+    let ((before, after), stats) = tokio::join!(calls, reload);
+    assert!(before.iter().all(|output| !output.is_error && text(output) == text(&before[0])), "{before:?}");
+    assert!(!after.is_error, "{after:?}");
+    assert_ne!(text(&after), text(&before[0]), "the same schema: the new process is called");
+    assert_eq!((stats.stopped, stats.ready), (1, 1));
+
     host.reload().await;
-    assert_eq!(blocked(&host, &ls).await, None, "it works again");
+    let changed = run().await;
+    assert!(changed.is_error && text(&changed).contains("offered anew in the next turn"), "{changed:?}");
     host.reload().await;
-    assert_eq!(blocked(&host, &ls).await, None, "nothing is left of it");
+    let stopped = run().await;
+    assert!(stopped.is_error && text(&stopped).contains("was stopped"), "{stopped:?}");
+    assert_eq!(events.faults(), []);
+    host.shutdown().await;
+}
+
+/// So many at once.
+async fn futures_of<T>(count: usize, make: impl Fn() -> T) -> Vec<T::Output>
+where
+    T: Future,
+{
+    let mut running: Vec<_> = (0..count).map(|_| Box::pin(make())).collect();
+    let mut done: Vec<Option<T::Output>> = running.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, done) in running.iter_mut().zip(&mut done).filter(|(_, done)| done.is_none()) {
+            if let std::task::Poll::Ready(output) = future.as_mut().poll(context) {
+                *done = Some(output);
+            }
+        }
+        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    done.into_iter().flatten().collect()
+}
+
+#[tokio::test]
+async fn a_call_that_outlasts_the_drain_ends_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let mut config = brisk_config();
+    config.timeouts.drain = Duration::from_millis(100);
+    let specs = vec![slow_tool("slow", dir.path(), "1", "30")];
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    let reload = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        host.reload().await
+    };
+    let (output, stats) = tokio::join!(execute(&host, "slow", json!({})), reload);
+    assert_eq!(text(&output), "extension slow/slow failed: it was cancelled by reload");
+    assert_eq!((stats.stopped, stats.ready), (1, 1));
+    assert_eq!(events.faults(), []);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_storm_of_reloads_ends_with_what_there_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let specs = vec![named("good", "one", dir.path()), named("silent", "quiet", dir.path())];
+    let events = Events::default();
+    let mut config = brisk_config();
+    config.timeouts.hello = Duration::from_millis(300);
+    config.timeouts.ready = Duration::from_secs(20);
+    let mut specs = specs;
+    specs[0].lifecycle.hello = Some(Duration::from_secs(20));
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    let all = futures_of(20, || host.reload()).await;
+    assert!(all.iter().all(|stats| (stats.stopped, stats.ready) == (1, 1)), "{all:?}");
+    assert_eq!(host.states().len(), 2);
+    assert_eq!(text(&execute(&host, "evil_tool", json!({})).await), "ok");
+    assert_eq!(events.faults(), vec![fault("quiet", "hello_timeout"); 21]);
     host.shutdown().await;
 }
 

@@ -8,7 +8,8 @@ use haft_core::hooks::ToolDecision;
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{
-    EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Origin, Roles, Timeouts,
+    EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Lifecycle, Origin,
+    Restarts, Roles, Timeouts,
 };
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
@@ -72,6 +73,8 @@ pub(crate) fn brisk() -> Timeouts {
         ready: Duration::from_secs(20),
         intercept: Duration::from_secs(20),
         tool_call: Duration::from_secs(20),
+        // One that crashed stays down for the rest of the test.
+        restarts: Restarts { first_pause: Duration::from_secs(600), ..Restarts::default() },
         ..Timeouts::default()
     }
 }
@@ -166,6 +169,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         origin: Origin::Explicit,
         roles: Roles::default(),
         description: None,
+        lifecycle: Lifecycle::default(),
     }
 }
 

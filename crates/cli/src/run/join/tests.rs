@@ -38,6 +38,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         search,
         logs: root.join("logs"),
         data: root.join("data"),
+        state: root.join("state"),
         system: SystemPrompt::default(),
         reasoning: Reasoning::Default,
         max_steps: None,

@@ -108,7 +108,8 @@ impl<T> Session<T> {
         self.changed();
     }
 
-    fn answer_all(&mut self, why: &str) {
+    /// Ends all open questions.
+    pub(crate) fn answer_all(&mut self, why: &str) {
         for open in self.pending.drain() {
             self.out.push_back(Output::Answer(open.ticket, Err(CallError::Gone { why: why.to_owned() })));
         }

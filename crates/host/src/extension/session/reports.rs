@@ -112,6 +112,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::HookError
         | FaultCode::Unresponsive
         | FaultCode::Exited
+        | FaultCode::CrashLoop
         | FaultCode::RegisterRejected
         | FaultCode::ResultRejected
         | FaultCode::HiddenText => REPEATED,

@@ -1,0 +1,103 @@
+//! What becomes of running extensions from outside: restart, ping, the end.
+
+use std::sync::Arc;
+
+use haft_protocol::ids::ExtensionName;
+
+use super::Host;
+use crate::entry::Stage;
+use crate::fault::FaultCode;
+use crate::supervisor::Failure;
+
+/// An extension does not run after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestartError {
+    /// There is none of this name.
+    #[error("there is no extension {name} to restart")]
+    Unknown {
+        /// The name.
+        name: ExtensionName,
+    },
+    /// It has no process: it only brings files, came as a pair of streams, or the host has been shut down.
+    #[error("extension {name} has no process that could be started again")]
+    NoProcess {
+        /// Its name.
+        name: ExtensionName,
+    },
+    /// It failed again; that was reported.
+    #[error("extension {name} failed again: it {message}")]
+    Failed {
+        /// Its name.
+        name: ExtensionName,
+        /// The failure.
+        code: FaultCode,
+        /// What failed.
+        message: String,
+    },
+}
+
+impl Host {
+    /// Starts an extension anew, whatever state it is in, and waits until it is ready. It is stopped first if it runs;
+    /// earlier crashes are forgotten, so this is also the way back for one that crashed too often.
+    ///
+    /// ```no_run
+    /// # async fn example(host: haft_host::Host) {
+    /// use haft_host::ExtensionState;
+    ///
+    /// for status in host.states() {
+    ///     if let ExtensionState::Failed { message, .. } = status.state {
+    ///         println!("{} is down: it {message}", status.name);
+    ///         if let Err(error) = host.restart(&status.name).await {
+    ///             println!("{error}");
+    ///         }
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RestartError`] when there is nothing to start, or it fails again.
+    pub async fn restart(&self, name: &ExtensionName) -> Result<(), RestartError> {
+        let _turn = self.inner.turnstile.lock().await;
+        let entry = self.entry(name).ok_or_else(|| RestartError::Unknown { name: name.clone() })?;
+        if entry.stays || !entry.restart().await {
+            return Err(RestartError::NoProcess { name: name.clone() });
+        }
+        entry.settled().await;
+        match entry.stage() {
+            Stage::Failed(Failure { code, message }) | Stage::Restarting(Failure { code, message }) => {
+                Err(RestartError::Failed { name: name.clone(), code, message })
+            }
+            Stage::Stopping | Stage::Stopped => Err(RestartError::NoProcess { name: name.clone() }),
+            Stage::Starting { .. } | Stage::Running | Stage::Idle | Stage::Files => {
+                self.announce(&[Arc::clone(&entry)]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Proves that the host works: each extension's task has taken all that was sent to it before. No extension is
+    /// asked anything, so none can hold this up.
+    pub async fn ping(&self) {
+        let entries = self.set().entries.clone();
+        let pongs: Vec<_> =
+            entries.iter().filter_map(|entry| entry.extension()).map(|one| one.ping()).collect();
+        for pong in pongs {
+            // A task that ends drops the question, which is an answer, too.
+            _ = pong.await;
+        }
+    }
+
+    /// Stops all extensions at once: each has its time to leave, then is asked by signal, then killed. Events that
+    /// were sent before are delivered first. Gates block from here on, for good. What is starting, or waits for its
+    /// start, is not waited for.
+    pub async fn shutdown(&self) {
+        self.shared().closing.cancel();
+        let _turn = self.inner.turnstile.lock().await;
+        let entries = self.set().entries.clone();
+        for entry in entries {
+            entry.gone().await;
+        }
+    }
+}

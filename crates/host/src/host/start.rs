@@ -1,0 +1,259 @@
+//! Starting extensions, and how long a start waits for them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Duration, Instant, timeout_at};
+
+use super::builder::stream_spec;
+use super::{Found, Host, Set};
+use crate::entry::{Entry, Slot, Stage};
+use crate::extension::{Connection, ExtensionState, random};
+use crate::fault::FaultCode;
+use crate::keeper::Keeper;
+use crate::log::Log;
+use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::supervisor::Supervisor;
+
+impl Host {
+    /// Adds an extension at the other end of two streams and waits until it is ready. It stays over a reload.
+    pub async fn add_streams(
+        &self,
+        name: &str,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) {
+        let _turn = self.inner.turnstile.lock().await;
+        let connection = Connection::Streams(Box::new(reader), Box::new(writer));
+        let present = self.set().entries.clone();
+        let (added, _) = self.start_all(vec![(stream_spec(name), Some(connection))], &present);
+        settled(&added).await;
+        self.set().add(added.clone());
+        self.announce(&added);
+    }
+
+    /// Waits until no extension is starting: each is ready, or has failed.
+    ///
+    /// A start does not wait for slow ones; whoever needs to know all tools or commands does it here.
+    pub async fn settled(&self) {
+        let entries = self.set().entries.clone();
+        settled(&entries).await;
+    }
+
+    pub(super) async fn start_first(&self, streams: Vec<(ExtensionSpec, Connection)>) {
+        let _turn = self.inner.turnstile.lock().await;
+        let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
+        let (mut entries, _) = self.start_all(streams, &[]);
+        let (started, _) = self.start_found(self.look(), &entries);
+        entries.extend(started);
+        *self.set() = Set::new(&self.shared().config, entries.clone());
+        self.wait_patiently(&entries).await;
+        self.announce(&entries);
+    }
+
+    /// Asks the source, and reports what could not be read.
+    pub(super) fn look(&self) -> Found {
+        let found = (self.inner.source)();
+        for fault in &found.faults {
+            (self.shared().events)(haft_protocol::event::AgentEvent::ExtensionError(fault.clone()));
+        }
+        found
+    }
+
+    /// Starts what was found beside what is there. Returns also what cannot be, because its name is taken.
+    pub(super) fn start_found(
+        &self,
+        found: Found,
+        beside: &[Arc<Entry>],
+    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+        let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
+        self.start_all(specs, beside)
+    }
+
+    /// Starts all of these; none waits for another, save for its turn at the gate.
+    fn start_all(
+        &self,
+        specs: Vec<(ExtensionSpec, Option<Connection>)>,
+        beside: &[Arc<Entry>],
+    ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
+        let mut names: HashMap<_, _> =
+            beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
+        let (mut started, mut faults) = (Vec::new(), Vec::new());
+        for (spec, connection) in specs {
+            if let Some(first) = names.get(&spec.name) {
+                let message = format!(
+                    "not started from {}: an extension of this name runs from {}",
+                    spec.dir.display(),
+                    first.display()
+                );
+                faults.push(self.rejected(spec.name, message));
+                continue;
+            }
+            names.insert(spec.name.clone(), spec.dir.clone());
+            started.push(self.start_one(spec, connection));
+        }
+        (started, faults)
+    }
+
+    fn rejected(&self, extension: ExtensionName, message: String) -> ExtensionFault {
+        let code = FaultCode::RegisterRejected;
+        self.shared().reporter(&extension).fault(code, message.as_str());
+        ExtensionFault { extension, code: code.as_str().to_owned(), message }
+    }
+
+    fn start_one(&self, spec: ExtensionSpec, connection: Option<Connection>) -> Arc<Entry> {
+        let shared = self.shared();
+        let (config, spec) = (&shared.config, Arc::new(spec));
+        let stays = connection.is_some();
+        let (orders, inbox) = mpsc::unbounded_channel();
+        let files = !stays && spec.launch == Launch::ThemeOnly;
+        let stage = if files { Stage::Files } else { Stage::NEW };
+        let (sender, slot) = watch::channel(Slot { stage, instance: None });
+        if !files {
+            let supervisor = Supervisor::new(&config.timeouts, !stays, random());
+            let keeper = Keeper {
+                shared: Arc::clone(shared),
+                spec: Arc::clone(&spec),
+                orders: inbox,
+                slot: sender,
+                supervisor: Arc::new(Mutex::new(supervisor)),
+                log: Arc::new(Log::open(config.logs.as_deref(), &spec.name, &config.limits)),
+            };
+            tokio::spawn(keeper.run(connection));
+        }
+        let (timeouts, loosened) = (config.timeouts, config.on_timeout_allow.contains(&spec.name));
+        Arc::new(Entry { spec, timeouts, loosened, stays, slot, orders, successor: OnceLock::new() })
+    }
+
+    /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
+    /// required gates that the new ones in it did not put up.
+    pub(super) fn announce(&self, new: &[Arc<Entry>]) {
+        for entry in new.iter().filter(|entry| entry.state() == ExtensionState::Ready) {
+            for hook in entry.lacking() {
+                let text =
+                    format!("is required for {0} and did not subscribe to it: {0} is blocked", hook.name());
+                self.shared().reporter(entry.name()).fault(FaultCode::HookError, text);
+            }
+        }
+        self.tools();
+        self.commands();
+        self.shared().changed();
+    }
+
+    /// Waits as a start does; not at all when the end has begun. Those that were given up are remembered.
+    async fn wait_patiently(&self, entries: &[Arc<Entry>]) {
+        let shared = self.shared();
+        let mut changes = shared.changes.subscribe();
+        let mut calm = None;
+        let all = async {
+            loop {
+                changes.mark_unchanged();
+                let progress: Vec<_> = entries.iter().map(|entry| self.progress(entry)).collect();
+                let now = Instant::now();
+                match patience(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
+                    Wait::No => return,
+                    Wait::Until(at) if at <= now => return,
+                    // Whether time has passed or something has changed: the next round sees.
+                    Wait::Until(at) => _ = timeout_at(at, changes.changed()).await,
+                    Wait::ForChange => _ = changes.changed().await,
+                }
+            }
+        };
+        shared.closing.run_until_cancelled(all).await;
+        for entry in entries {
+            if let Progress::Silent { .. } = self.progress(entry) {
+                shared.slow.remember(&entry.spec);
+            }
+        }
+    }
+
+    fn progress(&self, entry: &Entry) -> Progress {
+        let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
+        match entry.stage() {
+            Stage::Starting { since: Some(since), greeted: false } if !named => {
+                let known = self.shared().slow.knows(&entry.spec);
+                let patience = if known { Duration::ZERO } else { entry.timeouts.start_patience };
+                Progress::Silent { until: since + patience }
+            }
+            Stage::Starting { .. } => Progress::Busy,
+            Stage::Running
+            | Stage::Restarting(_)
+            | Stage::Idle
+            | Stage::Stopping
+            | Stage::Stopped
+            | Stage::Failed(_)
+            | Stage::Files => Progress::Settled,
+        }
+    }
+}
+
+/// Waits until each of these is ready or has failed.
+pub(super) async fn settled(entries: &[Arc<Entry>]) {
+    for entry in entries {
+        entry.settled().await;
+    }
+}
+
+/// How far one extension has come, as far as a start cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Settled,
+    /// It is waited for.
+    Busy,
+    /// It has not said hello, and is waited for until then.
+    Silent {
+        until: Instant,
+    },
+}
+
+/// What a start waits for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wait {
+    No,
+    Until(Instant),
+    ForChange,
+}
+
+/// Waits for all that do something; for silent ones until their time is up, and a margin longer than for the others.
+/// `calm` is since when only silent ones are left.
+fn patience(progress: &[Progress], calm: &mut Option<Instant>, now: Instant, margin: Duration) -> Wait {
+    if progress.contains(&Progress::Busy) {
+        *calm = None;
+        return Wait::ForChange;
+    }
+    let silent = progress.iter().filter_map(|progress| match progress {
+        Progress::Silent { until } => Some(*until),
+        Progress::Settled | Progress::Busy => None,
+    });
+    let margin = *calm.get_or_insert(now) + margin;
+    silent.max().map_or(Wait::No, |until| Wait::Until(until.max(margin)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARGIN: Duration = Duration::from_millis(50);
+
+    #[test]
+    fn silent_ones_have_their_time_and_the_margin_behind_the_others() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let silent = |ms| Progress::Silent { until: at(ms) };
+        let mut calm = None;
+        let mut check = |progress: &[Progress], now, expect| {
+            assert_eq!(patience(progress, &mut calm, at(now), MARGIN), expect);
+        };
+        check(&[Progress::Settled], 0, Wait::No);
+        check(&[Progress::Busy, silent(1000)], 10, Wait::ForChange);
+        check(&[Progress::Settled, silent(1000)], 20, Wait::Until(at(1000)));
+        check(&[Progress::Settled, silent(0)], 30, Wait::Until(at(70)));
+        check(&[silent(0), silent(90)], 40, Wait::Until(at(90)));
+        check(&[Progress::Settled, Progress::Busy], 50, Wait::ForChange);
+        check(&[Progress::Settled, silent(0)], 60, Wait::Until(at(110)));
+    }
+}

@@ -1,0 +1,248 @@
+//! The task that keeps one extension running: it starts a process, waits for its end, and starts the next one if the
+//! supervisor says so. It ends when it is ordered to, and with it the extension.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{SemaphorePermit, mpsc, oneshot, watch};
+use tokio::time::{Duration, Instant, sleep, timeout};
+
+use crate::entry::{Slot, Stage};
+use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start};
+use crate::fault::FaultCode;
+use crate::log::Log;
+use crate::shared::Shared;
+use crate::spec::ExtensionSpec;
+use crate::supervisor::{Failure, Supervisor, Verdict};
+
+/// What a keeper is told to do.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// Somebody asks one that left.
+    Wake,
+    /// Start anew, whatever was before, and say when that has begun.
+    Restart(oneshot::Sender<()>),
+    /// Leave for good; another one answers questions from now on, and open ones may still be answered.
+    Retire,
+    /// Leave for good.
+    Leave,
+}
+
+/// What follows a life that ended by itself.
+#[derive(Debug)]
+enum Next {
+    /// Another one, when so much time has passed.
+    Start { after: Duration },
+    /// Nothing, until somebody says so.
+    Wait,
+}
+
+/// See the module.
+pub(crate) struct Keeper {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) spec: Arc<ExtensionSpec>,
+    pub(crate) orders: mpsc::UnboundedReceiver<Order>,
+    pub(crate) slot: watch::Sender<Slot>,
+    pub(crate) supervisor: Arc<Mutex<Supervisor>>,
+    pub(crate) log: Arc<Log>,
+}
+
+impl Keeper {
+    /// Keeps the extension until it is ordered to leave. One that came as streams brings its connection.
+    pub(crate) async fn run(mut self, mut connection: Option<Connection>) {
+        loop {
+            let order = match self.live(connection.take()).await {
+                Ok(Next::Start { after }) => match self.unless_ordered(sleep(after)).await {
+                    Ok(()) => continue,
+                    Err(order) => order,
+                },
+                Ok(Next::Wait) => self.order().await,
+                Err(order) => order,
+            };
+            match order {
+                Order::Wake => {}
+                Order::Restart(begun) => {
+                    self.supervisor().reset();
+                    self.set(Stage::NEW);
+                    // Whoever asked may have gone.
+                    _ = begun.send(());
+                }
+                Order::Retire | Order::Leave => break,
+            }
+        }
+        if !matches!(self.slot.borrow().stage, Stage::Failed(_)) {
+            self.set(Stage::Stopped);
+        }
+    }
+
+    /// One process, from its start to its end.
+    ///
+    /// # Errors
+    /// The order that came; the process is gone.
+    async fn live(&mut self, connection: Option<Connection>) -> Result<Next, Order> {
+        let shared = Arc::clone(&self.shared);
+        let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(Next::Wait) };
+        let Some(instance) = self.start(connection) else { return Ok(self.next()) };
+        match self.accompany(&instance, turn).await {
+            Ok(()) => {
+                let next = self.next();
+                let gone = self.unless_ordered(instance.gone()).await;
+                instance.gone().await;
+                gone.map(|()| next)
+            }
+            Err(order) => {
+                self.stop(&instance, &order).await;
+                Err(order)
+            }
+        }
+    }
+
+    /// Starts the process; nothing when it cannot be started, which is reported.
+    fn start(&self, connection: Option<Connection>) -> Option<Extension> {
+        self.supervisor().started(Instant::now().into_std());
+        let connection = match connection.map_or_else(|| self.shared.connect(&self.spec), Ok) {
+            Ok(connection) => connection,
+            Err(failure) => {
+                let report = self.supervisor().failed(Instant::now().into_std(), false, failure);
+                self.report(&report);
+                return None;
+            }
+        };
+        let start = Start {
+            facts: self.shared.facts(&self.spec),
+            reporter: self.shared.reporter(&self.spec.name),
+            frontend: Arc::clone(&self.shared.frontend),
+            log: Arc::clone(&self.log),
+            changes: self.shared.changes.clone(),
+            supervisor: Arc::clone(&self.supervisor),
+            on_demand: self.spec.lifecycle.on_demand,
+        };
+        Some(extension::start(start, connection))
+    }
+
+    /// Goes with a process until it is over. Its turn at the gate lasts until it says hello, but not for long.
+    async fn accompany(&mut self, instance: &Extension, turn: SemaphorePermit<'_>) -> Result<(), Order> {
+        self.show(instance, Some(Instant::now()));
+        let timeouts = &self.shared.config.timeouts;
+        let longest = match self.shared.slow.knows(&self.spec) {
+            true => timeouts.start_margin,
+            false => timeouts.start_turn,
+        };
+        // Without hello its turn is over all the same.
+        _ = self.unless_ordered(timeout(longest, instance.greeted())).await?;
+        drop(turn);
+        self.unless_ordered(instance.greeted()).await?;
+        if instance.snapshot().greeted {
+            self.shared.slow.forget(&self.spec);
+            self.show(instance, None);
+        }
+        self.unless_ordered(instance.settled()).await?;
+        if instance.snapshot().state == ExtensionState::Ready {
+            self.slot.send_replace(Slot { stage: Stage::Running, instance: Some(instance.clone()) });
+            self.shared.changed();
+        }
+        self.unless_ordered(instance.ended()).await?;
+        self.check(instance);
+        Ok(())
+    }
+
+    /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of the one
+    /// before only when it is ready.
+    fn show(&self, instance: &Extension, started: Option<Instant>) {
+        self.slot.send_modify(|slot| {
+            if let Stage::Starting { since, greeted } = &mut slot.stage {
+                *since = started.or(*since);
+                *greeted = started.is_none();
+            }
+            slot.instance.get_or_insert_with(|| instance.clone());
+        });
+        self.shared.changed();
+    }
+
+    /// A task that ended without a word is a failure that nobody has reported.
+    fn check(&self, instance: &Extension) {
+        if matches!(instance.snapshot().state, ExtensionState::Stopped | ExtensionState::Failed { .. }) {
+            return;
+        }
+        let failure = Failure { code: FaultCode::Exited, message: PANICKED.to_owned() };
+        self.supervisor().broken(failure.clone());
+        self.report(&failure);
+        self.shared.frontend.extension_gone(&self.spec.name);
+    }
+
+    /// What follows, and shows it.
+    fn next(&self) -> Next {
+        let verdict = self.supervisor().verdict();
+        let (stage, next) = match verdict {
+            Some((failure, Verdict::Restart { after })) => {
+                (Stage::Restarting(failure), Next::Start { after })
+            }
+            Some((failure, Verdict::Down)) => (Stage::Failed(failure), Next::Wait),
+            None => (Stage::Idle, Next::Wait),
+        };
+        self.set(stage);
+        next
+    }
+
+    async fn stop(&mut self, instance: &Extension, order: &Order) {
+        match order {
+            // What it is asked waits for the next one.
+            Order::Restart(_) | Order::Wake => self.set(Stage::NEW),
+            Order::Leave => self.set(Stage::Stopping),
+            Order::Retire => {
+                self.set(Stage::Stopping);
+                let drained = instance.drain(self.shared.config.timeouts.drain);
+                self.shared.closing.run_until_cancelled(drained).await;
+            }
+        }
+        instance.shutdown();
+        instance.gone().await;
+    }
+
+    fn report(&self, failure: &Failure) {
+        self.log.host(&format!("{}: {}", failure.code, failure.message));
+        self.shared.reporter(&self.spec.name).fault(failure.code, failure.message.as_str());
+    }
+
+    fn set(&self, stage: Stage) {
+        self.slot.send_modify(|slot| slot.stage = stage);
+        self.shared.changed();
+    }
+
+    fn supervisor(&self) -> MutexGuard<'_, Supervisor> {
+        self.supervisor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something, unless an order comes first. That somebody asks is no order while it runs.
+    async fn unless_ordered<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Order> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                order = received(&mut self.orders, &self.shared) => match order {
+                    Order::Wake => {}
+                    order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
+                },
+                done = &mut work => return Ok(done),
+            }
+        }
+    }
+
+    /// Waits for an order that changes something.
+    async fn order(&mut self) -> Order {
+        loop {
+            let order = received(&mut self.orders, &self.shared).await;
+            let idle = self.slot.borrow().stage == Stage::Idle;
+            if idle || !matches!(order, Order::Wake) {
+                return order;
+            }
+        }
+    }
+}
+
+/// The next order. That nobody can give any more, or that the host ends, is one, too.
+async fn received(orders: &mut mpsc::UnboundedReceiver<Order>, shared: &Shared) -> Order {
+    match shared.closing.run_until_cancelled(orders.recv()).await {
+        Some(Some(order)) => order,
+        Some(None) | None => Order::Leave,
+    }
+}

@@ -1,0 +1,104 @@
+//! What all extensions of one host share: its configuration, its ears, and the gate that they start through.
+
+use std::sync::Arc;
+
+use haft_protocol::ext::{HelloAck, PROTOCOL_VERSION, capability};
+use haft_protocol::ids::ExtensionName;
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::extension::{Connection, Facts};
+use crate::fault::FaultCode;
+use crate::frontend::{EventSink, Frontend, Reporter};
+use crate::host::HostConfig;
+use crate::log::slug;
+use crate::process::Process;
+use crate::slow::SlowStarts;
+use crate::spec::{ExtensionSpec, Launch};
+use crate::supervisor::Failure;
+
+/// See the module.
+pub(crate) struct Shared {
+    pub(crate) config: HostConfig,
+    pub(crate) events: EventSink,
+    pub(crate) frontend: Arc<dyn Frontend>,
+    /// Counts changes of any extension's state or offers.
+    pub(crate) changes: watch::Sender<u64>,
+    /// As many may be starting at once as there are permits.
+    pub(crate) gate: Semaphore,
+    /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
+    pub(crate) closing: CancellationToken,
+    pub(crate) slow: SlowStarts,
+}
+
+impl Shared {
+    pub(crate) fn new(config: HostConfig, events: EventSink, frontend: Arc<dyn Frontend>) -> Self {
+        Self {
+            events,
+            frontend,
+            changes: watch::Sender::new(0),
+            gate: Semaphore::new(config.start_at_once.get()),
+            closing: CancellationToken::new(),
+            slow: SlowStarts::new(config.state.clone()),
+            config,
+        }
+    }
+
+    pub(crate) fn reporter(&self, name: &ExtensionName) -> Reporter {
+        Reporter { name: name.clone(), events: Arc::clone(&self.events) }
+    }
+
+    pub(crate) fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Starts the process of an extension.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
+        let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
+        match &spec.launch {
+            Launch::Process { program, args } => Process::start(spec, program, args, &self.config)
+                .map(|started| Connection::Process(Box::new(started)))
+                .map_err(|error| failed(error.to_string())),
+            Launch::Impossible { why } => Err(failed(why.clone())),
+            Launch::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
+        }
+    }
+
+    pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
+        let config = &self.config;
+        let mut timeouts = config.timeouts;
+        timeouts.hello = spec.lifecycle.hello.unwrap_or(timeouts.hello);
+        timeouts.ready = spec.lifecycle.ready.unwrap_or(timeouts.ready);
+        let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
+        let ack = HelloAck {
+            protocol_version: PROTOCOL_VERSION,
+            zot_version: config.version.clone(),
+            haft_version: Some(config.version.clone()),
+            provider: config.model.provider.clone(),
+            model: config.model.model.clone(),
+            cwd: config.cwd.display().to_string(),
+            data_dir: self.data_dir(&spec.name).or_else(|| dir.clone()),
+            extension_dir: dir,
+            capabilities: vec![
+                capability::BEFORE_AGENT_START.to_owned(),
+                capability::PANEL_RESIZE.to_owned(),
+                capability::PING.to_owned(),
+                capability::INTERCEPT_ROLES.to_owned(),
+            ],
+            limits: Some(Box::new(timeouts.announced_in(config.limits))),
+        };
+        Facts { name: spec.name.clone(), ack, timeouts, limits: config.limits }
+    }
+
+    /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
+    fn data_dir(&self, name: &ExtensionName) -> Option<String> {
+        let dir = self.config.data.as_ref()?.join(slug(name.as_str()));
+        if let Err(error) = std::fs::create_dir_all(&dir) {
+            tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
+        }
+        Some(dir.display().to_string())
+    }
+}

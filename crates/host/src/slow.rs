@@ -1,0 +1,87 @@
+//! Remembers over runs which extensions did not say hello in time, so that the next start does not wait for them.
+//!
+//! One small file an extension, which holds what the extension looked like: a changed one gets a new chance.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::log::slug;
+use crate::manifest::MANIFEST_FILE;
+use crate::spec::ExtensionSpec;
+
+/// The extensions that a start need not wait for. Without a directory it remembers nothing.
+#[derive(Debug)]
+pub(crate) struct SlowStarts {
+    dir: Option<PathBuf>,
+}
+
+impl SlowStarts {
+    pub(crate) fn new(dir: Option<PathBuf>) -> Self {
+        Self { dir }
+    }
+
+    /// Whether this extension, as it is now, did not say hello in time when it was last started.
+    pub(crate) fn knows(&self, spec: &ExtensionSpec) -> bool {
+        self.path(spec).and_then(|path| fs::read_to_string(path).ok()).is_some_and(|was| was == looks(spec))
+    }
+
+    /// It did not say hello in time.
+    pub(crate) fn remember(&self, spec: &ExtensionSpec) {
+        let Some(path) = self.path(spec) else { return };
+        let written =
+            path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, looks(spec)));
+        if let Err(error) = written {
+            tracing::warn!(path = %path.display(), %error, "cannot remember a slow extension");
+        }
+    }
+
+    /// It said hello.
+    pub(crate) fn forget(&self, spec: &ExtensionSpec) {
+        if let Some(path) = self.path(spec) {
+            // Nearly always there is none.
+            _ = fs::remove_file(path);
+        }
+    }
+
+    fn path(&self, spec: &ExtensionSpec) -> Option<PathBuf> {
+        Some(self.dir.as_ref()?.join(format!("slow-{}", slug(spec.name.as_str()))))
+    }
+}
+
+/// What tells one version of an extension from another, as far as a glance can.
+fn looks(spec: &ExtensionSpec) -> String {
+    format!("{}\n{}\n", spec.dir.display(), stamp(&spec.dir.join(MANIFEST_FILE)))
+}
+
+fn stamp(manifest: &Path) -> String {
+    let Ok(metadata) = fs::metadata(manifest) else { return "no manifest".to_owned() };
+    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    format!("{} bytes, {} ns", metadata.len(), since.unwrap_or_default().as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::stream_spec;
+
+    #[test]
+    fn a_slow_one_is_known_until_it_greets_or_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let spec = ExtensionSpec { dir: dir.path().to_owned(), ..stream_spec("../x") };
+        let slow = SlowStarts::new(Some(dir.path().join("state")));
+        slow.forget(&spec);
+        assert!(!slow.knows(&spec));
+        slow.remember(&spec);
+        assert!(slow.knows(&spec));
+        assert!(!slow.knows(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
+        fs::write(dir.path().join(MANIFEST_FILE), "{}").unwrap();
+        assert!(!slow.knows(&spec), "it is another version");
+        slow.remember(&spec);
+        slow.forget(&spec);
+        assert!(!slow.knows(&spec));
+        let nowhere = SlowStarts::new(None);
+        nowhere.remember(&spec);
+        assert!(!nowhere.knows(&spec));
+    }
+}

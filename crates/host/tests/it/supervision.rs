@@ -1,0 +1,241 @@
+//! Crashes, restarts, starts: what only real processes show.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use haft_host::{
+    ExtensionSpec, ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError, Restarts,
+};
+use haft_protocol::ids::ExtensionName;
+use serde_json::json;
+
+use crate::support::{
+    Events, blocked, brisk, call, config, execute, fault, misbehaving, program, spec, state, text,
+};
+
+/// Restarts that a test can wait for.
+fn quick() -> HostConfig {
+    let first_pause = Duration::from_millis(20);
+    let mut config = HostConfig { timeouts: brisk(), ..config() };
+    config.timeouts.restarts = Restarts { first_pause, ..Restarts::default() };
+    config
+}
+
+/// A shell script that greets, offers a tool, guards tool calls, and then does `body` for every question, in which
+/// `$id` is the question's id and `answer` answers it.
+fn guard(dir: &Path, before: &str, body: &str) -> ExtensionSpec {
+    let script = format!(
+        r#"echo start >> starts
+        {before}
+        answer() {{ case $line in
+            *event_intercept*) echo '{{"type":"event_intercept_response","id":"'$id'"}}';;
+            *) echo '{{"type":"tool_result","id":"'$id'","content":[{{"type":"text","text":"ok"}}]}}';;
+        esac; }}
+        echo '{{"type":"hello","name":"guard"}}'
+        echo '{{"type":"register_tool","name":"t","schema":{{"type":"object"}}}}'
+        echo '{{"type":"subscribe","intercept":["tool_call"]}}'
+        echo '{{"type":"ready"}}'
+        while read -r line; do case $line in
+            *'"type":"shutdown"'*) exit 0;;
+            *'"id":"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}; {body};;
+        esac; done"#
+    );
+    spec("guard", dir, Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
+}
+
+fn starts(dir: &Path) -> usize {
+    fs::read_to_string(dir.join("starts")).unwrap_or_default().lines().count()
+}
+
+async fn until(host: &Host, name: &str, come: impl Fn(&ExtensionState) -> bool) {
+    let mut changes = host.changes();
+    while !come(&state(host, name)) {
+        tokio::time::timeout(Duration::from_secs(60), changes.changed()).await.expect("it comes").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_gate_that_crashed_a_moment_ago_is_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let once = "[ -e crashed ] || { : > crashed; exit 3; }; answer";
+    let events = Events::default();
+    let specs = vec![guard(dir.path(), "", once)];
+    let host = Host::builder(quick()).events(events.sink()).specs(specs).start().await;
+    let bash = call("bash", json!({}));
+    let (_, reason) = blocked(&host, &bash).await.expect("it crashed while it was asked");
+    assert!(reason.contains("exited with status 3"), "{reason}");
+    assert_eq!(host.tools().len(), 1, "its tool stays listed");
+    assert_eq!(blocked(&host, &bash).await, None, "the next question waits for the next process");
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(events.faults(), [fault("guard", "exited")]);
+    assert_eq!(starts(dir.path()), 2);
+    host.shutdown().await;
+    assert_eq!(state(&host, "guard"), ExtensionState::Stopped);
+}
+
+#[tokio::test]
+async fn a_question_waits_for_a_restart_until_its_deadline() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = quick();
+    config.timeouts.intercept = Duration::from_millis(300);
+    config.timeouts.restarts.first_pause = Duration::from_secs(600);
+    let events = Events::default();
+    let specs = vec![guard(dir.path(), "", "exit 3")];
+    let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+    let bash = call("bash", json!({}));
+    assert!(blocked(&host, &bash).await.is_some());
+    assert!(matches!(state(&host, "guard"), ExtensionState::Restarting { code: FaultCode::Exited, .. }));
+    let (_, reason) = blocked(&host, &bash).await.expect("the gate stays shut");
+    assert!(reason.contains("is being restarted and was not ready within 0.3 s"), "{reason}");
+    assert_eq!(events.faults(), [fault("guard", "exited")]);
+    let start = Instant::now();
+    host.shutdown().await;
+    assert!(start.elapsed() < Duration::from_secs(60), "it waited for the restart");
+}
+
+#[tokio::test]
+async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let specs = vec![guard(dir.path(), "", "answer")];
+    // Without the file it leaves as soon as it is ready.
+    let specs: Vec<_> = specs
+        .into_iter()
+        .map(|mut spec| {
+            if let Launch::Process { args, .. } = &mut spec.launch {
+                args[1] = args[1].replace("while read", "[ -e fixed ] || exit 3; while read");
+            }
+            spec
+        })
+        .collect();
+    let host = Host::builder(quick()).events(events.sink()).specs(specs).start().await;
+    until(&host, "guard", |state| matches!(state, ExtensionState::Failed { code: FaultCode::CrashLoop, .. }))
+        .await;
+    let exited = || fault("guard", "exited");
+    assert_eq!(events.faults(), [exited(), exited(), exited(), exited(), fault("guard", "crash_loop")]);
+    assert_eq!(starts(dir.path()), 5);
+    let start = Instant::now();
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some(), "its gate stays shut");
+    let output = execute(&host, "t", json!({})).await;
+    assert!(text(&output).contains("failed 5 times within 180 s"), "{output:?}");
+    assert!(start.elapsed() < Duration::from_secs(10), "nothing is waited for");
+
+    fs::write(dir.path().join("fixed"), "").unwrap();
+    host.restart(&ExtensionName::new("guard")).await.unwrap();
+    assert_eq!(state(&host, "guard"), ExtensionState::Ready);
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(starts(dir.path()), 6);
+    host.restart(&ExtensionName::new("guard")).await.unwrap();
+    assert_eq!(starts(dir.path()), 7, "one that runs is started anew, too");
+    assert_eq!(events.faults().len(), 5);
+    host.shutdown().await;
+    let unknown = host.restart(&ExtensionName::new("nobody")).await.unwrap_err();
+    assert!(matches!(unknown, RestartError::Unknown { .. }));
+    let over = host.restart(&ExtensionName::new("guard")).await.unwrap_err();
+    assert!(matches!(over, RestartError::NoProcess { .. }));
+}
+
+#[tokio::test]
+async fn one_that_never_said_hello_is_not_started_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let specs = vec![guard(dir.path(), "[ -e fixed ] || exit 0", "answer")];
+    let host = Host::builder(quick()).events(events.sink()).specs(specs).start().await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!((starts(dir.path()), events.faults()), (1, vec![fault("guard", "exited")]));
+    let failed = host.restart(&ExtensionName::new("guard")).await.unwrap_err();
+    assert!(matches!(failed, RestartError::Failed { code: FaultCode::Exited, .. }), "{failed}");
+    assert_eq!(events.faults().len(), 2);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_that_may_leave_is_started_by_the_next_question() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let mut guard = guard(dir.path(), "", "answer; exit 0");
+    guard.lifecycle.on_demand = true;
+    let host = Host::builder(quick()).events(events.sink()).specs(vec![guard]).start().await;
+    let idle = || until(&host, "guard", |state| *state == ExtensionState::Idle);
+    for round in 1..=3 {
+        assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+        idle().await;
+        assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
+        idle().await;
+        assert_eq!(starts(dir.path()), 2 * round);
+    }
+    assert_eq!(events.faults(), []);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_at_a_time_passes_the_gate_and_a_silent_one_keeps_nobody_from_it_for_long() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = |name: &str| {
+        let text = format!(
+            r#"echo start >> order; sleep 0.1; echo hello >> order
+            echo '{{"type":"hello","name":"{name}"}}'; echo '{{"type":"ready"}}'; while read -r line; do :; done"#
+        );
+        let args = vec!["-c".to_owned(), text];
+        ExtensionSpec {
+            origin: Origin::Global,
+            ..spec(name, dir.path(), Launch::Process { program: program(&["sh"]), args })
+        }
+    };
+    let mut silent = misbehaving("silent", dir.path());
+    silent.origin = Origin::Global;
+    let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
+    // Longer than any hello of the others takes.
+    config.timeouts.start_turn = Duration::from_secs(3);
+    let specs = vec![silent, script("one"), script("two"), script("three")];
+    let host = Host::builder(config).specs(specs).start().await;
+    let order = fs::read_to_string(dir.path().join("order")).unwrap();
+    assert_eq!(order, "start\nhello\n".repeat(3));
+    for name in ["one", "two", "three"] {
+        assert_eq!(state(&host, name), ExtensionState::Ready);
+    }
+    assert_eq!(state(&host, "silent"), ExtensionState::Starting, "it is not waited for");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_for_no_turn_at_the_gate() {
+    let dir = tempfile::tempdir().unwrap();
+    let silent =
+        |name: &str| ExtensionSpec { name: ExtensionName::new(name), ..misbehaving("silent", dir.path()) };
+    let mut config = HostConfig { start_at_once: std::num::NonZeroUsize::MIN, ..quick() };
+    config.timeouts.start_turn = Duration::from_secs(600);
+    let rounds = std::sync::Mutex::new(vec![vec![silent("one"), silent("two"), silent("three")], Vec::new()]);
+    let source = move || rounds.lock().unwrap().pop().unwrap_or_default().into();
+    let events = Events::default();
+    let host = Host::builder(config).events(events.sink()).source(source).start().await;
+    let start = Instant::now();
+    let end = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        host.shutdown().await;
+    };
+    tokio::join!(host.reload(), end);
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test]
+async fn a_start_remembers_whom_it_waited_for_in_vain() {
+    let dir = tempfile::tempdir().unwrap();
+    let patience = Duration::from_secs(2);
+    let start = || async {
+        let mut config = HostConfig { state: Some(dir.path().join("state")), ..quick() };
+        config.timeouts.start_patience = patience;
+        let silent = ExtensionSpec { origin: Origin::Global, ..misbehaving("silent", dir.path()) };
+        let began = Instant::now();
+        let host = Host::builder(config).specs(vec![silent]).start().await;
+        let took = began.elapsed();
+        host.shutdown().await;
+        took
+    };
+    assert!(start().await >= patience);
+    assert!(start().await < patience, "it is known");
+    fs::write(dir.path().join("extension.json"), "{}").unwrap();
+    assert!(start().await >= patience, "it is another version");
+}
