@@ -52,6 +52,7 @@ impl Setup {
         let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
         config.logs = Some(dir.join("logs"));
         config.data = Some(dir.join("data"));
+        config.state = Some(dir.join("state"));
         config.reserved_tools = super::ask::BUILT_IN.iter().map(|&name| name.to_owned()).collect();
         config.timeouts = patient();
         config.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
@@ -85,7 +86,7 @@ fn patient() -> Timeouts {
         command: LONG,
         // One that crashed stays down for the rest of a row, unless the row is about that.
         restarts: haft_host::Restarts {
-            first_pause: std::time::Duration::from_secs(600),
+            first_pause: Duration::from_secs(600),
             ..Default::default()
         },
         ..Timeouts::default()
