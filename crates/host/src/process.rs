@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
+use haft_protocol::defence::{Defence, is_up};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use crate::host::HostConfig;
@@ -69,7 +70,7 @@ impl Process {
     /// Waits for the end, by the system's word and not by a stream's; says how it ended. Never comes back a
     /// second time. Safe to drop and to call again.
     pub(crate) async fn exited(&mut self) -> Exit {
-        if self.exited {
+        if self.exited || !is_up(Defence::ExitStatus) {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;

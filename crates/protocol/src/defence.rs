@@ -21,16 +21,44 @@ macro_rules! defences {
 }
 
 defences! {
+    /// An answer counts only for a question of its kind.
+    AnswerKinds,
+    /// Arguments that do not fit a tool's schema do not reach it.
+    ArgumentSchema,
+    /// Blank lines are no frames and no fault.
+    BlankLines,
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
     EnvironmentList,
+    /// The end of an extension's process is noticed by the system's word.
+    ExitStatus,
+    /// What fails is reported as an event.
+    FaultReports,
+    /// Hello is the first frame, and the only one of its kind.
+    FirstFrame,
     /// An extension that sends line after line that is no text is ended.
     GarbledLines,
+    /// What a gate guards does not happen when the gate fails.
+    GatesFailClosed,
+    /// A name that had to be mended is refused.
+    MendedNames,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
+    /// A line that comes in pieces is one line.
+    Reassembly,
+    /// The same mistake is reported a few times and then counted.
+    ReportedOnce,
+    /// An answer to no open question is reported.
+    StrayAnswers,
+    /// A line that is no frame is reported, and whoever waits for it is told.
+    StrictFrames,
+    /// No two questions have one id.
+    UniqueIds,
+    /// A frame of an unknown type does not end a connection.
+    UnknownTypes,
 }
 
 /// Whether a defence is in place.

@@ -46,16 +46,12 @@ pub(crate) const ROWS: &[Row] = &[
                 play: |world| Box::pin(world.blocks_at_once("longer than")),
                 ..CASE
             },
-            Case {
-                // Which tool it is cannot be changed.
-                evil: instead(Moment::Gate, || {
-                    line(
-                        r#"{"type":"event_intercept_response","id":"$ID","tool_name":"bash","modified_args":{"number":1}}"#,
-                    )
-                }),
-                play: |world| Box::pin(runs_the_same_tool(world)),
-                ..CASE
-            },
+            // Which tool it is cannot be changed.
+            refused(|| {
+                line(
+                    r#"{"type":"event_intercept_response","id":"$ID","tool_name":"bash","modified_args":{"number":1}}"#,
+                )
+            }),
         ],
         undefend: Some(|_| take_down(Defence::ArgumentSchema)),
     },
@@ -86,10 +82,4 @@ async fn must_fit(world: &mut World) -> Result<()> {
     let found = world.events.faults();
     world.also.extend(found.into_iter().map(|fault| (fault.extension.to_string(), "hook_error")));
     Ok(())
-}
-
-async fn runs_the_same_tool(world: &mut World) -> Result<()> {
-    let gated = world.gate(json!({})).await?;
-    ensure!(gated.ran_with.as_deref() == Some(r#"{"number":1}"#), "the tool ran with {:?}", gated.ran_with);
-    world.settle().await
 }
