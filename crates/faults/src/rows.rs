@@ -2,10 +2,12 @@
 
 mod arguments;
 mod ids;
+mod life;
 mod pressure;
 mod protocol;
 
 use crate::row::Row;
+use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
 
@@ -17,6 +19,10 @@ const GROUPS: &[&[Row]] = &[
     pipes::ROWS,
     floods::ROWS,
     resources::ROWS,
+    crashes::ROWS,
+    reloads::ROWS,
+    ends::ROWS,
+    starts::ROWS,
     arguments::ROWS,
 ];
 

@@ -8,18 +8,19 @@ mod setup;
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_host::{ExtensionState, Host};
+use haft_host::{ExtensionState, Found, Host};
 
 use crate::canary::{Canary, Control, Trip};
 use crate::oracle::memory;
 use crate::row::Faults;
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
-pub(crate) use setup::{Mode, Screen, Setup};
+pub(crate) use program::Program;
+pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
 
 /// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,6 +42,8 @@ pub(crate) struct World {
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) events: Events,
+    /// What the next reload finds.
+    found: Arc<Mutex<Found>>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) canary: Canary,
     pub(crate) tally: Tally,
@@ -60,7 +63,10 @@ impl World {
         let peak_before = memory("VmHWM").unwrap_or_default();
         let (events, start) = (Events::default(), Instant::now());
         let Setup { config, specs, mode, dir, tag, screen } = setup;
-        let host = Host::builder(config).events(events.sink()).frontend(screen.clone()).specs(specs);
+        let host = Host::builder(config).events(events.sink()).frontend(screen.clone());
+        let found = Arc::new(Mutex::new(Found::from(specs)));
+        let source = Arc::clone(&found);
+        let host = host.source(move || source.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let host = host.start().await;
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
@@ -70,6 +76,7 @@ impl World {
             dir,
             tag,
             events,
+            found,
             screen,
             canary,
             tally: Tally::default(),
@@ -79,6 +86,11 @@ impl World {
             peak_before,
             expect,
         }
+    }
+
+    /// Changes what the next reload finds.
+    pub(crate) fn find(&self, change: impl FnOnce(&mut Found)) {
+        change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How often or how much, depending on how thorough the run is.

@@ -41,10 +41,16 @@ defences! {
     GarbledLines,
     /// What a gate guards does not happen when the gate fails.
     GatesFailClosed,
+    /// A tool that changed is not called with what was written for it as it was.
+    KnownSchema,
     /// A name that had to be mended is refused.
     MendedNames,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
+    /// Reloads come one after the other.
+    OneReload,
+    /// The end of an extension's task is a failure of the extension.
+    PanicsCount,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.

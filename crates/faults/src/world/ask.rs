@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::World;
-use crate::row::EVIL;
 
 /// The tools of the agent itself, which no extension may have.
 pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
@@ -122,19 +121,6 @@ impl World {
         played.outcome = run.finish().await.map_err(|error| error.to_string());
         played.ran = probe.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Ok(played)
-    }
-
-    /// Waits until the extension that misbehaves is as it is after its end, and returns what was said of it.
-    pub(crate) async fn until_failed(&self) -> Result<String> {
-        let message = || match self.state(EVIL) {
-            Ok(
-                haft_host::ExtensionState::Failed { message, .. }
-                | haft_host::ExtensionState::Restarting { message, .. },
-            ) => Some(message),
-            _ => None,
-        };
-        self.until("it has failed", || message().is_some()).await?;
-        Ok(message().unwrap_or_default())
     }
 }
 

@@ -18,6 +18,9 @@ use crate::evil;
 /// A deadline that shall not pass, also on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
+/// Drawing a panel of this title panics.
+pub(crate) const FATAL_TITLE: &str = "fatal";
+
 /// How thorough a run is, and whether the defences are up.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mode {
@@ -85,14 +88,14 @@ fn patient() -> Timeouts {
         command: LONG,
         // One that crashed stays down for the rest of a row, unless the row is about that.
         restarts: haft_host::Restarts {
-            first_pause: std::time::Duration::from_secs(600),
+            first_pause: Duration::from_secs(600),
             ..Default::default()
         },
         ..Timeouts::default()
     }
 }
 
-/// A front end that writes down what it is asked to draw.
+/// A front end that writes down what it is asked to draw. It has a fault, too: a panel of this title is too much for it.
 #[derive(Default)]
 pub(crate) struct Screen(Mutex<Vec<String>>);
 
@@ -113,6 +116,7 @@ impl Frontend for Screen {
     }
 
     fn render_panel(&self, extension: &ExtensionName, panel: &PanelRender) {
+        assert!(panel.title != FATAL_TITLE, "the front end cannot draw this");
         self.note(format!("{extension} draws {panel:?}"));
     }
 
