@@ -87,10 +87,7 @@ fn patient() -> Timeouts {
         tool_call: LONG,
         command: LONG,
         // One that crashed stays down for the rest of a row, unless the row is about that.
-        restarts: haft_host::Restarts {
-            first_pause: Duration::from_secs(600),
-            ..Default::default()
-        },
+        restarts: haft_host::Restarts { first_pause: Duration::from_secs(600), ..Default::default() },
         ..Timeouts::default()
     }
 }

@@ -84,6 +84,8 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
     let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
     let there = || faults.iter().skip(1).all(|fault| marked(fault));
     world.until("its extensions are there", there).await?;
+    // The shells that one of them leaves behind are on their way.
+    tokio::time::sleep(BETWEEN).await;
     world.mark("killed")?;
     if world.mode.undefended {
         haft.signal(Signal::STOP)?;

@@ -102,9 +102,11 @@ async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
     ensure!(commands.iter().all(|command| command.extension.as_str() == "user"), "they are {commands:?}");
     world.until_expected().await?;
     let messages: Vec<String> = world.events.faults().into_iter().map(|fault| fault.message).collect();
-    for text in
-        ["tool evil_tool: user has that name", "command /evil: user has that name", "not started from"]
-    {
+    for text in [
+        "tool evil_tool: extension user has that name",
+        "command /evil: extension user has that name",
+        "not started from",
+    ] {
         ensure!(messages.iter().any(|message| message.contains(text)), "nobody said {text:?}: {messages:?}");
     }
     // Each is said once, however often the names are looked up.

@@ -4,7 +4,7 @@ use std::process::{Command, exit};
 use std::thread::sleep;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fault::{At, Fault, Then};
 use crate::good;
@@ -30,6 +30,9 @@ const SLOW: Duration = Duration::from_millis(60);
 /// Questions that are open when half of them are answered.
 const OPEN: usize = 8;
 
+/// Signs of life of a slow tool.
+const STEPS: u32 = 5;
+
 fn exit_in_call(peer: &mut Peer, _: &Value) -> Then {
     peer.log("panic: boom");
     exit(3)
@@ -37,7 +40,10 @@ fn exit_in_call(peer: &mut Peer, _: &Value) -> Then {
 
 fn segv_in_call(peer: &mut Peer, _: &Value) -> Then {
     let pid = std::process::id().to_string();
-    Command::new("kill").args(["-SEGV", &pid]).status().expect("kill runs");
+    // The first one ends up in the handler that looks for stack overflows, which gives way to the next.
+    for _ in 0..2 {
+        Command::new("kill").args(["-SEGV", &pid]).status().expect("kill runs");
+    }
     peer.hang()
 }
 
@@ -76,7 +82,11 @@ fn answer_half(peer: &mut Peer, call: &Value) -> Then {
     Then::Instead
 }
 
-fn slow_tool(_: &mut Peer, _: &Value) -> Then {
-    sleep(delay(2_500));
+/// Says now and then that it is still at work.
+fn slow_tool(peer: &mut Peer, _: &Value) -> Then {
+    for _ in 0..STEPS {
+        sleep(delay(2_500) / STEPS);
+        peer.say(&json!({"type": "notify", "level": "info", "message": "still at work"}));
+    }
     Then::GoOn
 }
