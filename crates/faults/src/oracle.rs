@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::canary::{Control, Health, Trip, longest, p99};
 use crate::row::Case;
 use crate::world::World;
-pub(crate) use machine::{Baseline, memory, tagged};
+pub(crate) use machine::{Baseline, memory, open_files, tagged};
 
 /// The canary's p99.
 const BRISK: Duration = Duration::from_millis(50);

@@ -11,6 +11,7 @@
 
 mod fault;
 mod floods;
+mod goals;
 mod good;
 mod ids;
 mod inject;
@@ -36,6 +37,7 @@ const FAULTS: &[&[Fault]] = &[
     floods::FAULTS,
     pressure::FAULTS,
     life::FAULTS,
+    goals::FAULTS,
 ];
 
 /// What a scanner with a fixed buffer takes.
