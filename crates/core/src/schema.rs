@@ -5,6 +5,7 @@ mod work;
 use std::fmt;
 
 use haft_protocol::RawJson;
+use haft_protocol::defence::{Defence, is_up};
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value};
 
@@ -38,9 +39,11 @@ impl Validator {
         if !schema.is_object() {
             return Err(SchemaError("a tool's schema must be a JSON object".to_owned()));
         }
-        let mut patterns = 0;
-        inspect(&schema, &mut patterns).map_err(SchemaError)?;
-        work::measure(&schema, &Value::Object(Map::new())).map_err(|error| SchemaError(error.to_string()))?;
+        if is_up(Defence::SchemaWork) {
+            inspect(&schema, &mut 0).map_err(SchemaError)?;
+            let nothing = Value::Object(Map::new());
+            work::measure(&schema, &nothing).map_err(|error| SchemaError(error.to_string()))?;
+        }
         let compiled = jsonschema::options()
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_PATTERN))
             .build(&schema)
@@ -60,6 +63,9 @@ impl Validator {
         let value: Value = args.read().map_err(|error| ArgsError(error.to_string()))?;
         work::measure(&self.schema, &value)
             .map_err(|error| ArgsError(format!("arguments cannot be checked: {error}")))?;
+        if !is_up(Defence::ArgumentSchema) {
+            return Ok(());
+        }
         let faults: Vec<String> =
             self.compiled.iter_errors(&value).take(MAX_FAULTS).map(|error| describe(&error)).collect();
         if faults.is_empty() { Ok(()) } else { Err(ArgsError(faults.join("; "))) }

@@ -34,6 +34,9 @@ const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(25);
 /// The same for full counts.
 const PATIENCE_IN_FULL: Duration = Duration::from_secs(300);
 
+/// How much of a reason is printed; all of it is in the row's output.
+const REASON: usize = 400;
+
 /// Which rows are run, and how.
 pub(crate) struct Plan {
     mode: Mode,
@@ -180,6 +183,7 @@ impl Plan {
 
 fn line(row: &Row, Outcome { verdict, reason, took }: &Outcome) -> String {
     let line = format!("{:<6} {:<8} {:>5.1} s  {}", row.id, verdict.text(), took.as_secs_f64(), row.title);
+    let reason: String = reason.chars().take(REASON).collect();
     if reason.is_empty() { line } else { format!("{line}\n       {reason}") }
 }
 

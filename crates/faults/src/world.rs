@@ -3,6 +3,7 @@
 mod ask;
 mod events;
 mod expect;
+mod home;
 mod program;
 mod setup;
 
@@ -12,13 +13,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_host::{ExtensionState, Host};
+use haft_host::{ExtensionState, Frontend, Headless, Host};
 
 use crate::canary::{Canary, Control, Trip};
 use crate::oracle::memory;
 use crate::row::Faults;
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
+pub(crate) use home::{Home, Shown};
 pub(crate) use setup::{Mode, Screen, Setup};
 
 /// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
@@ -59,8 +61,9 @@ impl World {
     pub(crate) async fn start(setup: Setup, expect: Faults, control: Arc<Control>) -> Self {
         let peak_before = memory("VmHWM").unwrap_or_default();
         let (events, start) = (Events::default(), Instant::now());
-        let Setup { config, specs, mode, dir, tag, screen } = setup;
-        let host = Host::builder(config).events(events.sink()).frontend(screen.clone()).specs(specs);
+        let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
+        let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
+        let host = Host::builder(config).events(events.sink()).frontend(frontend).specs(specs);
         let host = host.start().await;
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
@@ -73,11 +76,11 @@ impl World {
             screen,
             canary,
             tally: Tally::default(),
-            also: Vec::new(),
             started_in,
             control,
             peak_before,
             expect,
+            also: Vec::new(),
         }
     }
 

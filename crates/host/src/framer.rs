@@ -15,6 +15,7 @@
 //! ```
 
 use bytes::{Bytes, BytesMut};
+use haft_protocol::defence::{Defence, is_up};
 
 /// How much room a read is offered: little for short frames, a whole pipe's worth once a line is long.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 8 * 1024..=64 * 1024;
@@ -89,6 +90,9 @@ impl Framer {
     /// No newline yet: gives the memory back when the line can only become too long. One byte of grace, because
     /// a `\r` before the newline does not count.
     fn wait(&mut self, limit: usize) -> Option<Item> {
+        if !is_up(Defence::Reassembly) {
+            return self.finish(limit);
+        }
         self.scanned = self.buffer.len();
         if !self.swallowing && self.scanned <= limit + 1 {
             return None;
@@ -106,7 +110,7 @@ fn judged(line: Bytes, limit: usize) -> Option<Item> {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     match text.len() {
         length if length > limit => Some(Item::TooLong),
-        _ if text.trim_ascii().is_empty() => None,
+        _ if text.trim_ascii().is_empty() && is_up(Defence::BlankLines) => None,
         length => Some(Item::Line(line.slice(..length))),
     }
 }

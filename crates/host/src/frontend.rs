@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::{AgentEvent, ExtensionFault};
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
@@ -83,7 +84,9 @@ impl Reporter {
         let message = message.into();
         tracing::warn!(extension = %self.name, code = code.as_str(), message, "extension fault");
         let (extension, code) = (self.name.clone(), code.as_str().to_owned());
-        self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
+        if is_up(Defence::FaultReports) {
+            self.emit(AgentEvent::ExtensionError(ExtensionFault { extension, code, message }));
+        }
     }
 
     /// Reports that a text for the model had this many characters in it that nobody can see; nothing when there

@@ -14,6 +14,7 @@
 //! question that could not be delivered, an extension that is disabled or was never started. A cancelled run is none:
 //! the action does not happen, whatever the hook and the role.
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
@@ -59,9 +60,12 @@ pub(crate) fn on_failure(hook: InterceptKind, role: Role, loosened: bool, error:
 
 /// Whether the action cannot go on without this hook's answer.
 pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
+    if !is_up(Defence::GatesFailClosed) {
+        return false;
+    }
     match (hook, role) {
         (InterceptKind::BeforeAgentStart, _) => false,
-        (InterceptKind::ToolCall, _) => true,
+        (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
     }

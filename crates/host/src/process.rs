@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
+use haft_protocol::defence::{Defence, is_up};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use crate::host::HostConfig;
@@ -49,7 +50,7 @@ impl Process {
     ) -> io::Result<(Self, Pipes)> {
         let mut spawn = Spawn::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(config.env.of(&spec.name, std::env::vars_os()));
-        spawn.launcher = config.launcher.clone();
+        spawn.launcher = config.launcher.clone().filter(|_| is_up(Defence::OwnSession));
         spawn.stdin = Stream::Piped;
         spawn.stdout = Stream::Piped;
         spawn.stderr = Stderr::Own(Stream::Piped);
@@ -69,7 +70,7 @@ impl Process {
     /// Waits for the end, by the system's word and not by a stream's; says how it ended. Never comes back a
     /// second time. Safe to drop and to call again.
     pub(crate) async fn exited(&mut self) -> Exit {
-        if self.exited {
+        if self.exited || !is_up(Defence::ExitStatus) {
             return std::future::pending().await;
         }
         let status = self.child.wait().await;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
 use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
@@ -104,7 +105,7 @@ pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, Deco
     }
     scanned?;
     let mended = matches!(line, Cow::Owned(_));
-    if mended {
+    if mended && is_up(Defence::MendedNames) {
         refuse_mended_names(&line)?;
     }
     read_frame(&line).map(|frame| Reading { frame, mended })

@@ -26,7 +26,6 @@ pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    pub(crate) took: Duration,
 }
 
 impl Ran {
@@ -99,7 +98,7 @@ impl Program {
             tokio::time::sleep(LOOK).await;
         };
         let stderr = fs::read_to_string(self.dir.join("stderr")).unwrap_or_default();
-        Ok(Ran { code: status.code(), stdout: self.printed(), stderr, took: start.elapsed() })
+        Ok(Ran { code: status.code(), stdout: self.printed(), stderr })
     }
 }
 

@@ -5,6 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::RequestId;
 
 /// Counts the requests of one connection behind a prefix that only its two ends know.
@@ -27,7 +28,8 @@ impl Ids {
 
     /// The next id.
     pub(crate) fn next(&self) -> RequestId {
-        RequestId::new(format!("{}{}", self.prefix, self.next.fetch_add(1, Ordering::Relaxed)))
+        let step = u64::from(is_up(Defence::UniqueIds));
+        RequestId::new(format!("{}{}", self.prefix, self.next.fetch_add(step, Ordering::Relaxed)))
     }
 }
 

@@ -298,6 +298,7 @@ fn threads_that_start_programs_and_end_take_none_along() {
 /// A host with much memory would be slow if it had to copy its memory map for every start.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "traces this very test program")]
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 #[test]
 fn the_host_does_not_fork() {
     let trace = tempfile::NamedTempFile::new().unwrap();

@@ -51,6 +51,7 @@ echo '{"type":"ready"}'
 while read -r line; do case $line in *'"type":"shutdown"'*) exit;; esac; done
 "#;
 
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 #[test]
 fn no_secret_is_seen() {
     let scene = Scene::new(vec![Scenario::text("Hi.")]);

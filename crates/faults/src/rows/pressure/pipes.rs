@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use haft_core::hooks::HookSource;
+use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::event::AgentEvent;
 use serde_json::{Value, json};
 
@@ -19,10 +19,10 @@ const SHORT: Duration = Duration::from_millis(1_500);
 const SOON: Duration = Duration::from_secs(4);
 
 /// What events for somebody who does not read may cost, in KiB.
-const QUEUE: u64 = 16 * 1024;
+const QUEUE: u64 = 10 * 1024;
 
 /// Events between two pauses.
-const BATCH: u32 = 100;
+const BATCH: u32 = 20;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
@@ -97,7 +97,7 @@ pub(crate) const ROWS: &[Row] = &[
                 ..CASE
             },
         ],
-        undefend: Some(never_over),
+        undefend: Some(|_| take_down(Defence::ExitStatus)),
     },
 ];
 
@@ -151,7 +151,7 @@ async fn a_tool_stalls(world: &mut World) -> Result<()> {
 /// Those for the canary are told by the canary itself.
 async fn events_are_dropped(world: &mut World) -> Result<()> {
     let event =
-        AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(2_000)) };
+        AgentEvent::TurnEnd { stop: haft_protocol::message::Stop::End, error: Some("x".repeat(1_000)) };
     let before = memory("VmHWM")?;
     for number in 0..world.amount(20_000, 100_000) {
         world

@@ -110,7 +110,7 @@ pub(crate) const ROWS: &[Row] = &[
             play: |world| Box::pin(some_are_not_started(world)),
             ..CASE
         }],
-        undefend: Some(|_| take_down(Defence::StartFailures)),
+        undefend: Some(|_| take_down(Defence::FaultReports)),
     },
     Row {
         id: "B-21",
@@ -180,15 +180,14 @@ async fn some_are_not_started(world: &mut World) -> Result<()> {
     world.mark("no files left")?;
     let (mut running, mut lacking) = (0, 0);
     for status in world.host.states().into_iter().filter(|status| status.name.as_str() != "canary") {
-        match status.state {
-            ExtensionState::Failed { code, message } => {
-                ensure!(message.contains("open files"), "{} says {message:?}", status.name);
-                world.also.push((status.name.to_string(), code.as_str()));
-                ensure!(code.as_str() == "spawn_failed", "{} fails with {code}", status.name);
-                lacking += 1;
-            }
-            _ => running += 1,
-        }
+        let ExtensionState::Failed { code, message } = status.state else {
+            running += 1;
+            continue;
+        };
+        ensure!(message.contains("open files"), "{} says {message:?}", status.name);
+        ensure!(code.as_str() == "spawn_failed", "{} fails with {code}", status.name);
+        world.also.push((status.name.to_string(), code.as_str()));
+        lacking += 1;
     }
     ensure!(running > 0 && lacking > 0, "{running} run and {lacking} do not");
     Ok(())
@@ -202,7 +201,7 @@ async fn hangs_up(world: &mut World) -> Result<()> {
     haft.signal(if world.mode.undefended { Signal::KILL } else { Signal::HUP })?;
     world.mark("hang-up")?;
     let ran = haft.ends_within(HANG_UP).await?;
-    ensure!(ran.code.is_some(), "it was ended by the signal: {ran:?}");
+    ensure!(ran.code.is_some(), "it was ended by the signal; it said {:?}", ran.stderr);
     ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "its extension was not asked to leave");
     if ran.of("tool_call").is_empty() {
         return skip("haft has no bash tool here");

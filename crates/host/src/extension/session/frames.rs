@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use haft_protocol::codec::{self, Bounds, Decoded, Reading};
-use haft_protocol::defence::{self, Defence};
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe,
@@ -44,7 +44,8 @@ impl<T> Session<T> {
                 self.count(line.len(), now);
                 self.on_unknown(&kind, now);
             }
-            Err(error) => self.on_undecodable(&error, line, now),
+            Err(error) if is_up(Defence::StrictFrames) => self.on_undecodable(&error, line, now),
+            Err(_) => {}
         }
     }
 
@@ -98,6 +99,9 @@ impl<T> Session<T> {
 
     fn on_first(&mut self, frame: ExtensionFrame, now: Instant) {
         let ExtensionFrame::Hello(hello) = frame else {
+            if !is_up(Defence::FirstFrame) {
+                return;
+            }
             let kind = codec::FrameSet::kind(&frame);
             return self
                 .fail(FaultCode::HelloInvalid, format!("sent {kind} first; hello must be the first frame"));
@@ -106,7 +110,7 @@ impl<T> Session<T> {
     }
 
     fn on_hello(&mut self, hello: Hello, now: Instant) {
-        if let Some(other) = hello.other_version().filter(|_| defence::is_up(Defence::ProtocolVersion)) {
+        if let Some(other) = hello.other_version().filter(|_| is_up(Defence::ProtocolVersion)) {
             let text = format!(
                 "speaks version {} of the protocol, haft speaks {PROTOCOL_VERSION}",
                 excerpt(other.as_bytes())
@@ -172,7 +176,7 @@ impl<T> Session<T> {
         let Some(open) = self.pending.get(&id) else {
             return self.on_stray(&response, bytes, now);
         };
-        if open.kind != Kind::of(&response) {
+        if open.kind != Kind::of(&response) && is_up(Defence::AnswerKinds) {
             let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
             let text = format!("{} was answered with {got} instead of {due}", open.what);
             self.count(bytes, now);
@@ -185,6 +189,9 @@ impl<T> Session<T> {
 
     /// A response to no open question. One that merely comes late was reported when its deadline passed.
     fn on_stray(&mut self, response: &Response, bytes: usize, now: Instant) {
+        if !is_up(Defence::StrayAnswers) {
+            return;
+        }
         let kind = Kind::of(response).response_type();
         let id = excerpt(response.id().as_str().as_bytes());
         let past = self.pending.look_back(response.id());
@@ -208,6 +215,9 @@ impl<T> Session<T> {
         }
         let kind = excerpt(kind.as_bytes());
         let text = format!("sent a frame of unknown type {kind:?}, which is ignored");
+        if !is_up(Defence::UnknownTypes) {
+            return self.fail(FaultCode::FrameUnknownType, text);
+        }
         let pause = self.facts.timeouts.unknown_type_pause;
         if self.is_in_use() && self.reports.admit_unknown_type(&kind, pause, now) {
             self.fault(FaultCode::FrameUnknownType, text);
@@ -239,7 +249,7 @@ impl<T> Session<T> {
     /// A line that is no frame. What an author prints by mistake is text and does no harm; what is no text at all comes
     /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
     fn on_junk(&mut self, code: FaultCode, error: &DecodeError, line: &[u8], now: Instant) {
-        if is_garbled(error, line) && self.rates.garbled(now) && defence::is_up(Defence::GarbledLines) {
+        if is_garbled(error, line) && self.rates.garbled(now) && is_up(Defence::GarbledLines) {
             let text = format!("sent line after line that is no text: {error} in {:?}", excerpt(line));
             return self.fail(code, text);
         }

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use haft_protocol::defence::{Defence, is_up};
+
 use crate::fault::FaultCode;
 
 /// Reports of one code by one connection, for mistakes that repeat with different details.
@@ -29,7 +31,7 @@ impl Reports {
     pub(super) fn admit(&mut self, code: FaultCode) -> bool {
         let count = self.counts.entry(code).or_default();
         *count = count.saturating_add(1);
-        *count <= allowance(code)
+        *count <= allowance(code) || !is_up(Defence::ReportedOnce)
     }
 
     /// Counts one frame of an unknown type and says whether it is reported: once a type, and not too often.

@@ -9,8 +9,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "starts shells, to leave processes behind")]
 
+mod content;
 mod fault;
 mod floods;
+mod gates;
 mod goals;
 mod good;
 mod ids;
@@ -38,6 +40,8 @@ const FAULTS: &[&[Fault]] = &[
     pressure::FAULTS,
     life::FAULTS,
     goals::FAULTS,
+    content::FAULTS,
+    gates::FAULTS,
 ];
 
 /// What a scanner with a fixed buffer takes.
