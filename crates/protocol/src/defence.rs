@@ -65,8 +65,6 @@ defences! {
     OwnSession,
     /// What extensions add to the system prompt is cut, and stands in a fence.
     PromptFence,
-    /// A reload that finds something broken leaves what works in its place.
-    OldStays,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.
