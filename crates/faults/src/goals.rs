@@ -115,10 +115,11 @@ pub(crate) fn run(mode: Mode, ids: &[&str]) -> ExitCode {
         ids => ids.contains(&goal.id),
     };
     let goals: Vec<&Goal> = GOALS.iter().filter(named).collect();
-    let outcome = match (ids, goals.as_slice()) {
-        (_, []) => Err(anyhow::anyhow!("there is no goal {}", ids.join(" "))),
-        ([_], [goal]) => one(goal, mode),
-        (_, goals) => each(goals, mode),
+    let unknown = ids.iter().find(|id| !GOALS.iter().any(|goal| goal.id == **id));
+    let outcome = match (unknown, ids, goals.as_slice()) {
+        (Some(id), _, _) => Err(anyhow::anyhow!("there is no goal {id}")),
+        (None, [_], [goal]) => one(goal, mode),
+        (None, _, goals) => each(goals, mode),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

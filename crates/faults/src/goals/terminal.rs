@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use haft_core::sanitize::{Sanitizer, sanitize, sanitize_line};
-use haft_test_support::terminal::{ATTACKS, survey};
+use haft_test_support::terminal::{ATTACKS, Sink, survey};
 
 use super::{Figure, Place};
 
@@ -19,8 +19,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         let mut sanitizer = Sanitizer::default();
         text.chars().flat_map(|c| sanitizer.push(&c.to_string()).into_bytes()).collect()
     };
-    let sinks: [(&str, &dyn Fn(&str) -> Vec<u8>); 3] =
-        [("whole", &whole), ("line", &line), ("pieces", &pieces)];
+    let sinks: [Sink<'_>; 3] = [("whole", &whole), ("line", &line), ("pieces", &pieces)];
     // The oracle works: text that nobody cleaned is obeyed.
     let raw = |text: &str| text.as_bytes().to_vec();
     let control = survey(1_000, SEED, &[("raw", &raw)]);
