@@ -13,10 +13,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_host::{ExtensionState, Frontend, Headless, Host};
+use haft_host::{ExtensionSpec, ExtensionState, Frontend, Headless, Host, HostConfig};
 
 use crate::canary::{Canary, Control, Trip};
-use crate::oracle::memory;
 use crate::row::Faults;
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
@@ -51,20 +50,20 @@ pub(crate) struct World {
     /// How long the host took to start.
     pub(crate) started_in: Duration,
     control: Arc<Control>,
-    /// The most memory this process had before, in KiB.
-    pub(crate) peak_before: u64,
+    /// What the host was started with.
+    config: HostConfig,
+    specs: Vec<ExtensionSpec>,
     expect: Faults,
 }
 
 impl World {
     /// Starts the host and everybody in it.
     pub(crate) async fn start(setup: Setup, expect: Faults, control: Arc<Control>) -> Self {
-        let peak_before = memory("VmHWM").unwrap_or_default();
         let (events, start) = (Events::default(), Instant::now());
         let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
         let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
-        let host = Host::builder(config).events(events.sink()).frontend(frontend).specs(specs);
-        let host = host.start().await;
+        let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
+        let host = host.specs(specs.clone()).start().await;
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
         Self {
@@ -78,10 +77,20 @@ impl World {
             tally: Tally::default(),
             started_in,
             control,
-            peak_before,
+            config,
+            specs,
             expect,
             also: Vec::new(),
         }
+    }
+
+    /// How long a second host takes to start with the same home and the same extensions. It is ended again.
+    pub(crate) async fn start_again(&self) -> Duration {
+        let start = Instant::now();
+        let host = Host::builder(self.config.clone()).specs(self.specs.clone()).start().await;
+        let took = start.elapsed();
+        host.shutdown().await;
+        took
     }
 
     /// How often or how much, depending on how thorough the run is.

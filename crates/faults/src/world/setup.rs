@@ -55,6 +55,7 @@ impl Setup {
         let mut config = HostConfig::new("0.0.0", model, dir.join("work"));
         config.logs = Some(dir.join("logs"));
         config.data = Some(dir.join("data"));
+        config.state = Some(dir.join("state"));
         config.reserved_tools = super::ask::BUILT_IN.iter().map(|&name| name.to_owned()).collect();
         config.timeouts = patient();
         config.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
