@@ -22,7 +22,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::canary::{Control, Health, longest, p99};
 use crate::row::Case;
 use crate::world::World;
-pub(crate) use machine::{Baseline, memory, tagged};
+pub(crate) use machine::{Baseline, memory, open_files, tagged};
 pub(crate) use stream::whole;
 
 /// The canary's p99.
