@@ -138,7 +138,7 @@ async fn after_the_shutdown_nothing_is_asked_any_more() {
 async fn one_that_closes_its_output_first_may_still_clean_up() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"echo '{"type":"hello","name":"sh"}'; echo '{"type":"ready"}'
-        while read -r line; do case $line in *shutdown*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
+        while read -r line; do case $line in *'"shutdown"'*) exec >&-; sleep 0.6; : > clean; exit;; esac; done"#;
     let launch =
         Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script.to_owned()] };
     let (events, mut config) = (Events::default(), config());

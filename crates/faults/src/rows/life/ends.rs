@@ -101,11 +101,13 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
 }
 
 fn kill_children(parent: u32) -> Result<()> {
-    let children = format!("/proc/{parent}/task/{parent}/children");
-    let children = fs::read_to_string(children).context("read the children of haft")?;
-    for pid in children.split_whitespace() {
-        let pid = pid.parse().ok().and_then(Pid::from_raw).context("a process id")?;
-        kill_process(pid, Signal::KILL).context("kill a guard")?;
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).context("list the threads of haft")?;
+    for thread in threads.flatten() {
+        let children = fs::read_to_string(thread.path().join("children")).context("read its children")?;
+        for pid in children.split_whitespace() {
+            let pid = pid.parse().ok().and_then(Pid::from_raw).context("a process id")?;
+            kill_process(pid, Signal::KILL).context("kill a guard")?;
+        }
     }
     Ok(())
 }
