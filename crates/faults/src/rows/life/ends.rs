@@ -85,7 +85,7 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
     // The one that does not run holds this up for longer than the row lasts.
     let haft = world.haft(&sleeps(), &extensions, &["--json", "go"])?;
     let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
-    let there = || faults.iter().skip(1).all(|fault| marked(fault));
+    let there = || faults.iter().skip(1).all(marked);
     world.until("its extensions are there", there).await?;
     // The shells that one of them leaves behind are on their way.
     tokio::time::sleep(BETWEEN).await;
