@@ -72,8 +72,7 @@ pub(crate) const ROWS: &[Row] = &[
             ..CASE
         }],
         undefend: Some(|setup| {
-            setup.config.start_at_once =
-                NonZeroUsize::MAX.min(NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN))
+            setup.config.start_at_once = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN)
         }),
     },
     Row {

@@ -64,10 +64,14 @@ pub(crate) const ROWS: &[Row] = &[
     },
 ];
 
+/// A model that calls a tool which takes long.
+fn sleeps() -> Value {
+    json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 30"}}}]}, last_word()])
+}
+
 /// `haft` with these extensions, in the middle of a tool call.
 async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<Program> {
-    let steps = json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 30"}}}]}, last_word()]);
-    let haft = world.haft(&steps, extensions, &["--json", "go"])?;
+    let haft = world.haft(&sleeps(), extensions, &["--json", "go"])?;
     world.until("haft is at work", || haft.printed().contains("\"tool_call\"")).await?;
     Ok(haft)
 }
@@ -78,11 +82,10 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
     let before = tagged(&world.tag).len();
     let faults = ["good", "ignore-sigterm", "daemonise", "stopped"];
     let extensions = faults.map(|fault| (fault, fault, json!({})));
-    let steps = json!([last_word()]);
-    let haft = world.haft(&steps, &extensions, &["--json", "go"])?;
-    // The one that does not run holds up the first tool call.
+    // The one that does not run holds this up for longer than the row lasts.
+    let haft = world.haft(&sleeps(), &extensions, &["--json", "go"])?;
     let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
-    let there = || faults.iter().skip(1).all(|fault| marked(fault));
+    let there = || faults.iter().skip(1).all(marked);
     world.until("its extensions are there", there).await?;
     // The shells that one of them leaves behind are on their way.
     tokio::time::sleep(BETWEEN).await;
@@ -101,11 +104,13 @@ async fn nothing_outlives_it(world: &mut World) -> Result<()> {
 }
 
 fn kill_children(parent: u32) -> Result<()> {
-    let children = format!("/proc/{parent}/task/{parent}/children");
-    let children = fs::read_to_string(children).context("read the children of haft")?;
-    for pid in children.split_whitespace() {
-        let pid = pid.parse().ok().and_then(Pid::from_raw).context("a process id")?;
-        kill_process(pid, Signal::KILL).context("kill a guard")?;
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).context("list the threads of haft")?;
+    for thread in threads.flatten() {
+        let children = fs::read_to_string(thread.path().join("children")).context("read its children")?;
+        for pid in children.split_whitespace() {
+            let pid = pid.parse().ok().and_then(Pid::from_raw).context("a process id")?;
+            kill_process(pid, Signal::KILL).context("kill a guard")?;
+        }
     }
     Ok(())
 }
