@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize;
+use haft_protocol::defence::{Defence, is_up};
 use terminal_size::{Height, Width, terminal_size_of};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -41,6 +42,7 @@ pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) ->
     let text = sanitize(text);
     let lines = text.trim_end_matches('\n').split('\n');
     let rows = lines.flat_map(|line| room.map_or_else(|| vec![line.to_owned()], |room| broken(line, room)));
+    let rest = if is_up(Defence::RowPrefix) { rest } else { "" };
     let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
 }

@@ -12,6 +12,8 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Project, Trust};
 use haft_host::install::{Existing, Row, Source, Store};
+#[cfg(unix)]
+use haft_protocol::defence::{Defence, is_up};
 
 use crate::args::{ExtArgs, ExtCommand, Scope, Which};
 use crate::console::note;
@@ -82,12 +84,23 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
 
 fn confirmed(row: &Row) -> anyhow::Result<bool> {
     let question = sanitize_line(&format!("remove {} ? [y/N] ", row.dir.display()));
+    forget_typed();
     let mut err = io::stderr().lock();
     err.write_all(question.as_bytes())?;
     err.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Drops what was typed before the question was there: it was no answer to it.
+fn forget_typed() {
+    #[cfg(unix)]
+    if is_up(Defence::TypeAhead) {
+        use rustix::termios::{QueueSelector, tcflush};
+        // What is no terminal has nothing typed into it.
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    }
 }
 
 fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ mod diff;
 mod tests;
 
 use haft_protocol::RawJson;
+use haft_protocol::defence::{Defence, is_up};
 
 use crate::hooks::{HookRole, ToolDecision};
 use crate::tool::ToolOutput;
@@ -205,7 +206,11 @@ impl ToolChain {
 
     /// The hooks that have not seen the final arguments. No gate has seen any.
     fn who_must_see(&self) -> Vec<Asked> {
-        let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| hook.seen.as_ref() != Some(&self.args));
+        let sees_again = is_up(Defence::FinalArguments);
+        let unseen = self.hooks.iter().enumerate().filter(|(_, hook)| match &hook.seen {
+            Some(seen) => sees_again && *seen != self.args,
+            None => true,
+        });
         unseen.map(|(index, _)| Asked { index, answer: None }).collect()
     }
 

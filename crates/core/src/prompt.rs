@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use haft_protocol::defence::{Defence, is_up};
+
 use crate::hooks::PromptSection;
 use crate::sanitize::{for_model, sanitize};
 use crate::tool::ToolSpec;
@@ -115,6 +117,7 @@ fn bullets<S: std::fmt::Display>(lines: impl IntoIterator<Item = S>) -> String {
 
 /// At most `limit` bytes of a text, and how much is missing.
 fn cut(text: &str, limit: usize) -> String {
+    let limit = if is_up(Defence::PromptFence) { limit } else { usize::MAX };
     let (kept, rest) = text.split_at(text.floor_char_boundary(limit));
     match rest.len() {
         0 => kept.to_owned(),
@@ -150,6 +153,9 @@ fn fenced(owner: &str, text: &str) -> String {
 /// A line that can neither close a fence nor pose as a heading of haft's own, and has nothing in it that people
 /// cannot see.
 fn harmless(line: impl AsRef<str>) -> String {
+    if !is_up(Defence::PromptFence) {
+        return line.as_ref().to_owned();
+    }
     let line = sanitize(&for_model(line.as_ref()).text);
     let line = match line.trim_start().strip_prefix('#') {
         // A heading of the first level inside a section would look like one of haft's own.

@@ -23,6 +23,7 @@ use crate::canary::{Control, Health, longest, p99};
 use crate::row::Case;
 use crate::world::World;
 pub(crate) use machine::{Baseline, memory, tagged};
+pub(crate) use stream::whole;
 
 /// The canary's p99.
 const BRISK: Duration = Duration::from_millis(50);
@@ -53,7 +54,7 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
     }
     check("U1", ended.context("the host does not end in time"));
     check("U3", faults(&events.faults(), &expected));
-    check("U4", stream::whole(&events.all()));
+    check("U4", whole(&events.all()));
     check("U5", before.compare(&tag).await);
     let (asked, ended) = tally.counts();
     check(

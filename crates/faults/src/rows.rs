@@ -1,11 +1,14 @@
 //! The rows, by group: one file each, and one line here.
 
-mod arguments;
+mod content;
+mod gates;
 mod ids;
 mod pressure;
 mod protocol;
 
 use crate::row::Row;
+use content::{registration, results, terminal};
+use gates::{chains, failures, passing};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
 
@@ -17,7 +20,12 @@ const GROUPS: &[&[Row]] = &[
     pipes::ROWS,
     floods::ROWS,
     resources::ROWS,
-    arguments::ROWS,
+    registration::ROWS,
+    terminal::ROWS,
+    results::ROWS,
+    passing::ROWS,
+    failures::ROWS,
+    chains::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

@@ -3,6 +3,7 @@
 mod ask;
 mod events;
 mod expect;
+mod home;
 mod program;
 mod setup;
 
@@ -12,12 +13,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig};
+use haft_host::{ExtensionSpec, ExtensionState, Frontend, Headless, Host, HostConfig};
 
 use crate::canary::{Canary, Control, Trip};
 use crate::row::Faults;
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
+pub(crate) use home::{Home, Shown};
 pub(crate) use setup::{Mode, Screen, Setup};
 
 /// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
@@ -58,8 +60,9 @@ impl World {
     /// Starts the host and everybody in it.
     pub(crate) async fn start(setup: Setup, expect: Faults, control: Arc<Control>) -> Self {
         let (events, start) = (Events::default(), Instant::now());
-        let Setup { config, specs, mode, dir, tag, screen } = setup;
-        let host = Host::builder(config.clone()).events(events.sink()).frontend(screen.clone());
+        let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
+        let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
+        let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
         let host = host.specs(specs.clone()).start().await;
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
@@ -72,12 +75,12 @@ impl World {
             screen,
             canary,
             tally: Tally::default(),
-            also: Vec::new(),
             started_in,
             control,
             config,
             specs,
             expect,
+            also: Vec::new(),
         }
     }
 

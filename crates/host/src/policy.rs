@@ -65,7 +65,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
     }
     match (hook, role) {
         (InterceptKind::BeforeAgentStart, _) => false,
-        (InterceptKind::ToolCall, _) => true,
+        (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
     }

@@ -50,7 +50,7 @@ impl Process {
     ) -> io::Result<(Self, Pipes)> {
         let mut spawn = Spawn::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(config.env.of(&spec.name, std::env::vars_os()));
-        spawn.launcher = config.launcher.clone();
+        spawn.launcher = config.launcher.clone().filter(|_| is_up(Defence::OwnSession));
         spawn.stdin = Stream::Piped;
         spawn.stdout = Stream::Piped;
         spawn.stderr = Stderr::Own(Stream::Piped);

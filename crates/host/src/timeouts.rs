@@ -85,7 +85,7 @@ impl Default for Timeouts {
             kill_grace: Duration::from_secs(1),
             pipe_drain: Duration::from_millis(200),
             unknown_type_pause: Duration::from_secs(1),
-            start_patience: Duration::from_secs(1),
+            start_patience: Duration::from_millis(500),
             start_margin: Duration::from_millis(50),
             start_turn: Duration::from_millis(500),
             drain: Duration::from_secs(5),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
-use haft_protocol::ext::CallTool;
+use haft_protocol::ext::{CallTool, ToolResult};
 
 use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
@@ -53,6 +53,17 @@ impl ExtensionTool {
     }
 }
 
+impl ExtensionTool {
+    /// Reads a result beside the task that serves all extensions, which must not stand still for a long one.
+    ///
+    /// # Errors
+    /// When the runtime ends.
+    async fn read(&self, result: ToolResult) -> Result<Read, tokio::task::JoinError> {
+        let (owner, name) = (self.entry.name().clone(), self.spec.name.clone());
+        tokio::task::spawn_blocking(move || Read::new(&owner, &name, result)).await
+    }
+}
+
 /// What is said of a tool that has another schema than the one the model knows.
 const CHANGED: &str = "was started anew and its tool changed; the tool is offered anew in the next turn";
 
@@ -79,7 +90,10 @@ impl Tool for ExtensionTool {
         let what = format!("tool {name}");
         match extension.ask(&context.cancel, request, &what, deadline).await {
             Ok(Ok(result)) => {
-                let read = Read::new(owner, name, result);
+                let read = match self.read(result).await {
+                    Ok(read) => read,
+                    Err(error) => return failed(&error),
+                };
                 if let Some(detail) = &read.rejected {
                     extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }

@@ -27,6 +27,8 @@ defences! {
     ArgumentSchema,
     /// Blank lines are no frames and no fault.
     BlankLines,
+    /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
+    CommandOrigin,
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.
@@ -35,26 +37,54 @@ defences! {
     ExitStatus,
     /// What fails is reported as an event.
     FaultReports,
+    /// Whoever allowed earlier arguments is asked about the final ones.
+    FinalArguments,
     /// Hello is the first frame, and the only one of its kind.
     FirstFrame,
     /// An extension that sends line after line that is no text is ended.
     GarbledLines,
+    /// An answer about a tool call is held against the role and the tool that were asked about.
+    GateAnswers,
+    /// A tool call whose gate fails is blocked.
+    GateFailures,
     /// What a gate guards does not happen when the gate fails.
     GatesFailClosed,
+    /// What nobody can see is taken out of texts for a model.
+    HiddenText,
+    /// Images of results are looked at.
+    ImageCheck,
+    /// A manifest that holds what is not shown as it is is refused.
+    ManifestText,
     /// A name that had to be mended is refused.
     MendedNames,
+    /// Names of tools and commands are made of few characters.
+    Names,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
+    /// An extension runs in a session of its own, without a terminal.
+    OwnSession,
+    /// What extensions add to the system prompt is cut, and stands in a fence.
+    PromptFence,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.
     Reassembly,
     /// The same mistake is reported a few times and then counted.
     ReportedOnce,
+    /// A result has a largest length.
+    ResultLimits,
+    /// Every row of an extension's text begins with its name.
+    RowPrefix,
+    /// A terminal is not sent what it would obey.
+    Sanitiser,
+    /// A schema is looked at before it is used.
+    SchemaWork,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
     StrictFrames,
+    /// What was typed before a question does not answer it.
+    TypeAhead,
     /// No two questions have one id.
     UniqueIds,
     /// A frame of an unknown type does not end a connection.
@@ -69,15 +99,24 @@ pub const fn is_up(_: Defence) -> bool {
 }
 
 #[cfg(feature = "undefended")]
-pub use switches::{is_up, take_down};
+pub use switches::{VARIABLE, is_up, take_down, taken_down};
 
 #[cfg(feature = "undefended")]
 mod switches {
+    use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::Defence;
 
-    static DOWN: AtomicU64 = AtomicU64::new(0);
+    /// The environment variable that names what is down from the start, for a fault test of a whole program:
+    /// [`taken_down`] of the test.
+    pub const VARIABLE: &str = "HAFT_UNDEFENDED";
+
+    static DOWN: LazyLock<AtomicU64> = LazyLock::new(|| {
+        let names = std::env::var(VARIABLE).unwrap_or_default();
+        let down = |defence: &&Defence| names.split(',').any(|name| name == format!("{defence:?}"));
+        AtomicU64::new(Defence::ALL.iter().filter(down).fold(0, |bits, defence| bits | 1 << *defence as u64))
+    });
 
     /// Whether a defence is in place.
     pub fn is_up(defence: Defence) -> bool {
@@ -87,5 +126,11 @@ mod switches {
     /// Takes a defence down for the rest of this process. Only for tests of tests.
     pub fn take_down(defence: Defence) {
         DOWN.fetch_or(1 << defence as u64, Ordering::Relaxed);
+    }
+
+    /// What is down in this process, for the variable of another one.
+    pub fn taken_down() -> String {
+        let down = Defence::ALL.iter().filter(|defence| !is_up(**defence));
+        down.map(|defence| format!("{defence:?}")).collect::<Vec<_>>().join(",")
     }
 }

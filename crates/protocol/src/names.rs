@@ -3,6 +3,8 @@
 //! Names are typed, shown in lists, sent to models and made into names of files. So they are ASCII: no letter that
 //! looks like another one, no direction, nothing that a terminal or a path would take for something else.
 
+use crate::defence::{Defence, is_up};
+
 /// Whether a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.
 ///
 /// ```
@@ -13,14 +15,15 @@
 /// assert!(!is_command("todo list", MAX_NAME));
 /// ```
 pub fn is_command(name: &str, longest: usize) -> bool {
-    (1..=longest).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    (1..=longest).contains(&name.len()) && plain || !is_up(Defence::Names)
 }
 
 /// Whether a tool may have this name: as a command's, and the first character is a letter. Models' servers take no
 /// others.
 pub fn is_tool(name: &str, longest: usize) -> bool {
-    is_command(name, longest) && name.starts_with(|first: char| first.is_ascii_alphabetic())
+    let letter = name.starts_with(|first: char| first.is_ascii_alphabetic());
+    is_command(name, longest) && letter || !is_up(Defence::Names)
 }
 
 /// Whether an extension may have this name, which is that of its directory and of its log, too: letters, digits, `.`,

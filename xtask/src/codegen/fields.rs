@@ -87,9 +87,18 @@ fn kind(root: &Value, schema: &Value) -> String {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     };
     match named {
-        Some("array") => format!("array of {}s", kind(root, &target["items"])),
+        Some("array") => {
+            let items = kind(root, &target["items"]);
+            let plural: Vec<_> = items.split(" or ").map(|kind| format!("{kind}s")).collect();
+            format!("array of {}", plural.join(" or "))
+        }
         Some(name) => name.to_owned(),
-        None => union_kind(target),
+        None => match target["anyOf"].as_array() {
+            Some(branches) => {
+                branches.iter().map(|branch| kind(root, branch)).collect::<Vec<_>>().join(" or ")
+            }
+            None => union_kind(target),
+        },
     }
 }
 

@@ -77,7 +77,8 @@ fn edge(rule: &Rule, own: &[&str], dependency: &Value) -> Option<String> {
         let granted = rule.may.contains(&name) || rule.may.contains(&ANY);
         let granted = match in_tests {
             true => granted || TEST_ONLY.contains(&name),
-            false => granted && !TEST_ONLY.contains(&name),
+            // What is only for tests itself may use the others.
+            false => granted && (!TEST_ONLY.contains(&name) || TEST_ONLY.contains(&rule.package)),
         };
         return (!granted).then(|| format!("must not depend on {name}"));
     }

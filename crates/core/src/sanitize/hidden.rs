@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use haft_protocol::defence::{Defence, is_up};
+
 /// What stands where hidden characters were.
 const REPLACEMENT: char = '\u{fffd}';
 
@@ -109,6 +111,7 @@ pub fn for_model(text: &str) -> ForModel<'_> {
     let mut keeps = |c: char| {
         let selector = matches!(c, '\u{fe00}'..='\u{fe0f}');
         let unseen = matches!(c, '\u{e0000}'..='\u{e0fff}') || selector && after_selector;
+        let unseen = unseen && is_up(Defence::HiddenText);
         // What is taken out does not part two selectors.
         after_selector = selector || after_selector && unseen;
         hidden += usize::from(unseen);

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
+use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
-use haft_core::{Agent, Prompt};
+use haft_core::{Agent, AgentBuilder, Prompt};
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::event::AgentEvent;
@@ -16,7 +17,7 @@ use haft_providers::Scripted;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::World;
+use super::{LOOK, World};
 
 /// The tools of the agent itself, which no extension may have.
 pub(crate) const BUILT_IN: &[&str] = &["probe", "bash", "read"];
@@ -100,6 +101,29 @@ impl World {
 
     /// Works on a prompt with a model that plays these steps, over the tools of the host and of the agent itself.
     pub(crate) async fn prompt(&self, steps: &Value) -> Result<Played> {
+        self.play(steps, |agent| agent, || false).await
+    }
+
+    /// As [`prompt`](Self::prompt); the person stops it as soon as this holds.
+    pub(crate) async fn prompt_until(&self, steps: &Value, stop: impl Fn() -> bool) -> Result<Played> {
+        self.play(steps, |agent| agent, stop).await
+    }
+
+    /// As [`prompt`](Self::prompt), with more in the agent.
+    pub(crate) async fn prompt_with(
+        &self,
+        steps: &Value,
+        with: impl FnOnce(AgentBuilder) -> AgentBuilder,
+    ) -> Result<Played> {
+        self.play(steps, with, || false).await
+    }
+
+    async fn play(
+        &self,
+        steps: &Value,
+        with: impl FnOnce(AgentBuilder) -> AgentBuilder,
+        stop: impl Fn() -> bool,
+    ) -> Result<Played> {
         let model =
             Scripted::from_json(&json!({ "steps": steps }).to_string()).context("the model's script")?;
         let probe = Probe::default();
@@ -108,18 +132,32 @@ impl World {
         for tool in self.host.tools() {
             tools.add(tool).context("offer the tools")?;
         }
-        let agent = Agent::builder(model).tools(tools).hook_source(self.host.hook_source()).build();
-        let agent = agent.context("make an agent")?;
+        let model = Recorded { model, system: Arc::default() };
+        let system = Arc::clone(&model.system);
+        let agent = Agent::builder(model).tools(tools).hook_source(self.host.hook_source());
+        let agent = with(agent).build().context("make an agent")?;
         self.tally.asked();
         let mut run = agent.prompt(Prompt::from("go"));
         let mut played = Played::default();
-        while let Some(event) = run.next().await {
+        let cancel = run.cancellation();
+        loop {
+            let event = tokio::select! {
+                event = run.next() => event,
+                () = tokio::time::sleep(LOOK) => {
+                    if stop() {
+                        cancel.cancel();
+                    }
+                    continue;
+                }
+            };
+            let Some(event) = event else { break };
             played.take(&event);
             self.events.push(event);
         }
         self.tally.ended();
         played.outcome = run.finish().await.map_err(|error| error.to_string());
-        played.ran = probe.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        played.system = lock(&system).clone();
+        played.ran = lock(&probe.0).clone();
         Ok(played)
     }
 }
@@ -133,6 +171,10 @@ pub(crate) struct Played {
     pub(crate) blocked: Vec<(String, String)>,
     /// What the model was told, call by call.
     pub(crate) results: Vec<String>,
+    /// Who gave results in place of a tool.
+    pub(crate) synthetic: Vec<String>,
+    /// The system prompt of the last step.
+    pub(crate) system: String,
     /// What the user saw of the model's words.
     pub(crate) said: Vec<String>,
     /// How it ended.
@@ -141,8 +183,15 @@ pub(crate) struct Played {
 
 impl Default for Played {
     fn default() -> Self {
-        let (ran, blocked, results, said) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { ran, blocked, results, said, outcome: Ok(()) }
+        Self {
+            ran: Vec::new(),
+            blocked: Vec::new(),
+            results: Vec::new(),
+            synthetic: Vec::new(),
+            system: String::new(),
+            said: Vec::new(),
+            outcome: Ok(()),
+        }
     }
 }
 
@@ -151,7 +200,10 @@ impl Played {
         #[expect(clippy::wildcard_enum_match_arm, reason = "the rest is for the oracle")]
         match event {
             AgentEvent::ToolBlocked { by, reason, .. } => self.blocked.push((by.clone(), reason.clone())),
-            AgentEvent::ToolResult { content, .. } => self.results.push(joined_text(content)),
+            AgentEvent::ToolResult { content, synthetic_by, .. } => {
+                self.results.push(joined_text(content));
+                self.synthetic.extend(synthetic_by.clone());
+            }
             AgentEvent::AssistantMessage { content, .. } => {
                 self.said.push(serde_json::to_string(content).unwrap_or_default());
             }
@@ -179,7 +231,37 @@ impl Tool for Probe {
     }
 
     async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(call.args.as_str().to_owned());
+        lock(&self.0).push(call.args.as_str().to_owned());
         ToolOutput::text("probed")
     }
+}
+
+/// A model that writes down what it is told about itself.
+struct Recorded {
+    model: Scripted,
+    system: Arc<Mutex<String>>,
+}
+
+#[async_trait::async_trait]
+impl Model for Recorded {
+    fn info(&self) -> ModelInfo {
+        self.model.info()
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.model.context_window()
+    }
+
+    async fn stream(
+        &self,
+        cancel: CancellationToken,
+        request: ModelRequest,
+    ) -> Result<ModelStream, ModelError> {
+        lock(&self.system).clone_from(&request.system);
+        self.model.stream(cancel, request).await
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

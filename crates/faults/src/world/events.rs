@@ -48,6 +48,12 @@ impl Events {
         events.filter(|event| event["type"] == kind).collect()
     }
 
+    /// Forgets all but the faults, so that long rows do not fill it.
+    pub(crate) fn forget_turns(&self) {
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.retain(|event| matches!(event, AgentEvent::ExtensionError(_)));
+    }
+
     /// Writes them below the row's directory.
     pub(crate) fn save(&self, dir: &Path) -> Result<()> {
         let lines: Result<Vec<String>, _> =

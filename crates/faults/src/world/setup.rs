@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use haft_core::model::ModelInfo;
-use haft_host::{ExtensionSpec, Frontend, HostConfig, Timeouts};
+use haft_host::{ExtensionSpec, Frontend, GateChoice, GateFailing, HostConfig, Timeouts};
 use haft_launch::Launcher;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
+use tokio_util::sync::CancellationToken;
 
 use super::beside;
 use crate::evil;
@@ -42,6 +43,8 @@ pub(crate) struct Setup {
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) screen: Arc<Screen>,
+    /// Whether nobody looks at the screen, as in a run without one.
+    pub(crate) headless: bool,
 }
 
 impl Setup {
@@ -57,7 +60,8 @@ impl Setup {
         config.timeouts = patient();
         config.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
         let screen = Arc::default();
-        let mut setup = Self { config, specs: Vec::new(), mode, dir, tag: tag.to_owned(), screen };
+        let mut setup =
+            Self { config, specs: Vec::new(), mode, dir, tag: tag.to_owned(), screen, headless: false };
         setup.env("HAFT_FAULT_TAG", tag);
         setup.env("HAFT_MARKER", setup.dir.join("marker").display().to_string());
         setup.env("HAFT_TRANSCRIPT", setup.dir.display().to_string());
@@ -85,29 +89,41 @@ fn patient() -> Timeouts {
         tool_call: LONG,
         command: LONG,
         // One that crashed stays down for the rest of a row, unless the row is about that.
-        restarts: haft_host::Restarts {
-            first_pause: Duration::from_secs(600),
-            ..Default::default()
-        },
+        restarts: haft_host::Restarts { first_pause: Duration::from_secs(600), ..Default::default() },
         ..Timeouts::default()
     }
 }
 
 /// A front end that writes down what it is asked to draw.
 #[derive(Default)]
-pub(crate) struct Screen(Mutex<Vec<String>>);
+pub(crate) struct Screen {
+    notes: Mutex<Vec<String>>,
+    /// What the person behind it says about a gate that keeps failing; to stop, when that is left open.
+    choice: Mutex<Option<GateChoice>>,
+}
 
 impl Screen {
     /// What was drawn, in order.
     pub(crate) fn seen(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.notes).clone()
+    }
+
+    /// Whenever somebody asks about a gate, this is the answer.
+    pub(crate) fn answer(&self, choice: GateChoice) {
+        *lock(&self.choice) = Some(choice);
+    }
+
+    /// How often somebody asked about a gate.
+    pub(crate) fn asked(&self) -> usize {
+        self.seen().iter().filter(|note| note.contains("keeps failing")).count()
     }
 
     fn note(&self, text: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+        lock(&self.notes).push(text);
     }
 }
 
+#[async_trait::async_trait]
 impl Frontend for Screen {
     fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
         self.note(format!("{extension} opens {panel:?}"));
@@ -125,7 +141,19 @@ impl Frontend for Screen {
         self.note(format!("{extension} inserts {text:?}"));
     }
 
+    async fn gate_failing(&self, _: &CancellationToken, failing: &GateFailing) -> GateChoice {
+        self.note(format!(
+            "{} keeps failing, {} times: {}",
+            failing.extension, failing.failures, failing.reason
+        ));
+        lock(&self.choice).unwrap_or(GateChoice::Stop)
+    }
+
     fn extension_gone(&self, extension: &ExtensionName) {
         self.note(format!("{extension} is gone"));
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
@@ -176,6 +177,9 @@ impl Answer {
     /// The decision, if whoever was asked about this tool in this role may give it.
     fn held_against(self, role: Role, asked: &str) -> Result<ToolCallDecision, String> {
         let Self { decision, explicit, tool } = self;
+        if !is_up(Defence::GateAnswers) {
+            return Ok(decision);
+        }
         let refuses = matches!(decision, ToolCallDecision::Block { .. });
         if let Some(other) = tool.filter(|tool| !refuses && tool != asked) {
             let start: String = other.chars().take(64).collect();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::sanitize::for_model;
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{CommandAction, InvokeCommand};
 use haft_protocol::ids::ExtensionName;
@@ -110,7 +111,11 @@ impl Host {
         let read = for_model(&text);
         let CommandInfo { name, extension, .. } = info;
         self.shared().reporter(extension).hidden(read.hidden, &format!("the prompt of command {name}"));
-        CommandAction::Prompt(format!("[from extension {extension}, command {name}]\n{}", read.text))
+        let origin = match is_up(Defence::CommandOrigin) {
+            true => format!("[from extension {extension}, command {name}]\n"),
+            false => String::new(),
+        };
+        CommandAction::Prompt(origin + &read.text)
     }
 
     fn carry_out(&self, extension: &ExtensionName, action: &CommandAction) {

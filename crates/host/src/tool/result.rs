@@ -9,6 +9,7 @@ use haft_core::sanitize::for_model;
 use haft_core::tool::ToolOutput;
 use haft_core::truncate::{self, Limits};
 use haft_protocol::content::{Content, Image};
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{ResultBlock, ToolResult};
 use haft_protocol::ids::ExtensionName;
 
@@ -87,6 +88,8 @@ impl Read {
             bytes: all.bytes.saturating_sub(self.bytes),
             lines: all.lines.saturating_sub(self.lines),
         };
+        let room =
+            if is_up(Defence::ResultLimits) { room } else { Limits { bytes: usize::MAX, lines: usize::MAX } };
         // Behind a gap nothing follows: it would look as if it belonged to what is before.
         let room = if self.omitted > 0 { Limits { bytes: 0, lines: 0 } } else { room };
         let kept = truncate::head(&text, room);
@@ -102,6 +105,7 @@ impl Read {
     fn image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
         self.images += 1;
         let checked = match self.images {
+            _ if !is_up(Defence::ImageCheck) => Ok(()),
             ..=MAX_IMAGES => check(&image),
             // Said once: there may be thousands.
             images if images > MAX_IMAGES + 1 => return,

@@ -107,10 +107,23 @@ impl Agency {
 impl Ran {
     /// Who blocked, and why, in order.
     pub(crate) fn blocks(&self) -> Vec<(String, String)> {
-        let blocks = self.events.iter().filter_map(|event| match event {
-            AgentEvent::ToolBlocked { by, reason, .. } => Some((by.clone(), reason.clone())),
-            _ => None,
-        });
-        blocks.collect()
+        let mut blocks = Vec::new();
+        for event in &self.events {
+            if let AgentEvent::ToolBlocked { by, reason, .. } = event {
+                blocks.push((by.clone(), reason.clone()));
+            }
+        }
+        blocks
+    }
+
+    /// Who changed what, in order.
+    pub(crate) fn rewrites(&self) -> Vec<(String, String)> {
+        let mut rewrites = Vec::new();
+        for event in &self.events {
+            if let AgentEvent::ToolRewritten { by, changed, .. } = event {
+                rewrites.push((by.clone(), changed.join(" ")));
+            }
+        }
+        rewrites
     }
 }

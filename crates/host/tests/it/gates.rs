@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use haft_protocol::event::AgentEvent;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -65,11 +64,7 @@ async fn a_gate_decides_about_what_a_rewriter_behind_it_left() {
     assert_eq!((ran.executions, ran.outcome.clone(), ran.blocks()), (1, Ok(()), vec![]));
     let seen: Vec<_> = asked.iter().map(|frame| frame["tool_args"]["command"].as_str().unwrap()).collect();
     assert_eq!((seen, rewrote.len()), (vec!["ls -1"], 1));
-    let changed = ran.events.iter().find_map(|event| match event {
-        AgentEvent::ToolRewritten { by, changed, .. } => Some((by.as_str(), changed.join(" "))),
-        _ => None,
-    });
-    assert_eq!(changed, Some(("polite", "/command".to_owned())));
+    assert_eq!(ran.rewrites(), [("polite".to_owned(), "/command".to_owned())]);
     assert_eq!(events.faults(), []);
 }
 

@@ -92,10 +92,11 @@ fn every_event_has_its_line() {
 {"type":"usage","input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5,"cumulative":{"input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5}}
 {"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hi"},{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}],"time":"2026-01-02T03:04:05Z"}
 {"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}
-{"type":"tool_rewritten","id":"t1","by":"guard","args":{"n":9007199254740993,"f":1e2}}
+{"type":"tool_rewritten","id":"t1","by":"guard","args":{"n":9007199254740993,"f":1e2},"changed":["/p"]}
+{"type":"tool_rewrite_conflict","id":"t1","path":"/p","by":["a","b"]}
 {"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
 {"type":"tool_progress","id":"t1","text":"10 %"}
-{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}]}
+{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache"}
 {"type":"turn_end","stop":"tool_use"}
 {"type":"turn_end","stop":"error","error":"cut"}
 {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
@@ -104,6 +105,7 @@ fn every_event_has_its_line() {
 {"type":"ext_notify","extension":"guard","level":"warn","message":"m"}
 {"type":"ext_display","extension":"guard","text":"t"}
 {"type":"ext_clear_notes","extension":"guard"}
+{"type":"gate_off","extension":"guard","reason":"late"}
 {"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
 "#);
 }

@@ -4,7 +4,9 @@ use std::process::exit;
 
 use serde_json::{Value, json};
 
+use crate::content;
 use crate::fault::{At, Fault, Then};
+use crate::gates;
 use crate::peer::Peer;
 
 pub(crate) const FAULTS: &[Fault] = &[
@@ -34,6 +36,12 @@ pub(crate) fn register(peer: &mut Peer) {
     }
     if peer.fault == "leak" {
         return peer.say(&tool("victim_tool"));
+    }
+    if let Some(frames) = gates::register(peer) {
+        return frames.iter().for_each(|frame| peer.say(frame));
+    }
+    if peer.fault == content::ADVISOR {
+        content::advise(peer);
     }
     peer.say(&tool("evil_tool"));
     peer.say(&json!({"type": "register_command", "name": "evil"}));

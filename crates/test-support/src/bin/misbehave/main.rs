@@ -9,8 +9,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "starts shells, to leave processes behind")]
 
+mod content;
 mod fault;
 mod floods;
+mod gates;
 mod good;
 mod ids;
 mod inject;
@@ -36,6 +38,8 @@ const FAULTS: &[&[Fault]] = &[
     floods::FAULTS,
     pressure::FAULTS,
     life::FAULTS,
+    content::FAULTS,
+    gates::FAULTS,
 ];
 
 /// What a scanner with a fixed buffer takes.

@@ -1,0 +1,26 @@
+//! Group T, as far as it is about gates: who decides about tool calls, and what happens when nobody can.
+
+pub(super) mod chains;
+pub(super) mod failures;
+pub(super) mod passing;
+
+use serde_json::{Value, json};
+
+use crate::evil::misbehaving;
+use crate::world::{Setup, last_word};
+
+/// One that refuses what contains DENIED, asked before all others.
+fn with_guard(setup: &mut Setup) {
+    let guard = misbehaving(setup, "guard", "guard");
+    setup.specs.insert(1, guard);
+}
+
+fn without_guard(setup: &mut Setup) {
+    setup.specs.retain(|spec| spec.name.as_str() != "guard");
+}
+
+/// Steps in which a model makes these calls one after the other: tool and arguments.
+fn calls(calls: &[(&str, Value)]) -> Value {
+    let steps = calls.iter().map(|(name, args)| json!({"say": [{"call": {"name": name, "args": args}}]}));
+    steps.chain([last_word()]).collect()
+}

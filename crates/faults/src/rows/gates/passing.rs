@@ -1,0 +1,82 @@
+//! T-24 and T-25: ways past a gate.
+
+use anyhow::{Result, ensure};
+use async_trait::async_trait;
+use haft_core::hooks::{BeforeToolExecute, CancellationToken, ToolDecision};
+use haft_core::tool::ToolOutput;
+use haft_protocol::content::ToolCall;
+use serde_json::{Value, json};
+
+use super::{calls, with_guard, without_guard};
+use crate::evil::{Moment, inject};
+use crate::row::{CASE, Case, Row};
+use crate::rows::protocol::line;
+use crate::world::World;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "T-24",
+        title: "offers under another name what a gate refuses",
+        cases: &[Case {
+            evil: inject(Moment::Greeted, || {
+                line(
+                    json!({"type": "register_tool", "name": "dangerous_shell", "schema": {"type": "object"}}),
+                )
+            }),
+            setup: with_guard,
+            play: |world| Box::pin(is_guarded_the_same(world)),
+            ..CASE
+        }],
+        undefend: Some(without_guard),
+    },
+    Row {
+        id: "T-25",
+        title: "answers in the place of a tool that a gate guards",
+        cases: &[Case {
+            setup: with_guard,
+            play: |world| Box::pin(the_gate_is_asked_all_the_same(world)),
+            ..CASE
+        }],
+        undefend: Some(without_guard),
+    },
+];
+
+fn denied() -> Value {
+    json!({"command": "DENIED"})
+}
+
+async fn is_guarded_the_same(world: &mut World) -> Result<()> {
+    let allowed = ("dangerous_shell", json!({"command": "ls"}));
+    let steps =
+        calls(&[("probe", denied()), ("dangerous_shell", denied()), ("evil_tool", denied()), allowed]);
+    let played = world.prompt(&steps).await?;
+    let by: Vec<&str> = played.blocked.iter().map(|(by, _)| by.as_str()).collect();
+    ensure!(by == ["guard"; 3] && played.ran.is_empty(), "{by:?} blocked; it ran with {:?}", played.ran);
+    let results: Vec<&str> = played.results.iter().map(String::as_str).collect();
+    ensure!(
+        results == ["refused: DENIED", "refused: DENIED", "refused: DENIED", "ok"],
+        "it says {results:?}"
+    );
+    Ok(())
+}
+
+/// Knows every answer already.
+struct Cache;
+
+#[async_trait]
+impl BeforeToolExecute for Cache {
+    async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        ToolDecision::Respond { by: "cache".into(), output: ToolOutput::text("from the cache") }
+    }
+}
+
+async fn the_gate_is_asked_all_the_same(world: &mut World) -> Result<()> {
+    let steps = calls(&[("probe", denied()), ("probe", json!({"command": "ls"}))]);
+    let played = world.prompt_with(&steps, |agent| agent.before_tool_execute(Cache)).await?;
+    ensure!(played.ran.is_empty(), "it ran with {:?}", played.ran);
+    let asked = world.marks().iter().filter(|mark| *mark == "guard").count();
+    ensure!(asked == 2, "the gate was asked {asked} times instead of twice");
+    ensure!(played.results == ["refused: DENIED", "from the cache"], "it says {:?}", played.results);
+    ensure!(played.synthetic == ["cache"], "it is said to be synthetic by {:?}", played.synthetic);
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Group T: extensions that decide about tool calls.
+
+use std::fs::OpenOptions;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::fault::{At, Fault, Then};
+use crate::good;
+use crate::peer::Peer;
+
+pub(crate) const FAULTS: &[Fault] = &[
+    // Refuses what contains DENIED, and offers nothing.
+    Fault { name: GUARD, at: At::Gate, act: guard },
+    // As its name begins: `r` rewrites, `g` is a gate, any other does both.
+    Fault { name: CHAIN, at: At::Gate, act: chain },
+];
+
+const GUARD: &str = "guard";
+const CHAIN: &str = "chain";
+
+/// What those register in place of what others do.
+pub(crate) fn register(peer: &Peer) -> Option<Vec<Value>> {
+    let intercept = match (peer.fault, peer.name.chars().next()) {
+        (GUARD, _) => json!("tool_call"),
+        (CHAIN, Some('r')) => json!({"event": "tool_call", "role": "rewrite"}),
+        (CHAIN, Some('g')) => json!({"event": "tool_call", "role": "gate"}),
+        (CHAIN, _) => json!("tool_call"),
+        _ => return None,
+    };
+    let subscribe = json!({"type": "subscribe", "intercept": [intercept]});
+    let tool = (peer.fault == GUARD && peer.name == "evil").then(|| good::tool("evil_tool"));
+    Some(tool.into_iter().chain([subscribe]).collect())
+}
+
+fn respond(peer: &mut Peer, frame: &Value, mut answer: Value) -> Then {
+    answer["type"] = json!("event_intercept_response");
+    answer["id"] = frame["id"].clone();
+    peer.say(&answer);
+    Then::Instead
+}
+
+fn guard(peer: &mut Peer, frame: &Value) -> Then {
+    let denied = frame["tool_args"].to_string().contains("DENIED");
+    respond(peer, frame, json!({"block": denied, "reason": "refused: DENIED"}))
+}
+
+/// Decides by the call's `seed` and by what was done to the arguments so far, the same way each time. Writes down
+/// what it lets pass, and where it fails.
+fn chain(peer: &mut Peer, frame: &Value) -> Then {
+    let args = &frame["tool_args"];
+    let name = peer.name.clone();
+    let trail = args["trail"].as_array().cloned().unwrap_or_default();
+    let mut hasher = DefaultHasher::new();
+    (args["seed"].as_u64(), &name, trail.len()).hash(&mut hasher);
+    let (dice, gate, rewrites) = (hasher.finish() >> 7, name.starts_with('g'), !name.starts_with('g'));
+    note(&format!("seen-{name}"), args);
+    if !gate || args["calm"] == true {
+        if rewrites && dice % 2 == 0 && trail.len() < 6 {
+            let mut changed = args.clone();
+            changed["trail"] = trail.into_iter().chain([json!(name)]).collect();
+            return respond(peer, frame, json!({"modified_args": changed}));
+        }
+    } else if let Some(failure) = failure(dice) {
+        note("failures", args);
+        return respond(peer, frame, failure);
+    }
+    if dice % 11 == 3 {
+        return respond(peer, frame, json!({"block": true, "reason": "the dice"}));
+    }
+    note(&format!("allowed-{name}"), args);
+    respond(peer, frame, json!({"block": false}))
+}
+
+/// What is no answer of a gate.
+fn failure(dice: u64) -> Option<Value> {
+    match dice % 12 {
+        0 => Some(json!({"block": "false"})),
+        1 => Some(json!({"block": 0})),
+        2 => Some(json!({"block": null})),
+        4 => Some(json!({})),
+        5 => Some(json!({"block": false, "error": "no disk"})),
+        6 => Some(json!({"block": false, "modified_args": {"seed": 0}})),
+        7 => Some(json!({"block": false, "modified_args": [1]})),
+        8 => Some(json!({"block": false, "tool_name": "bash"})),
+        _ => None,
+    }
+}
+
+/// Adds a line to a file beside the transcripts.
+fn note(file: &str, args: &Value) {
+    let dir = std::env::var_os("HAFT_TRANSCRIPT").expect("HAFT_TRANSCRIPT names a directory");
+    let path = std::path::Path::new(&dir).join(format!("{file}.jsonl"));
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(format!("{args}\n").as_bytes())).expect("a note can be written");
+}
