@@ -14,7 +14,7 @@ pub(crate) enum Depth {
     /// What every change passes.
     Usual,
     /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
-    /// defences, and licences and advisories where `cargo deny` is installed.
+    /// defences, the measured goals in full, and licences and advisories where `cargo deny` is installed.
     Full,
 }
 
@@ -76,10 +76,15 @@ fn steps(depth: Depth) -> Vec<Step> {
     }
     let chore = |name, chore| Step { name, work: Work::Chore(chore) };
     match depth {
-        Depth::Usual => steps.push(chore("faults", || faults::run_built(&[]))),
+        Depth::Usual => {
+            steps.push(chore("faults", || faults::run_built(&[])));
+            // Those that a busy machine does not spoil.
+            steps.push(chore("goals", || faults::run_built(&["goal", "G7", "G11", "G12"])));
+        }
         Depth::Full => {
             steps.push(chore("faults", || faults::run_built(&["--full"])));
             steps.push(chore("undefended", || faults::run_built(&["--undefended"])));
+            steps.push(chore("goals", || faults::run(&["--goals", "--full"])));
         }
     }
     steps.push(cargo("fuzz format", "fmt --manifest-path fuzz/Cargo.toml --check"));

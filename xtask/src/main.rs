@@ -19,6 +19,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   faults [--list] [--full] [--undefended] [ROW…]
                       the fault matrix: all rows, a group (P) or some (P-01); --full takes longer,
                       --undefended shows that each row notices when its defence is down
+  faults --goals [--full] [GOAL…]
+                      figures beside what they shall be; --full in release mode and with the latencies
   fuzz [TARGET] [--runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
   bench [ROW]         measure in release mode; rows are in docs/benchmarks.md";

@@ -24,7 +24,7 @@ use crate::world::{Mode, Setup};
 const PACE: Duration = Duration::from_millis(5);
 
 /// The events for a canary are steps of this number, which no run has.
-const STEPS: u32 = 1_000_000;
+pub(crate) const STEPS: u32 = 1_000_000;
 
 /// How long the last call may take: the host is alive.
 const ALIVE: Duration = Duration::from_secs(1);
@@ -103,7 +103,7 @@ async fn timed(host: &Host) -> Result<Trip> {
 }
 
 /// Calls the canary once; it says how many events it has seen.
-async fn call(host: &Host) -> Result<u64> {
+pub(crate) async fn call(host: &Host) -> Result<u64> {
     let found = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool");
     let tool = found.context("the canary is not there")?;
     let context = ToolContext::new(CancellationToken::new(), |_| {});

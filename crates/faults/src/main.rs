@@ -34,6 +34,7 @@
 
 mod canary;
 mod evil;
+mod goals;
 mod oracle;
 mod row;
 mod rows;
@@ -47,6 +48,7 @@ use runner::Plan;
 use world::Mode;
 
 const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [ROW…]
+       haft-faults goal [--full] [GOAL…]
 
   --list         print the rows and what they are about
   --full         full counts instead of reduced ones
@@ -64,6 +66,10 @@ fn main() -> ExitCode {
     match *words {
         [runner::ROW, id, tag, dir, control] => {
             return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
+        }
+        [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids),
+        [goals::HOST, tag, dir, guarded] => {
+            return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
         [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | U1 | the host answers within 1 s |
-//! | U2 | the canary lost no event, every call of it was answered, p99 < 50 ms, none > 500 ms, or at most 3 × the control's |
+//! | U2 | the canary lost no event, every call of it was answered, p99 < 50 ms and none > 500 ms, or 3 × the control's longest |
 //! | U3 | exactly the expected `extension_error` events |
 //! | U4 | the event stream is whole: every tool call has one result, every prompt one end |
 //! | U5 | within 3 s no process is left, the files are closed, memory grew by less than 32 MiB |
@@ -19,10 +19,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::canary::{Control, Health, Trip, longest, p99};
+use crate::canary::{Control, Health, longest, p99};
 use crate::row::Case;
 use crate::world::World;
-pub(crate) use machine::{Baseline, memory, tagged};
+pub(crate) use machine::{Baseline, memory, open_files, tagged};
 pub(crate) use stream::whole;
 
 /// The canary's p99.
@@ -68,13 +68,11 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
 fn healthy(health: &Health, control: &Control) -> Result<()> {
     let Health { told, seen, trips } = health;
     ensure!(told == seen, "the canary has seen {seen} of {told} events");
-    let control = control.beside(trips)?;
-    for (what, of, limit) in
-        [("p99", p99 as fn(&[Trip]) -> Duration, BRISK), ("longest trip", longest, STALL)]
-    {
-        let (own, beside) = (of(trips), of(&control));
+    // The machine is shared: one stall of the control is what it does to anybody.
+    let beside = longest(&control.beside(trips)?);
+    for (what, own, limit) in [("p99", p99(trips), BRISK), ("longest trip", longest(trips), STALL)] {
         let slow = own > limit && own > beside * SLOWER;
-        ensure!(!slow, "the canary's {what} is {own:?}, and {beside:?} without a fault");
+        ensure!(!slow, "the canary's {what} is {own:?}; the longest trip without a fault is {beside:?}");
     }
     Ok(())
 }

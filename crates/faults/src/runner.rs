@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use crate::row::Row;
 use crate::rows;
 use crate::world::Mode;
+pub(crate) use children::kill_tagged;
 use children::{Child, Ended};
 
 /// The first argument of a process that runs one row.
@@ -155,7 +156,7 @@ impl Plan {
         let ended = child.wait(patience)?;
         drop(child);
         // A row that died or hung may have left something behind; the next rows shall not feel it.
-        children::kill_tagged(&tag);
+        kill_tagged(&tag);
         let reason = fs::read_to_string(&output).unwrap_or_default();
         let reason = reason.lines().rev().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
         let (verdict, reason) = self.verdict(ended, reason);

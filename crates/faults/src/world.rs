@@ -9,19 +9,19 @@ mod setup;
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_host::{ExtensionState, Frontend, Headless, Host};
+use haft_host::{ExtensionState, Found, Frontend, Headless, Host, HostConfig};
 
 use crate::canary::{Canary, Control, Trip};
-use crate::oracle::memory;
 use crate::row::Faults;
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
 pub(crate) use home::{Home, Shown};
-pub(crate) use setup::{Mode, Screen, Setup};
+pub(crate) use program::Program;
+pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
 
 /// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -43,6 +43,8 @@ pub(crate) struct World {
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) events: Events,
+    /// What the next reload finds.
+    found: Arc<Mutex<Found>>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) canary: Canary,
     pub(crate) tally: Tally,
@@ -51,19 +53,21 @@ pub(crate) struct World {
     /// How long the host took to start.
     pub(crate) started_in: Duration,
     control: Arc<Control>,
-    /// The most memory this process had before, in KiB.
-    pub(crate) peak_before: u64,
+    /// What the host was started with.
+    config: HostConfig,
     expect: Faults,
 }
 
 impl World {
     /// Starts the host and everybody in it.
     pub(crate) async fn start(setup: Setup, expect: Faults, control: Arc<Control>) -> Self {
-        let peak_before = memory("VmHWM").unwrap_or_default();
         let (events, start) = (Events::default(), Instant::now());
         let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
         let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
-        let host = Host::builder(config).events(events.sink()).frontend(frontend).specs(specs);
+        let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
+        let found = Arc::new(Mutex::new(Found::from(specs)));
+        let source = Arc::clone(&found);
+        let host = host.source(move || source.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let host = host.start().await;
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
@@ -73,15 +77,31 @@ impl World {
             dir,
             tag,
             events,
+            found,
             screen,
             canary,
             tally: Tally::default(),
             started_in,
             control,
-            peak_before,
+            config,
             expect,
             also: Vec::new(),
         }
+    }
+
+    /// How long a second host takes to start with the same home and the same extensions. It is ended again.
+    pub(crate) async fn start_again(&self) -> Duration {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let start = Instant::now();
+        let host = Host::builder(self.config.clone()).source(move || found.clone()).start().await;
+        let took = start.elapsed();
+        host.shutdown().await;
+        took
+    }
+
+    /// Changes what the next reload finds.
+    pub(crate) fn find(&self, change: impl FnOnce(&mut Found)) {
+        change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How often or how much, depending on how thorough the run is.

@@ -65,6 +65,7 @@ pub(crate) fn memory(line: &str) -> Result<u64> {
     number.with_context(|| format!("/proc/self/status has no {line}"))
 }
 
-fn open_files() -> Result<usize> {
+/// Descriptors that this process has open.
+pub(crate) fn open_files() -> Result<usize> {
     Ok(fs::read_dir("/proc/self/fd").context("read /proc/self/fd")?.count())
 }

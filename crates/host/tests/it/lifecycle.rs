@@ -38,7 +38,7 @@ async fn one_that_never_says_hello_delays_the_start_by_a_moment_and_tool_calls_b
     let events = Events::default();
     let start = tokio::time::Instant::now();
     let host = builder(&events).streams("silent", reader, writer).start().await;
-    assert_eq!(start.elapsed(), Duration::from_secs(1));
+    assert_eq!(start.elapsed(), config().timeouts.start_patience);
     assert_eq!(state(&host, "silent"), ExtensionState::Starting);
     let hooks = host.hook_source().hooks();
     assert!(

@@ -100,7 +100,7 @@ const PLACES: &[(&str, &str, &[&str], &str)] = &[
     ("a panel", "say-in-command", &["/evil open_panel"], "[evil] "),
     ("an insertion", "say-in-command", &["/evil insert"], "[evil] "),
     ("a command's failure", "say-in-command", &["/evil error"], "haft: extension evil: /evil: "),
-    ("a command's prompt", "say-in-command", &["/evil prompt"], "[evil] "),
+    ("a command's prompt", "say-in-command", &["/evil prompt"], "haft: extension evil: "),
 ];
 
 async fn obeys_nothing(world: &mut World) -> Result<()> {

@@ -13,6 +13,7 @@ mod content;
 mod fault;
 mod floods;
 mod gates;
+mod goals;
 mod good;
 mod ids;
 mod inject;
@@ -38,6 +39,7 @@ const FAULTS: &[&[Fault]] = &[
     floods::FAULTS,
     pressure::FAULTS,
     life::FAULTS,
+    goals::FAULTS,
     content::FAULTS,
     gates::FAULTS,
 ];

@@ -13,7 +13,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "garbage", at: At::Start, act: garbage },
     Fault { name: "exit-before-hello", at: At::Start, act: exit_before_hello },
     Fault { name: "signal-before-hello", at: At::Start, act: |_, _| std::process::abort() },
-    Fault { name: "endless-line", at: At::Ready, act: endless_line },
+    Fault { name: "endless-line", at: At::Command, act: endless_line },
     Fault { name: "huge-line", at: At::Question, act: huge_line },
     Fault { name: "slow-line", at: At::Ready, act: slow_line },
     Fault { name: "half-line", at: At::Question, act: half_line },

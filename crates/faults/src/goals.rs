@@ -1,0 +1,171 @@
+//! The measured goals: `haft-faults goal [--full] [ID…]` prints each figure beside what it shall be.
+//!
+//! A row of the matrix asks whether something holds; a goal says how well. Everything runs as in the program: one
+//! thread for agent and extensions, the launcher in between, the deadlines of the product. Latencies are compared with
+//! those of the same minute without the disturbance, in pairs that take turns, because machines differ and so do
+//! minutes. Each goal is measured in a process of its own.
+//!
+//! A goal that is independent of how busy the machine is also runs in `ci`, with reduced counts.
+
+mod chains;
+mod figure;
+mod kill;
+mod neighbours;
+mod observers;
+mod refusals;
+mod soak;
+mod starts;
+mod terminal;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use haft_host::Timeouts;
+
+use crate::runner::kill_tagged;
+use crate::world::{Mode, Setup};
+pub(crate) use figure::Figure;
+pub(crate) use kill::{HOST, play_host};
+
+/// The first argument of a process that measures goals.
+pub(crate) const GOAL: &str = "goal";
+
+/// A promise with a number.
+struct Goal {
+    id: &'static str,
+    title: &'static str,
+    /// Whether it says how quick something is, which a busy machine spoils.
+    is_latency: bool,
+    measure: fn(&Place) -> Result<Vec<Figure>>,
+}
+
+const GOALS: &[Goal] = &[
+    Goal {
+        id: "G5",
+        title: "neighbours of extensions that crash, flood and fill logs",
+        is_latency: true,
+        measure: neighbours::measure,
+    },
+    Goal {
+        id: "G6",
+        title: "24 hours of reloads, events and calls",
+        is_latency: false,
+        measure: soak::measure,
+    },
+    Goal {
+        id: "G7",
+        title: "what outlives a host, and how long an end takes",
+        is_latency: false,
+        measure: kill::measure,
+    },
+    Goal {
+        id: "G8",
+        title: "what silent extensions cost: at the start, as observers, as gates",
+        is_latency: true,
+        measure: |place| Ok([starts::measure(place)?, observers::measure(place)?].concat()),
+    },
+    Goal {
+        id: "G11",
+        title: "gates: what is executed was seen, and a failed gate blocks",
+        is_latency: false,
+        measure: |place| Ok([chains::measure(place)?, refusals::measure(place)?].concat()),
+    },
+    Goal {
+        id: "G12",
+        title: "what a terminal obeys of hostile text",
+        is_latency: false,
+        measure: terminal::measure,
+    },
+];
+
+/// Where a goal is measured, and how thoroughly.
+pub(crate) struct Place {
+    mode: Mode,
+    tag: String,
+    dir: PathBuf,
+}
+
+impl Place {
+    /// How often or how much, depending on how thorough the run is.
+    fn amount<T>(&self, reduced: T, full: T) -> T {
+        if self.mode.full { full } else { reduced }
+    }
+
+    /// A world that is not started yet: a canary, the deadlines of the product, and nothing written that the product
+    /// would not write.
+    fn setup(&self, name: &str) -> Result<Setup> {
+        let mut setup = Setup::new(self.mode, &self.tag, self.dir.join(name))?;
+        setup.config.timeouts = Timeouts::default();
+        setup.config.env.set.retain(|(variable, _)| variable != "HAFT_TRANSCRIPT");
+        Ok(setup)
+    }
+
+    /// Like the program's.
+    fn runtime() -> Result<tokio::runtime::Runtime> {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context("make a runtime")
+    }
+}
+
+/// Measures these goals, or all of them; of all, only those that a busy machine does not spoil if the run is a reduced
+/// one.
+pub(crate) fn run(mode: Mode, ids: &[&str]) -> ExitCode {
+    let named = |goal: &&Goal| match ids {
+        [] => mode.full || !goal.is_latency,
+        ids => ids.contains(&goal.id),
+    };
+    let goals: Vec<&Goal> = GOALS.iter().filter(named).collect();
+    let unknown = ids.iter().find(|id| !GOALS.iter().any(|goal| goal.id == **id));
+    let outcome = match (unknown, ids, goals.as_slice()) {
+        (Some(id), _, _) => Err(anyhow::anyhow!("there is no goal {id}")),
+        (None, [_], [goal]) => one(goal, mode),
+        (None, _, goals) => each(goals, mode),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Each in a process of its own: what one leaves in memory is not the next one's.
+fn each(goals: &[&Goal], mode: Mode) -> Result<bool> {
+    let binary = std::env::current_exe().context("find this binary")?;
+    let mut met = true;
+    for goal in goals {
+        #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
+        let mut command = Command::new(&binary);
+        let status = command.args([GOAL, goal.id]).args(mode.flags()).status();
+        met &= status.context("start this program again")?.success();
+    }
+    Ok(met)
+}
+
+fn one(goal: &Goal, mode: Mode) -> Result<bool> {
+    let counts = if mode.full { "full" } else { "reduced" };
+    println!("{:<4} {} ({counts} counts)", goal.id, goal.title);
+    let binary = std::env::current_exe().context("find this binary")?;
+    let dir = binary.ancestors().nth(2).unwrap_or(Path::new("target")).join("faults").join(goal.id);
+    // What an earlier run left, if anything.
+    _ = std::fs::remove_dir_all(&dir);
+    let tag = format!("{}-{}", goal.id, std::process::id());
+    let place = Place { mode, tag, dir };
+    let start = std::time::Instant::now();
+    let measured = (goal.measure)(&place);
+    kill_tagged(&place.tag);
+    let figures = measured.with_context(|| format!("measure {}", goal.id))?;
+    if figures.is_empty() {
+        bail!("{} measured nothing", goal.id);
+    }
+    figures.iter().for_each(|figure| println!("     {figure}"));
+    println!("     in {:.0} s", start.elapsed().as_secs_f64());
+    let met = figures.iter().all(|figure| !figure.is_missed());
+    if met {
+        // Only of use where something went wrong.
+        _ = std::fs::remove_dir_all(&place.dir);
+    }
+    Ok(met)
+}

@@ -1,0 +1,133 @@
+//! G11, the pure half: random chains of hooks. Nothing is executed with arguments that some hook did not see last.
+
+use anyhow::{Result, bail, ensure};
+use haft_core::chain::{ChainStep, ToolChain, Verdict};
+use haft_core::hooks::{HookRole, ToolDecision};
+use haft_core::tool::ToolOutput;
+use haft_protocol::RawJson;
+use serde_json::json;
+
+use super::{Figure, Place};
+
+/// Chains.
+const CHAINS: (u32, u32) = (10_000, 1_000_000);
+
+/// Hooks of one chain at most.
+const HOOKS: u64 = 8;
+
+/// Of every so many checks of rewritten arguments one says no.
+const UNFIT: u64 = 16;
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let (reduced, full) = CHAINS;
+    let chains = place.amount(reduced, full);
+    let mut dice = Dice(0x6a09_e667_f3bc_c908);
+    let (mut executed, mut unseen, mut refused_and_run) = (0_u32, 0_u32, 0_u32);
+    for _ in 0..chains {
+        let mut play = Play::new(&mut dice);
+        if let Verdict::Run { args } = play.run(&mut dice)? {
+            executed += 1;
+            unseen += u32::from(play.saw.iter().any(|saw| saw.as_ref() != Some(&args)));
+            refused_and_run += u32::from(play.refused);
+        }
+    }
+    ensure!(executed > chains / 20, "only {executed} of {chains} chains executed anything");
+    let of = format!("of {chains} random chains, {executed} of which execute");
+    Ok(vec![
+        Figure::new(
+            format!("executed arguments that a hook did not see last, {of}"),
+            unseen,
+            "0",
+            unseen == 0,
+        ),
+        Figure::new("executed although a hook refused", refused_and_run, "0", refused_and_run == 0),
+    ])
+}
+
+/// One chain being driven, and what its hooks know.
+struct Play {
+    roles: Vec<HookRole>,
+    /// What each was asked about, or wrote, last.
+    saw: Vec<Option<RawJson>>,
+    refused: bool,
+}
+
+impl Play {
+    fn new(dice: &mut Dice) -> Self {
+        let count = dice.below(HOOKS);
+        let roles: Vec<HookRole> =
+            (0..count).map(|_| if dice.below(2) == 0 { HookRole::Gate } else { HookRole::Ordered }).collect();
+        Self { saw: vec![None; roles.len()], roles, refused: false }
+    }
+
+    fn run(&mut self, dice: &mut Dice) -> Result<Verdict> {
+        let mut chain = ToolChain::new(self.roles.iter().copied(), RawJson::empty_object());
+        // Every hook is asked at most twice, and every rewrite checked once.
+        for _ in 0..=4 * self.roles.len() {
+            match chain.step() {
+                ChainStep::Ask(index) => self.ask(&mut chain, index, dice)?,
+                ChainStep::AskAll(indices) => {
+                    let picked = usize::try_from(dice.below(indices.len() as u64))?;
+                    let Some(&index) = indices.get(picked) else { bail!("nobody is asked") };
+                    self.ask(&mut chain, index, dice)?;
+                }
+                ChainStep::Validate => {
+                    let fits = dice.below(UNFIT) != 0;
+                    self.refused |= !fits;
+                    chain.validated(if fits { Ok(()) } else { Err("it does not fit".to_owned()) });
+                }
+                ChainStep::Done(verdict) => return Ok(verdict),
+            }
+        }
+        bail!("a chain of {} hooks does not end", self.roles.len())
+    }
+
+    /// Asks one hook. What it writes in the last phase counts for nothing, so it has not seen that.
+    fn ask(&mut self, chain: &mut ToolChain, index: usize, dice: &mut Dice) -> Result<()> {
+        let decision = dice.decision(index)?;
+        let asked_again = self.saw.get(index).is_some_and(Option::is_some);
+        let writes = self.roles.get(index) == Some(&HookRole::Ordered) && !asked_again;
+        let seen = match &decision {
+            ToolDecision::Rewrite { args, .. } if writes => args.clone(),
+            ToolDecision::Rewrite { .. } | ToolDecision::Allow | ToolDecision::Respond { .. } => {
+                chain.args().clone()
+            }
+            ToolDecision::Block { .. } | ToolDecision::AbortTurn { .. } | ToolDecision::AbortAgent { .. } => {
+                self.refused = true;
+                chain.args().clone()
+            }
+        };
+        if let Some(saw) = self.saw.get_mut(index) {
+            *saw = Some(seen);
+        }
+        chain.answer(index, decision);
+        Ok(())
+    }
+}
+
+/// Xorshift, 64 bits: the same chains in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) % bound.max(1)
+    }
+
+    fn decision(&mut self, hook: usize) -> Result<ToolDecision> {
+        let (by, reason) = (format!("hook {hook}"), "no".to_owned());
+        Ok(match self.below(32) {
+            0 => ToolDecision::Block { by, reason },
+            1 => ToolDecision::AbortTurn { by, reason },
+            2 => ToolDecision::AbortAgent { by, reason },
+            3 => ToolDecision::Respond { by, output: ToolOutput::text("done") },
+            4..=12 => {
+                let args = RawJson::from_value(&json!({"n": self.below(4)}))?;
+                ToolDecision::Rewrite { by, args }
+            }
+            _ => ToolDecision::Allow,
+        })
+    }
+}

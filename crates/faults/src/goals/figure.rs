@@ -1,0 +1,115 @@
+//! A figure beside what it shall be, and times from which figures are made.
+
+use std::fmt;
+use std::time::Duration;
+
+/// One line of a report.
+#[derive(Debug, Clone)]
+pub(crate) struct Figure {
+    what: String,
+    measured: String,
+    /// What it shall be, and whether it is; `None` for what is only said.
+    target: Option<(String, bool)>,
+}
+
+impl Figure {
+    /// Something that has a target.
+    pub(crate) fn new(what: impl Into<String>, measured: impl fmt::Display, target: &str, met: bool) -> Self {
+        Self { what: what.into(), measured: measured.to_string(), target: Some((target.to_owned(), met)) }
+    }
+
+    /// Something that is only said.
+    pub(crate) fn note(what: impl Into<String>, measured: impl fmt::Display) -> Self {
+        Self { what: what.into(), measured: measured.to_string(), target: None }
+    }
+
+    /// Whether it has a target and is not met.
+    pub(crate) fn is_missed(&self) -> bool {
+        self.target.as_ref().is_some_and(|(_, met)| !met)
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, measured, target } = self;
+        match target {
+            Some((target, met)) => {
+                let verdict = if *met { "ok    " } else { "MISSED" };
+                write!(f, "{verdict} {what}: {measured} (target: {target})")
+            }
+            None => write!(f, "       {what}: {measured}"),
+        }
+    }
+}
+
+/// Times of one kind, shortest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Times(Vec<Duration>);
+
+impl Times {
+    /// So many were measured.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The time that this share of a thousand is not longer than; zero of nothing.
+    fn permille(&self, permille: usize) -> Duration {
+        self.0
+            .get((self.0.len() * permille / 1000).min(self.0.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn p50(&self) -> Duration {
+        self.permille(500)
+    }
+
+    pub(crate) fn p99(&self) -> Duration {
+        self.permille(990)
+    }
+
+    pub(crate) fn longest(&self) -> Duration {
+        self.permille(1000)
+    }
+}
+
+impl FromIterator<Duration> for Times {
+    fn from_iter<I: IntoIterator<Item = Duration>>(times: I) -> Self {
+        let mut times: Vec<Duration> = times.into_iter().collect();
+        times.sort_unstable();
+        Self(times)
+    }
+}
+
+/// The middle one; of an even number the lower of the two.
+pub(crate) fn median(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+}
+
+/// In milliseconds, as it is read best.
+pub(crate) fn ms(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_times_are_those_of_sorted_ones() {
+        let times: Times = (1..=200).rev().map(Duration::from_millis).collect();
+        let shares = [times.p50(), times.p99(), times.longest()].map(|time| time.as_millis());
+        assert_eq!((shares, times.count()), ([101, 199, 200], 200));
+        assert_eq!(Times::default().p99(), Duration::ZERO);
+        assert_eq!(median(vec![3.0, 1.0, 2.0, 9.0, 4.0]).to_string(), "3");
+    }
+
+    #[test]
+    fn a_figure_without_a_target_is_never_missed() {
+        assert!(!Figure::note("x", 1).is_missed());
+        let missed = Figure::new("left", 3, "0", false);
+        assert!(missed.is_missed());
+        assert_eq!(missed.to_string(), "MISSED left: 3 (target: 0)");
+    }
+}

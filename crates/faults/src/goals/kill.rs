@@ -1,0 +1,176 @@
+//! G7: what outlives a host that is killed, and how long the end of fifty takes that ignore the request.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_host::Host;
+
+use super::figure::{Times, ms};
+use super::{Figure, Place};
+use crate::evil::misbehaving;
+use crate::oracle::tagged;
+use crate::runner::kill_tagged;
+use crate::world::Mode;
+
+/// The first argument of a process that is a host and waits for its death.
+pub(crate) const HOST: &str = "host";
+
+/// Hosts that are killed.
+const ROUNDS: (usize, usize) = (8, 200);
+
+/// One that reads its input, one that neither reads nor ends by request, one with a child in its group, one with a
+/// daemon in a session of its own.
+const KINDS: &[&str] = &["good", "deaf", "heir", "daemonise"];
+
+/// What such a host has at least started: the four, the canary, the child and the daemon.
+const PROCESSES: usize = 7;
+
+/// In which everything has to be gone.
+const GONE: Duration = Duration::from_secs(2);
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How many ignore the request to end.
+const STUBBORN: usize = 50;
+
+/// In which they have to be gone.
+const END: Duration = Duration::from_millis(3_500);
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let (reduced, full) = ROUNDS;
+    let rounds = place.amount(reduced, full);
+    let (mut survivors, mut times) = (0, Vec::new());
+    for round in 0..rounds {
+        let dir = place.dir.join(format!("round-{round}"));
+        let killed = Killed::watch(place, &dir, true)?;
+        survivors += killed.left;
+        times.push(killed.took);
+        std::fs::remove_dir_all(&dir).context("remove what is of no use any more")?;
+    }
+    let times: Times = times.into_iter().collect();
+    let control = Killed::watch(place, &place.dir.join("unguarded"), false)?;
+    let what =
+        format!("processes left 2 s after their host was killed, in {rounds} rounds × {} kinds", KINDS.len());
+    let gone = format!("p50 {}, p99 {}, longest {}", ms(times.p50()), ms(times.p99()), ms(times.longest()));
+    let mut figures = vec![
+        Figure::new(what, survivors, "0", survivors == 0),
+        Figure::note("until all were gone", gone),
+        Figure::new("the same without guardians, one round", control.left, "more than 0", control.left > 0),
+    ];
+    figures.extend(stubborn(place)?);
+    Ok(figures)
+}
+
+/// What became of the extensions of one host that was killed.
+struct Killed {
+    /// Processes that were left when the time was over.
+    left: usize,
+    /// Until all were gone, if they were.
+    took: Duration,
+}
+
+impl Killed {
+    fn watch(place: &Place, dir: &Path, guarded: bool) -> Result<Self> {
+        let mut host = Victim::start(place, dir, guarded)?;
+        let before = tagged(&place.tag).len();
+        ensure!(before >= PROCESSES, "only {before} processes had been started");
+        host.kill()?;
+        let start = Instant::now();
+        let left = loop {
+            let left = tagged(&place.tag).len();
+            if left == 0 || start.elapsed() > GONE {
+                break left;
+            }
+            std::thread::sleep(LOOK);
+        };
+        let took = start.elapsed();
+        kill_tagged(&place.tag);
+        Ok(Self { left, took })
+    }
+}
+
+/// A host in a process of its own. Killed when it is dropped.
+struct Victim(Child);
+
+impl Victim {
+    /// Starts it and waits until its extensions run.
+    fn start(place: &Place, dir: &Path, guarded: bool) -> Result<Self> {
+        let binary = std::env::current_exe().context("find this binary")?;
+        #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
+        let mut command = Command::new(binary);
+        command.arg(HOST).arg(&place.tag).arg(dir).arg(if guarded { "guarded" } else { "unguarded" });
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("start a host")?;
+        let stdout = child.stdout.take().context("its output")?;
+        let host = Self(child);
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).context("read what it says")?;
+        ensure!(line.trim() == READY, "the host says {line:?}");
+        Ok(host)
+    }
+
+    fn kill(&mut self) -> Result<()> {
+        self.0.kill().context("kill the host")?;
+        self.0.wait().context("wait for the host").map(drop)
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        // One that is gone already is what this wants.
+        _ = self.kill();
+    }
+}
+
+const READY: &str = "ready";
+
+/// Is a host with an extension of every kind until it is killed.
+pub(crate) fn play_host(mode: Mode, tag: &str, dir: PathBuf, guarded: bool) -> ExitCode {
+    let place = Place { mode, tag: tag.to_owned(), dir };
+    let outcome = Place::runtime().and_then(|runtime| runtime.block_on(wait_for_death(&place, guarded)));
+    if let Err(error) = outcome {
+        println!("{error:#}");
+    }
+    ExitCode::FAILURE
+}
+
+async fn wait_for_death(place: &Place, guarded: bool) -> Result<()> {
+    let mut setup = place.setup("host")?;
+    setup.env("HAFT_BARE", "1");
+    if !guarded {
+        setup.config.launcher = None;
+    }
+    KINDS.iter().for_each(|kind| setup.add(misbehaving(&setup, kind, kind)));
+    let host = Host::builder(setup.config).specs(setup.specs).start().await;
+    host.settled().await;
+    println!("{READY}");
+    std::future::pending().await
+}
+
+/// A host with many that ignore the request to end.
+fn stubborn(place: &Place) -> Result<Vec<Figure>> {
+    let mut setup = place.setup("stubborn")?;
+    setup.env("HAFT_BARE", "1");
+    (0..STUBBORN)
+        .for_each(|number| setup.add(misbehaving(&setup, "ignore-sigterm", &format!("stubborn-{number}"))));
+    let (running, took) = Place::runtime()?.block_on(async {
+        let host = Host::builder(setup.config).specs(setup.specs).start().await;
+        host.settled().await;
+        let ready = |state| state == haft_host::ExtensionState::Ready;
+        let running = host.states().into_iter().filter(|status| ready(status.state.clone())).count();
+        let start = Instant::now();
+        host.shutdown().await;
+        (running, start.elapsed())
+    });
+    let left = tagged(&place.tag).len();
+    ensure!(running == STUBBORN + 1, "only {running} extensions ran");
+    let what = format!("graceful end of {STUBBORN} extensions that ignore the request");
+    Ok(vec![
+        Figure::new(what, ms(took), "3500 ms", took <= END),
+        Figure::new("processes left after it", left, "0", left == 0),
+    ])
+}

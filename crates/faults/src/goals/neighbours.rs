@@ -1,0 +1,168 @@
+//! G5: how quickly a healthy extension answers beside others that crash, flood, or fill logs.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_core::tool::{Tool, ToolContext};
+use haft_host::Host;
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::ToolCallId;
+use tokio_util::sync::CancellationToken;
+
+use super::figure::{Times, median, ms};
+use super::{Figure, Place};
+use crate::evil::misbehaving;
+use crate::world::Events;
+
+/// Rounds, in each of which everybody has a turn.
+const ROUNDS: (usize, usize) = (1, 5);
+
+/// How long one turn with crashes is watched: most crashes of a loop happen in it.
+const STORM: Duration = Duration::from_secs(7);
+
+/// How long a turn with floods is watched: less than it takes until a flood is ended.
+const FLOOD: Duration = Duration::from_secs(4);
+
+/// Between two calls.
+const PACE: Duration = Duration::from_millis(2);
+
+/// Between two turns, for whatever the last one left.
+const REST: Duration = Duration::from_millis(300);
+
+const CRASHING: usize = 100;
+const NOISY: usize = 4;
+
+/// What all that are noisy in one way may make of the median.
+const NOISY_RATIO: f64 = 1.5;
+
+const NOISES: &[&str] = &["flood", "long-lines", "endless-stderr"];
+
+/// One turn.
+struct Turn {
+    times: Times,
+    /// Failures that were reported in it.
+    faults: usize,
+}
+
+/// A turn and the one without disturbance before it.
+struct Pair {
+    quiet: Times,
+    loud: Turn,
+}
+
+impl Pair {
+    fn ratio(&self, of: fn(&Times) -> Duration) -> f64 {
+        of(&self.loud.times).as_secs_f64() / of(&self.quiet).as_secs_f64().max(1e-9)
+    }
+}
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let (reduced, full) = ROUNDS;
+    let rounds = place.amount(reduced, full);
+    let mut figures = Vec::new();
+    let pairs = pairs(place, "exit-after-hello", CRASHING, STORM, rounds)?;
+    let faults = pairs.iter().map(|pair| pair.loud.faults).min().unwrap_or_default();
+    ensure!(faults >= 2 * CRASHING, "only {faults} crashes in a turn");
+    figures.extend(beside_crashes(&pairs));
+    for noise in NOISES {
+        let pairs = self::pairs(place, noise, NOISY, FLOOD, rounds)?;
+        let ratio = median(pairs.iter().map(|pair| pair.ratio(Times::p50)).collect());
+        let what = format!("beside {NOISY} × {noise}: p50, median of ratios");
+        figures.push(Figure::new(what, format!("{ratio:.2}"), "at most 1.5", ratio <= NOISY_RATIO));
+        figures.push(said(&pairs));
+    }
+    Ok(figures)
+}
+
+fn beside_crashes(pairs: &[Pair]) -> Vec<Figure> {
+    let p50 = median(pairs.iter().map(|pair| pair.ratio(Times::p50)).collect());
+    let p99 = median(pairs.iter().map(|pair| pair.ratio(Times::p99)).collect());
+    let loud = median(pairs.iter().map(|pair| pair.loud.times.p99().as_secs_f64() * 1e3).collect());
+    let longest = pairs.iter().map(|pair| pair.loud.times.longest()).max().unwrap_or_default();
+    let beside = format!("beside {CRASHING} that crash");
+    let tail = format!("{p99:.2} times, {loud:.3} ms");
+    vec![
+        Figure::new(
+            format!("{beside}: p50, median of ratios"),
+            format!("{p50:.2}"),
+            "at most 1.2",
+            p50 <= 1.2,
+        ),
+        Figure::new(
+            format!("{beside}: p99, medians"),
+            tail,
+            "at most 3 times or 5 ms",
+            p99 <= 3.0 || loud <= 5.0,
+        ),
+        Figure::new(
+            format!("{beside}: longest of all"),
+            ms(longest),
+            "at most 250 ms",
+            longest <= Duration::from_millis(250),
+        ),
+        said(pairs),
+    ]
+}
+
+/// What was measured, pair by pair.
+fn said(pairs: &[Pair]) -> Figure {
+    let all = pairs.iter().map(|Pair { quiet, loud: Turn { times, faults } }| {
+        let brief =
+            |times: &Times| format!("{}/{}/{}", us(times.p50()), us(times.p99()), us(times.longest()));
+        format!("{} → {} ({} calls, {faults} faults)", brief(quiet), brief(times), times.count())
+    });
+    Figure::note("  p50/p99/longest in µs without and with", all.collect::<Vec<_>>().join(", "))
+}
+
+fn us(time: Duration) -> u128 {
+    time.as_micros()
+}
+
+/// Turns without and with, one after the other.
+fn pairs(place: &Place, fault: &str, count: usize, span: Duration, rounds: usize) -> Result<Vec<Pair>> {
+    let runtime = Place::runtime()?;
+    (0..rounds)
+        .map(|round| {
+            let quiet = runtime.block_on(turn(place, &format!("{fault}-{round}-quiet"), fault, 0, span))?;
+            let loud = runtime.block_on(turn(place, &format!("{fault}-{round}-loud"), fault, count, span))?;
+            Ok(Pair { quiet: quiet.times, loud })
+        })
+        .collect()
+}
+
+/// A host of its own with a healthy extension and `count` others, for so long.
+async fn turn(place: &Place, name: &str, fault: &str, count: usize, span: Duration) -> Result<Turn> {
+    let mut setup = place.setup(name)?;
+    setup.env("HAFT_BARE", "1");
+    (0..count).for_each(|number| setup.add(misbehaving(&setup, fault, &format!("bad-{number}"))));
+    let events = Events::default();
+    let host = Host::builder(setup.config).specs(setup.specs).events(events.sink()).start().await;
+    let times = watch(&host, span).await;
+    let faults = events.faults().len();
+    host.shutdown().await;
+    tokio::time::sleep(REST).await;
+    Ok(Turn { times: times?, faults })
+}
+
+async fn watch(host: &Host, span: Duration) -> Result<Times> {
+    let found = host.tools().into_iter().find(|tool| tool.spec().name == "canary_tool");
+    let tool = found.context("the canary is not there")?;
+    let (start, mut times) = (Instant::now(), Vec::new());
+    while start.elapsed() < span {
+        times.push(trip(&tool).await?);
+        tokio::time::sleep(PACE).await;
+    }
+    Ok(times.into_iter().collect())
+}
+
+async fn trip(tool: &Arc<dyn Tool>) -> Result<Duration> {
+    let context = ToolContext::new(CancellationToken::new(), |_| {});
+    let (id, name) = (ToolCallId::new("canary"), "canary_tool".to_owned());
+    let start = Instant::now();
+    let output = tool.execute(context, ToolCall { id, name, args: RawJson::empty_object() }).await;
+    let took = start.elapsed();
+    ensure!(!output.is_error, "the canary failed");
+    Ok(took)
+}

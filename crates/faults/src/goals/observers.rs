@@ -1,0 +1,109 @@
+//! G8, later: what an observer costs that does not read, and by how much a gate's deadline is overshot.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::figure::{Times, median, ms};
+use super::{Figure, Place};
+use crate::canary::Control;
+use crate::evil::misbehaving;
+use crate::row::EVIL;
+use crate::world::{World, last_word};
+
+/// Prompts of each kind, in turn.
+const PROMPTS: (usize, usize) = (3, 41);
+
+/// Tool calls of one prompt.
+const CALLS: usize = 20;
+
+/// What one event may cost more, in milliseconds.
+const PER_EVENT: f64 = 1.0;
+
+/// Hosts with a gate that does not answer, and calls for each: three failures end a run.
+const GATES: (usize, usize) = (1, 10);
+const ASKED: usize = 2;
+
+const DEADLINE: Duration = Duration::from_millis(500);
+
+/// What a deadline may be overshot by, everything else that a prompt does included.
+const OVERSHOOT: Duration = Duration::from_millis(100);
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    Place::runtime()?.block_on(async {
+        let mut figures = Vec::new();
+        for fault in ["dead-observer", "slow-observer"] {
+            figures.push(observer(place, fault).await?);
+        }
+        figures.push(gate(place).await?);
+        Ok(figures)
+    })
+}
+
+/// The same prompts without and with one that watches and does not read.
+async fn observer(place: &Place, fault: &str) -> Result<Figure> {
+    let (few, many) = PROMPTS;
+    let quiet = start(place, &format!("{fault}-without"), None).await?;
+    let loud = start(place, fault, Some(fault)).await?;
+    let mut more = Vec::new();
+    for _ in 0..place.amount(few, many) {
+        let (without, with) = (per_event(&quiet).await?, per_event(&loud).await?);
+        more.push(with - without);
+    }
+    for world in [quiet, loud] {
+        end(world).await?;
+    }
+    let (prompts, cost) = (more.len(), median(more));
+    let what = format!("added to each event by a {fault}, median of {prompts} pairs of prompts");
+    Ok(Figure::new(what, format!("{cost:.4} ms"), "at most 1 ms", cost <= PER_EVENT))
+}
+
+/// Milliseconds for an event of a prompt.
+async fn per_event(world: &World) -> Result<f64> {
+    let call = json!({"say": [{"call": {"name": "probe", "args": {}}}]});
+    let steps: Vec<Value> = std::iter::repeat_n(call, CALLS).chain([last_word()]).collect();
+    let (before, start) = (world.events.all().len(), Instant::now());
+    let played = world.prompt(&json!(steps)).await?;
+    let took = start.elapsed();
+    ensure!(played.ran.len() == CALLS, "{} of {CALLS} calls ran", played.ran.len());
+    let events = world.events.all().len() - before;
+    ensure!(events > CALLS, "a prompt has {events} events");
+    Ok(took.as_secs_f64() * 1e3 / events as f64)
+}
+
+async fn gate(place: &Place) -> Result<Figure> {
+    let (few, many) = GATES;
+    let mut times = Vec::new();
+    for number in 0..place.amount(few, many) {
+        let world = start(place, &format!("gate-{number}"), Some("hang-intercept")).await?;
+        for _ in 0..ASKED {
+            let gated = world.gate(json!({})).await?;
+            ensure!(gated.ran_with.is_none() && gated.blocked.is_some(), "the gate did not block: {gated:?}");
+            times.push(gated.took.saturating_sub(DEADLINE));
+        }
+        end(world).await?;
+    }
+    let times: Times = times.into_iter().collect();
+    let what = format!("overshoot of a gate's deadline of 500 ms, {} calls", times.count());
+    let measured = format!("p50 {}, longest {}", ms(times.p50()), ms(times.longest()));
+    Ok(Figure::new(what, measured, "at most 100 ms", times.longest() <= OVERSHOOT))
+}
+
+async fn start(place: &Place, name: &str, fault: Option<&str>) -> Result<World> {
+    let mut setup = place.setup(name)?;
+    setup.config.timeouts.intercept = DEADLINE;
+    if let Some(fault) = fault {
+        setup.add(misbehaving(&setup, fault, EVIL));
+    }
+    let control = Arc::new(Control::new(setup.dir.join("control")));
+    Ok(World::start(setup, &[], control).await)
+}
+
+async fn end(world: World) -> Result<()> {
+    let World { host, canary, .. } = world;
+    canary.land().await?;
+    host.shutdown().await;
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! G11, with real processes: a gate that fails, in whatever way, blocks.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use futures::StreamExt;
+use serde_json::json;
+
+use super::{Figure, Place};
+use crate::canary::Control;
+use crate::evil::{Evil, Moment, instead};
+use crate::row::EVIL;
+use crate::world::World;
+
+/// Gates that fail.
+const FAILURES: (usize, usize) = (60, 2_000);
+
+/// Hosts at the same time. Most of them wait for a deadline.
+const AT_ONCE: usize = 8;
+
+/// For gates that do not answer.
+const DEADLINE: Duration = Duration::from_millis(500);
+
+/// For those that do not leave.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Ways to fail.
+const KINDS: &[(&str, Evil)] = &[
+    ("no answer", Evil::Fault("hang-intercept")),
+    ("exit", Evil::Fault("exit-in-call")),
+    ("abort", Evil::Fault("abort-in-call")),
+    ("half a line, then exit", Evil::Fault("half-line")),
+    ("the answer to another question", Evil::Fault("wrong-kind")),
+    ("an answer of wrong types", Evil::Fault("bad-types")),
+    ("no JSON", instead(Moment::Gate, || b"yes\n".to_vec())),
+    ("no text", instead(Moment::Gate, || b"\xff\xfe\n".to_vec())),
+    ("an array", instead(Moment::Gate, || b"[\"event_intercept_response\",\"$ID\"]\n".to_vec())),
+    ("truncated JSON", instead(Moment::Gate, || answer(r#""id":"$ID","block":false"#, ""))),
+    ("an id nobody gave", instead(Moment::Gate, || answer(r#""id":"other","block":false"#, "}"))),
+    (
+        "a key that stands twice",
+        instead(Moment::Gate, || answer(r#""id":"$ID","block":true,"block":false"#, "}")),
+    ),
+    (
+        "arguments that are no object",
+        instead(Moment::Gate, || answer(r#""id":"$ID","modified_args":7"#, "}")),
+    ),
+];
+
+fn answer(fields: &str, end: &str) -> Vec<u8> {
+    format!("{{\"type\":\"event_intercept_response\",{fields}{end}\n").into_bytes()
+}
+
+/// What became of one guarded call.
+struct Failure {
+    executed: bool,
+    /// The gate did what it is here for.
+    happened: bool,
+}
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let (reduced, full) = FAILURES;
+    let count = place.amount(reduced, full);
+    let outcomes: Vec<Result<Failure>> = Place::runtime()?.block_on(async {
+        let runs = KINDS.iter().cycle().take(count).enumerate();
+        let runs = runs.map(|(number, (kind, evil))| async move {
+            one(place, number, evil).await.with_context(|| format!("a gate that fails by {kind}"))
+        });
+        futures::stream::iter(runs).buffer_unordered(AT_ONCE).collect().await
+    });
+    let failures: Vec<Failure> = outcomes.into_iter().collect::<Result<_>>()?;
+    let happened = failures.iter().filter(|failure| failure.happened).count();
+    ensure!(happened == count, "only {happened} of {count} gates failed");
+    let executed = failures.iter().filter(|failure| failure.executed).count();
+    let what = format!("executed behind a gate that failed, of {count} calls, {} ways to fail", KINDS.len());
+    Ok(vec![Figure::new(what, executed, "0", executed == 0)])
+}
+
+async fn one(place: &Place, number: usize, evil: &Evil) -> Result<Failure> {
+    let mut setup = place.setup(&format!("gate-{number}"))?;
+    setup.config.timeouts.intercept = DEADLINE;
+    setup.config.timeouts.shutdown_grace = GRACE;
+    setup.config.timeouts.kill_grace = GRACE;
+    evil.add_to(&mut setup)?;
+    let control = Control::new(setup.dir.join("control")).into();
+    let world = World::start(setup, &[], control).await;
+    let gated = world.gate(json!({})).await?;
+    let happened = world.marks().iter().any(|mark| Some(mark.as_str()) == evil.marker());
+    let World { host, canary, dir, .. } = world;
+    let health = canary.land().await?;
+    ensure!(health.told == health.seen, "the canary missed an event");
+    host.shutdown().await;
+    let executed = gated.ran_with.is_some();
+    match gated.blocked {
+        Some((by, _)) if by == EVIL || executed => {}
+        Some((by, why)) => bail!("blocked by {by}: {why}"),
+        None => ensure!(executed, "neither blocked nor executed: {}", gated.result),
+    }
+    if !executed && happened {
+        std::fs::remove_dir_all(dir).context("remove what is of no use any more")?;
+    }
+    Ok(Failure { executed, happened })
+}

@@ -1,0 +1,158 @@
+//! G6: a day of reloads, events and calls in a few minutes.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_core::hooks::HookSource;
+use haft_host::Host;
+use haft_protocol::event::AgentEvent;
+
+use super::{Figure, Place};
+use crate::canary::{STEPS, call};
+use crate::evil::misbehaving;
+use crate::oracle::{memory, open_files, tagged};
+
+/// Reloads: one every half minute for a day.
+const RELOADS: (usize, usize) = (29, 2_880);
+
+/// Reloads of one hour.
+const HOUR: usize = 120;
+
+/// Extensions, the canary included.
+const EXTENSIONS: usize = 10;
+
+/// Calls between two reloads, and events before each call: 100,000 and 1,000,000 in a day.
+const CALLS: usize = 35;
+const EVENTS: usize = 10;
+
+/// A run that takes longer ends early and says so.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// What memory may grow by within an hour, in KiB.
+const SLOPE: f64 = 1024.0;
+
+/// What all logs together may have, in bytes: two files of 1 MiB an extension, and a last line each.
+const LOGS: u64 = EXTENSIONS as u64 * 2 * (1024 + 64) * 1024;
+
+/// What a run went through.
+#[derive(Default)]
+struct Day {
+    cycles: usize,
+    calls: usize,
+    events: usize,
+    lost: u64,
+    /// Memory after each reload, in KiB.
+    memory: Vec<f64>,
+    took: Duration,
+}
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let (reduced, full) = RELOADS;
+    let reloads = place.amount(reduced, full);
+    let runtime = Place::runtime()?;
+    // What a runtime opens for itself stays open.
+    let before = runtime.block_on(async {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        open_files()
+    })?;
+    let (day, dir) = runtime.block_on(live(place, reloads))?;
+    let left = tagged(&place.tag).len();
+    let open = open_files()?;
+    let logs = size(&dir.join("logs"))?;
+    let Day { cycles, calls, events, lost, memory, took } = day;
+    let what =
+        format!("{cycles} starts and ends, {events} events, {calls} calls in {:.0} s", took.as_secs_f64());
+    let met = memory.len() >= reloads;
+    let (first, last) =
+        (memory.first().copied().unwrap_or_default(), memory.last().copied().unwrap_or_default());
+    let slope = slope(memory.get(memory.len() / 10..).unwrap_or_default()) * HOUR as f64;
+    let slope_text = format!(
+        "{:.3} MiB ({first:.0} KiB after the first reload, {last:.0} after the last)",
+        slope / 1024.0
+    );
+    Ok(vec![
+        Figure::new("done", what, &format!("{} starts and ends", reloads * EXTENSIONS), met),
+        Figure::new("processes left", left, "0", left == 0),
+        Figure::new("descriptors left", open.saturating_sub(before), "0", open <= before),
+        Figure::new("events lost", lost, "0", lost == 0),
+        // A few minutes say nothing about an hour.
+        match memory.len() > 2 * HOUR {
+            true => Figure::new("memory an hour's worth", slope_text, "less than 1 MiB", slope < SLOPE),
+            false => Figure::note("memory an hour's worth", slope_text),
+        },
+        Figure::new("bytes of all logs", logs, &format!("at most {LOGS}"), logs <= LOGS),
+    ])
+}
+
+async fn live(place: &Place, reloads: usize) -> Result<(Day, std::path::PathBuf)> {
+    let mut setup = place.setup("day")?;
+    setup.env("HAFT_BARE", "1");
+    (1..EXTENSIONS).for_each(|number| setup.add(misbehaving(&setup, "chatty", &format!("chatty-{number}"))));
+    // One file for ever longer, which no product has.
+    setup.config.env.set.retain(|(variable, _)| variable != "HAFT_MARKER");
+    let dir = setup.dir.clone();
+    let host = Host::builder(setup.config).specs(setup.specs).start().await;
+    host.settled().await;
+    let (mut day, start) = (Day::default(), Instant::now());
+    while day.memory.len() < reloads && start.elapsed() < LONGEST {
+        let stats = host.reload().await;
+        ensure!(stats.ready == EXTENSIONS, "a reload went wrong: {stats:?}");
+        day.cycles += stats.ready;
+        work(&host, &mut day).await?;
+        day.memory.push(memory("VmRSS")? as f64);
+    }
+    day.took = start.elapsed();
+    host.shutdown().await;
+    Ok((day, dir))
+}
+
+/// What happens between two reloads.
+async fn work(host: &Host, day: &mut Day) -> Result<()> {
+    let hooks = Arc::new(host.clone()).hooks();
+    let mut told = 0;
+    for _ in 0..CALLS {
+        for _ in 0..EVENTS {
+            hooks
+                .observers
+                .iter()
+                .for_each(|observer| observer.observe(&AgentEvent::TurnStart { step: STEPS }));
+            told += 1;
+        }
+        let seen = call(host).await?;
+        day.lost += told - seen.min(told);
+        day.calls += 1;
+    }
+    day.events += CALLS * EVENTS;
+    Ok(())
+}
+
+/// By how much it grows from one to the next, by least squares.
+fn slope(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let middle = (count - 1.0) / 2.0;
+    let mean = values.iter().sum::<f64>() / count.max(1.0);
+    let points = || values.iter().enumerate().map(|(at, value)| (at as f64 - middle, value - mean));
+    let spread: f64 = points().map(|(x, _)| x * x).sum();
+    points().map(|(x, y)| x * y).sum::<f64>() / spread.max(f64::MIN_POSITIVE)
+}
+
+/// Bytes of all files of a directory.
+fn size(dir: &Path) -> Result<u64> {
+    let entries = fs::read_dir(dir).with_context(|| format!("list {}", dir.display()))?;
+    Ok(entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slope_is_that_of_the_line() {
+        assert_eq!(slope(&[1.0, 3.0, 5.0, 7.0]).to_string(), "2");
+        assert_eq!(slope(&[4.0, 4.0, 4.0]).to_string(), "0");
+        assert_eq!(slope(&[]).to_string(), "0");
+    }
+}

@@ -1,0 +1,104 @@
+//! For the measured goals: extensions that are slow or deaf in one way, and otherwise unremarkable.
+
+use std::io::{BufRead, Write};
+use std::process::{Command, Stdio, exit};
+
+use serde_json::{Value, json};
+
+use crate::fault::{At, Fault, Then};
+use crate::good;
+use crate::peer::{Peer, delay};
+
+pub(crate) const FAULTS: &[Fault] = &[
+    Fault { name: "deaf", at: At::Start, act: deaf },
+    Fault { name: "heir", at: At::Registered, act: heir },
+    Fault { name: "chatty", at: At::Registered, act: chatty },
+    Fault { name: "dead-observer", at: At::Greeted, act: dead_observer },
+    Fault { name: "slow-observer", at: At::Greeted, act: slow_observer },
+    Fault { name: "long-lines", at: At::Ready, act: long_lines },
+    Fault { name: "endless-stderr", at: At::Ready, act: endless_stderr },
+];
+
+/// Bytes of one line that is too long.
+const LONG: usize = 4 * 1024 * 1024;
+
+/// Lines of a talkative start, 64 bytes each.
+const LINES: usize = 256;
+
+/// Neither reads nor ends when it is asked to by signal: becomes a shell that ignores it, then itself again.
+#[cfg(unix)]
+fn deaf(peer: &mut Peer, _: &Value) -> Then {
+    use std::os::unix::process::CommandExt;
+
+    let program = std::env::current_exe().expect("a program knows its own path");
+    let script = "trap '' TERM HUP INT; exec \"$0\" never-read-stdin \"$1\"";
+    let error = Command::new("sh").args(["-c", script]).arg(program).arg(&peer.name).exec();
+    peer.log(&format!("sh cannot be started: {error}"));
+    exit(1)
+}
+
+/// There are no such signals: not reading is the same.
+#[cfg(not(unix))]
+fn deaf(peer: &mut Peer, _: &Value) -> Then {
+    good::hello(peer);
+    good::ready(peer);
+    peer.hang()
+}
+
+/// Leaves a process in its own group that ignores the signals.
+fn heir(_: &mut Peer, _: &Value) -> Then {
+    let script = "trap '' TERM HUP; while :; do sleep 600; done";
+    let mut child = Command::new("sh");
+    child.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It is meant to be there when this one is gone.
+    drop(child.spawn().expect("sh runs"));
+    Then::GoOn
+}
+
+/// Writes 16 KiB into its log, for logs that must be turned over.
+fn chatty(_: &mut Peer, _: &Value) -> Then {
+    let line = "a line of a log that says nothing, which is sixty-four bytes in\n";
+    // Whoever does not read this wants it lost.
+    _ = std::io::stderr().write_all(line.repeat(LINES).as_bytes());
+    Then::GoOn
+}
+
+/// Watches events and never reads one.
+fn dead_observer(peer: &mut Peer, _: &Value) -> Then {
+    watch(peer);
+    peer.hang()
+}
+
+/// Watches events and reads one every 50 ms.
+fn slow_observer(peer: &mut Peer, _: &Value) -> Then {
+    watch(peer);
+    for line in std::io::stdin().lock().lines() {
+        if line.is_err() {
+            break;
+        }
+        std::thread::sleep(delay(50));
+    }
+    exit(0)
+}
+
+fn watch(peer: &mut Peer) {
+    let events = ["turn_start", "tool_call", "assistant_message", "turn_end"];
+    peer.say(&json!({"type": "subscribe", "events": events}));
+    good::ready(peer);
+}
+
+/// One line after the other that is longer than a line may be.
+fn long_lines(peer: &mut Peer, _: &Value) -> Then {
+    let line = [vec![b'x'; LONG], b"\n".to_vec()].concat();
+    loop {
+        peer.raw(&line);
+    }
+}
+
+fn endless_stderr(_: &mut Peer, _: &Value) -> Then {
+    let lines = "a line of a log that says nothing at all\n".repeat(1_000);
+    loop {
+        // Whoever does not read this wants it lost.
+        _ = std::io::stderr().write_all(lines.as_bytes());
+    }
+}
