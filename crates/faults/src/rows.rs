@@ -3,12 +3,14 @@
 mod content;
 mod gates;
 mod ids;
+mod life;
 mod pressure;
 mod protocol;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
 use gates::{chains, failures, passing};
+use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
 
@@ -20,6 +22,10 @@ const GROUPS: &[&[Row]] = &[
     pipes::ROWS,
     floods::ROWS,
     resources::ROWS,
+    crashes::ROWS,
+    reloads::ROWS,
+    ends::ROWS,
+    starts::ROWS,
     registration::ROWS,
     terminal::ROWS,
     results::ROWS,

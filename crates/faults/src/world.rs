@@ -9,18 +9,19 @@ mod setup;
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use haft_host::{ExtensionSpec, ExtensionState, Frontend, Headless, Host, HostConfig};
+use haft_host::{ExtensionState, Found, Frontend, Headless, Host, HostConfig};
 
 use crate::canary::{Canary, Control, Trip};
 use crate::row::Faults;
 pub(crate) use ask::{Tally, last_word};
 pub(crate) use events::Events;
 pub(crate) use home::{Home, Shown};
-pub(crate) use setup::{Mode, Screen, Setup};
+pub(crate) use program::Program;
+pub(crate) use setup::{FATAL_TITLE, Mode, Screen, Setup};
 
 /// How long a case waits for something that must happen; generous, because a busy machine must not fail a row.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,6 +43,8 @@ pub(crate) struct World {
     pub(crate) dir: PathBuf,
     pub(crate) tag: String,
     pub(crate) events: Events,
+    /// What the next reload finds.
+    found: Arc<Mutex<Found>>,
     pub(crate) screen: Arc<Screen>,
     pub(crate) canary: Canary,
     pub(crate) tally: Tally,
@@ -52,7 +55,6 @@ pub(crate) struct World {
     control: Arc<Control>,
     /// What the host was started with.
     config: HostConfig,
-    specs: Vec<ExtensionSpec>,
     expect: Faults,
 }
 
@@ -63,7 +65,10 @@ impl World {
         let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
         let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
         let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
-        let host = host.specs(specs.clone()).start().await;
+        let found = Arc::new(Mutex::new(Found::from(specs)));
+        let source = Arc::clone(&found);
+        let host = host.source(move || source.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let host = host.start().await;
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
         Self {
@@ -72,13 +77,13 @@ impl World {
             dir,
             tag,
             events,
+            found,
             screen,
             canary,
             tally: Tally::default(),
             started_in,
             control,
             config,
-            specs,
             expect,
             also: Vec::new(),
         }
@@ -86,11 +91,17 @@ impl World {
 
     /// How long a second host takes to start with the same home and the same extensions. It is ended again.
     pub(crate) async fn start_again(&self) -> Duration {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let start = Instant::now();
-        let host = Host::builder(self.config.clone()).specs(self.specs.clone()).start().await;
+        let host = Host::builder(self.config.clone()).source(move || found.clone()).start().await;
         let took = start.elapsed();
         host.shutdown().await;
         took
+    }
+
+    /// Changes what the next reload finds.
+    pub(crate) fn find(&self, change: impl FnOnce(&mut Found)) {
+        change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How often or how much, depending on how thorough the run is.

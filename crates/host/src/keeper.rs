@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_protocol::defence::{Defence, is_up};
 use tokio::sync::{SemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
@@ -160,7 +161,9 @@ impl Keeper {
 
     /// A task that ended without a word is a failure that nobody has reported.
     fn check(&self, instance: &Extension) {
-        if matches!(instance.snapshot().state, ExtensionState::Stopped | ExtensionState::Failed { .. }) {
+        if matches!(instance.snapshot().state, ExtensionState::Stopped | ExtensionState::Failed { .. })
+            || !is_up(Defence::PanicsCount)
+        {
             return;
         }
         let failure = Failure { code: FaultCode::Exited, message: PANICKED.to_owned() };

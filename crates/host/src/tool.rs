@@ -9,6 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{CallTool, ToolResult};
 
 use crate::entry::Entry;
@@ -46,7 +47,7 @@ impl ExtensionTool {
         let extension = entry.reach(&context.cancel, deadline).await?;
         // A reload may have come while it was waited for.
         match entry.current().tool(&self.spec.name) {
-            Some(tool) if tool.schema == self.spec.schema => Ok(extension),
+            Some(tool) if tool.schema == self.spec.schema || !is_up(Defence::KnownSchema) => Ok(extension),
             Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),
             None => Err(CallError::Gone { why: WITHDRAWN.to_owned() }),
         }

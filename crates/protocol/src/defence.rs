@@ -53,6 +53,8 @@ defences! {
     HiddenText,
     /// Images of results are looked at.
     ImageCheck,
+    /// A tool that changed is not called with what was written for it as it was.
+    KnownSchema,
     /// A manifest that holds what is not shown as it is is refused.
     ManifestText,
     /// A name that had to be mended is refused.
@@ -61,8 +63,12 @@ defences! {
     Names,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
+    /// Reloads come one after the other.
+    OneReload,
     /// An extension runs in a session of its own, without a terminal.
     OwnSession,
+    /// The end of an extension's task is a failure of the extension.
+    PanicsCount,
     /// What extensions add to the system prompt is cut, and stands in a fence.
     PromptFence,
     /// An extension that speaks another version of the protocol is refused.

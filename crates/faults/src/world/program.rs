@@ -45,6 +45,17 @@ impl World {
         extensions: &[(&str, &str, Value)],
         args: &[&str],
     ) -> Result<Program> {
+        self.haft_with(steps, extensions, args, &[])
+    }
+
+    /// The same with more variables.
+    pub(crate) fn haft_with(
+        &self,
+        steps: &Value,
+        extensions: &[(&str, &str, Value)],
+        args: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<Program> {
         let dir = self.dir.join("haft");
         fs::create_dir_all(dir.join("home")).context("make a home for haft")?;
         fs::create_dir_all(dir.join("project")).context("make a project for haft")?;
@@ -61,7 +72,7 @@ impl World {
         let path = std::env::var_os("PATH").map(|path| ("PATH", path));
         command.env_clear().envs(path).env("HAFT_HOME", dir.join("home"));
         command.env("HAFT_FAULT_TAG", &self.tag).env("HAFT_MARKER", self.dir.join("marker"));
-        command.env("HAFT_TRANSCRIPT", &self.dir);
+        command.env("HAFT_TRANSCRIPT", &self.dir).envs(variables.iter().copied());
         command.args(["--provider", "scripted", "--model"]).arg(dir.join("script.json")).args(args);
         command.current_dir(dir.join("project")).stdin(Stdio::null());
         command.stdout(fs::File::create(dir.join("stdout")).context("make a file for what it prints")?);
@@ -78,6 +89,11 @@ impl Program {
     pub(crate) fn signal(&self, signal: Signal) -> Result<()> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).context("its process id")?;
         kill_process(pid, signal).context("send a signal to haft")
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it has printed so far.

@@ -19,6 +19,9 @@ use crate::evil;
 /// A deadline that shall not pass, also on a busy machine.
 const LONG: Duration = Duration::from_secs(30);
 
+/// Drawing a panel of this title panics.
+pub(crate) const FATAL_TITLE: &str = "fatal";
+
 /// How thorough a run is, and whether the defences are up.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mode {
@@ -94,7 +97,7 @@ fn patient() -> Timeouts {
     }
 }
 
-/// A front end that writes down what it is asked to draw.
+/// A front end that writes down what it is asked to draw. It has a fault, too: a panel of this title is too much for it.
 #[derive(Default)]
 pub(crate) struct Screen {
     notes: Mutex<Vec<String>>,
@@ -130,6 +133,7 @@ impl Frontend for Screen {
     }
 
     fn render_panel(&self, extension: &ExtensionName, panel: &PanelRender) {
+        assert!(panel.title != FATAL_TITLE, "the front end cannot draw this");
         self.note(format!("{extension} draws {panel:?}"));
     }
 

@@ -45,7 +45,10 @@ impl Host {
     /// Old ones answer questions until new ones are in their place, and finish what they were asked within
     /// [`Timeouts::drain`](crate::Timeouts). After a shutdown nothing happens.
     pub async fn reload(&self) -> ReloadStats {
-        let _turn = self.inner.turnstile.lock().await;
+        let _turn = match is_up(Defence::OneReload) {
+            true => Some(self.inner.turnstile.lock().await),
+            false => None,
+        };
         if self.shared().closing.is_cancelled() {
             return ReloadStats::default();
         }

@@ -43,7 +43,11 @@ pub(crate) fn register(peer: &mut Peer) {
     if peer.fault == content::ADVISOR {
         content::advise(peer);
     }
-    peer.say(&tool("evil_tool"));
+    let mut own = tool("evil_tool");
+    if peer.fault == "new-schema" {
+        own["schema"]["properties"] = json!({"new": {"type": "boolean"}});
+    }
+    peer.say(&own);
     peer.say(&json!({"type": "register_command", "name": "evil"}));
     peer.say(&json!({"type": "subscribe", "intercept": ["tool_call"], "events": EVENTS}));
 }
@@ -69,7 +73,9 @@ pub(crate) fn behave(peer: &mut Peer, at: At, frame: &Value) {
         At::Event => peer.mark(&format!("event {}", frame["event"].as_str().unwrap_or_default())),
         At::Shutdown => {
             peer.say(&json!({"type": "shutdown_ack"}));
-            if peer.fault != "canary" {
+            if peer.fault == "canary" {
+                peer.bequeath();
+            } else {
                 peer.mark("shutdown");
             }
             exit(0);
@@ -96,7 +102,8 @@ pub(crate) fn answer(peer: &mut Peer, frame: &Value) {
     let id = &frame["id"];
     let frame = match frame["type"].as_str() {
         Some("tool_call") => {
-            let text = if peer.fault == "canary" { peer.events.to_string() } else { "ok".to_owned() };
+            let text =
+                if peer.fault == "canary" { peer.events_in_all().to_string() } else { "ok".to_owned() };
             json!({"type": "tool_result", "id": id, "content": [{"type": "text", "text": text}]})
         }
         Some("command_invoked") => {

@@ -74,6 +74,24 @@ impl Peer {
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the marker can be written");
     }
 
+    /// Leaves the count of its events to the one that takes its place after a reload.
+    pub(crate) fn bequeath(&self) {
+        let Some(path) = Self::bequest() else { return };
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let line = format!("{}\n", self.events);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the count can be written");
+    }
+
+    /// Its events and those of all that were in its place before.
+    pub(crate) fn events_in_all(&self) -> u64 {
+        let before = Self::bequest().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        self.events + before.lines().filter_map(|line| line.parse::<u64>().ok()).sum::<u64>()
+    }
+
+    fn bequest() -> Option<std::path::PathBuf> {
+        Some(std::path::Path::new(&std::env::var_os("HAFT_TRANSCRIPT")?).join("canary-events"))
+    }
+
     /// Does nothing for longer than any test.
     #[expect(clippy::unused_self, reason = "reads as what the extension does")]
     pub(crate) fn hang(&mut self) -> ! {

@@ -1,0 +1,211 @@
+//! The end of the host, asked for or not, and clocks that jump. All but one with the whole program.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_launch::find_program;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::evil::Evil;
+use crate::oracle::tagged;
+use crate::row::{CASE, Case, Row, skip};
+use crate::world::{Program, World, last_word};
+
+/// In which nothing of a host that was killed may be left.
+const GONE: Duration = Duration::from_secs(2);
+
+/// In which the program ends in good order. Its extensions may take three seconds of it.
+const IN_ORDER: Duration = Duration::from_secs(10);
+
+/// The same for one that is asked twice: less than one extension that does not leave takes.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// Between the first and the second request.
+const BETWEEN: Duration = Duration::from_millis(300);
+
+/// The exit status of a run that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// How long a call lasts during which clocks jump.
+const CALL: Duration = Duration::from_millis(2_500);
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "L-10",
+        title: "the host is killed",
+        cases: &[Case { play: |world| Box::pin(nothing_outlives_it(world)), ..CASE }],
+        undefend: Some(|_| {}),
+    },
+    Row {
+        id: "L-11",
+        title: "the host is asked to end, once and twice",
+        cases: &[
+            Case { play: |world| Box::pin(ends_in_order(world, Signal::TERM)), ..CASE },
+            Case { play: |world| Box::pin(ends_in_order(world, Signal::INT)), ..CASE },
+            Case { play: |world| Box::pin(ends_at_once(world)), ..CASE },
+        ],
+        undefend: Some(|_| {}),
+    },
+    Row {
+        id: "L-13",
+        title: "clocks jump: an hour asleep, a day back, ten years on",
+        cases: &[Case { play: |world| Box::pin(no_deadline_passes(world)), ..CASE }],
+        undefend: Some(|_| {}),
+    },
+    Row {
+        id: "L-17",
+        title: "has not said hello when the host ends",
+        cases: &[Case { evil: Evil::Fault("silent"), ends_within: Duration::from_secs(8), ..CASE }],
+        undefend: Some(|setup| setup.config.timeouts.shutdown_grace = Duration::from_secs(60)),
+    },
+];
+
+/// A model that calls a tool which takes long.
+fn sleeps() -> Value {
+    json!([{"say": [{"call": {"name": "bash", "args": {"command": "sleep 30"}}}]}, last_word()])
+}
+
+/// `haft` with these extensions, in the middle of a tool call.
+async fn at_work(world: &World, extensions: &[(&str, &str, Value)]) -> Result<Program> {
+    let haft = world.haft(&sleeps(), extensions, &["--json", "go"])?;
+    world.until("haft is at work", || haft.printed().contains("\"tool_call\"")).await?;
+    Ok(haft)
+}
+
+/// Good ones, one that ignores a signal, one that has left its session, one that does not run at all. Without the
+/// defence its guards are killed before.
+async fn nothing_outlives_it(world: &mut World) -> Result<()> {
+    let before = tagged(&world.tag).len();
+    let faults = ["good", "ignore-sigterm", "daemonise", "stopped"];
+    let extensions = faults.map(|fault| (fault, fault, json!({})));
+    // The one that does not run holds this up for longer than the row lasts.
+    let haft = world.haft(&sleeps(), &extensions, &["--json", "go"])?;
+    let marked = |fault: &&str| world.marks().iter().any(|mark| mark == fault);
+    let there = || faults.iter().skip(1).all(marked);
+    world.until("its extensions are there", there).await?;
+    // The shells that one of them leaves behind are on their way.
+    tokio::time::sleep(BETWEEN).await;
+    world.mark("killed")?;
+    if world.mode.undefended {
+        haft.signal(Signal::STOP)?;
+        kill_children(haft.id())?;
+    }
+    haft.signal(Signal::KILL)?;
+    let start = Instant::now();
+    while tagged(&world.tag).len() > before {
+        ensure!(start.elapsed() < GONE, "{} processes are left", tagged(&world.tag).len() - before);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+fn kill_children(parent: u32) -> Result<()> {
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).context("list the threads of haft")?;
+    for thread in threads.flatten() {
+        let children = fs::read_to_string(thread.path().join("children")).context("read its children")?;
+        for pid in children.split_whitespace() {
+            let pid = pid.parse().ok().and_then(Pid::from_raw).context("a process id")?;
+            kill_process(pid, Signal::KILL).context("kill a guard")?;
+        }
+    }
+    Ok(())
+}
+
+/// As it would be if nobody had thought of the signal.
+fn defended(world: &World, signal: Signal) -> Signal {
+    if world.mode.undefended { Signal::KILL } else { signal }
+}
+
+async fn ends_in_order(world: &mut World, signal: Signal) -> Result<()> {
+    let mut haft = at_work(world, &[("good", "good", json!({}))]).await?;
+    haft.signal(defended(world, signal))?;
+    world.mark("asked to end")?;
+    let ran = haft.ends_within(IN_ORDER).await?;
+    ensure!(ran.code == Some(INTERRUPTED), "it ended with {ran:?}");
+    ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "its extension was not asked to leave");
+    ensure!(ran.of("tool_result").len() == 1, "the call has no result: {}", ran.stdout);
+    ensure!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
+    Ok(())
+}
+
+async fn ends_at_once(world: &mut World) -> Result<()> {
+    let before = tagged(&world.tag).len();
+    let mut haft = at_work(world, &[("ignore-sigterm", "ignores", json!({}))]).await?;
+    haft.signal(Signal::INT)?;
+    world.mark("asked to end")?;
+    tokio::time::sleep(BETWEEN).await;
+    if !world.mode.undefended {
+        haft.signal(Signal::INT)?;
+    }
+    let ran = haft.ends_within(AT_ONCE).await?;
+    ensure!(ran.code == Some(INTERRUPTED), "it ended with {ran:?}");
+    ensure!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
+    world.until("its extension is gone", || tagged(&world.tag).len() <= before).await
+}
+
+/// The clock of the wall and the one that counts sleep jump during a call; without the defence, the one that deadlines
+/// are measured by, too.
+async fn no_deadline_passes(world: &mut World) -> Result<()> {
+    let shim = clock_shim(world)?.display().to_string();
+    let steps = json!([{"say": [{"call": {"name": "evil_tool", "args": {}}}]}, last_word()]);
+    let monotonic = if world.mode.undefended { "1" } else { "" };
+    let variables = [("LD_PRELOAD", shim.as_str()), ("HAFT_SHIM_MONOTONIC", monotonic)];
+    let mut haft =
+        world.haft_with(&steps, &[("slow-tool", "slow", json!({}))], &["--json", "go"], &variables)?;
+    let ran = haft.ends_within(IN_ORDER + CALL).await?;
+    ensure!(world.marks().iter().any(|mark| mark == "clock"), "no clock has jumped");
+    ensure!(ran.code == Some(0), "it ended with {ran:?}");
+    ensure!(ran.of("extension_error").is_empty(), "it reported {:?}", ran.of("extension_error"));
+    let results = ran.of("tool_result");
+    ensure!(results.len() == 1 && results.iter().all(|result| result["is_error"] != true), "{results:?}");
+    Ok(())
+}
+
+/// What `haft` asks for the time.
+fn clock_shim(world: &World) -> Result<PathBuf> {
+    let Ok(compiler) = find_program("cc") else { return skip("a C compiler") };
+    let (source, shim) = (world.dir.join("clock.c"), world.dir.join("clock.so"));
+    fs::write(&source, CLOCK).context("write the shim")?;
+    #[expect(clippy::disallowed_methods, reason = "a compiler, which makes a part of the test")]
+    let made =
+        Command::new(compiler).args(["-shared", "-fPIC", "-o"]).arg(&shim).arg(&source).arg("-ldl").output();
+    let made = made.context("start the compiler")?;
+    ensure!(made.status.success(), "the shim cannot be compiled: {}", String::from_utf8_lossy(&made.stderr));
+    Ok(shim)
+}
+
+/// From its second second on the wall's clock is a day behind or ten years ahead, and an hour was slept through.
+const CLOCK: &str = r#"#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int (*real)(clockid_t, struct timespec *);
+static time_t first;
+static int marked;
+
+int clock_gettime(clockid_t id, struct timespec *now) {
+    struct timespec steady;
+    if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(id, now);
+    real(CLOCK_MONOTONIC, &steady);
+    if (!first) first = steady.tv_sec;
+    time_t ran = steady.tv_sec - first;
+    if (result || ran < 1) return result;
+    const char *all = getenv("HAFT_SHIM_MONOTONIC");
+    const char *marker = getenv("HAFT_MARKER");
+    if (id == CLOCK_REALTIME) now->tv_sec += ran % 2 ? -86400 : 10 * 31557600;
+    if (id == CLOCK_BOOTTIME || (id == CLOCK_MONOTONIC && all && *all)) now->tv_sec += 3600;
+    if (!marked && marker) {
+        marked = 1;
+        FILE *file = fopen(marker, "a");
+        if (file) { fputs("clock\n", file); fclose(file); }
+    }
+    return result;
+}
+"#;

@@ -1,0 +1,230 @@
+//! Reloads: with calls in flight, many at a time, of something broken or changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use futures::future::{join, join_all};
+use haft_host::discovery::{Discovery, Search};
+use haft_host::{ExtensionState, Found, Launch, ReloadStats};
+use haft_protocol::defence::{Defence, take_down};
+use serde_json::json;
+
+use crate::evil::{Evil, misbehaving};
+use crate::oracle::tagged;
+use crate::row::{CASE, Case, EVIL, Faults, Play, Row};
+use crate::world::{Setup, World, beside, last_word};
+
+/// Calls in flight; the fault knows this number, too.
+const CALLS: usize = 8;
+
+/// Processes of one set: two extensions and whoever guards each.
+const SET: usize = 4;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "L-06",
+        title: "is replaced while eight calls are in flight",
+        cases: &[Case {
+            evil: Evil::Fault("answer-half"),
+            setup: |setup| setup.config.timeouts.drain = Duration::from_secs(2),
+            play: |world| Box::pin(each_call_ends_once(world)),
+            ..CASE
+        }],
+        undefend: Some(|setup| setup.config.timeouts.drain = Duration::ZERO),
+    },
+    Row {
+        id: "L-07",
+        title: "is reloaded again and again",
+        cases: &[Case {
+            setup: |setup| setup.add(misbehaving(setup, "good", EVIL)),
+            play: |world| Box::pin(reloads_take_turns(world)),
+            ends_within: Duration::from_secs(30),
+            ..CASE
+        }],
+        undefend: Some(|_| take_down(Defence::OneReload)),
+    },
+    Row {
+        id: "L-08",
+        title: "what a reload finds is broken, changed or gone",
+        cases: &[
+            reload(&[(EVIL, "exited")], |world| Box::pin(crashes_in_its_reload(world))),
+            reload(&[(EVIL, "spawn_failed")], |world| Box::pin(its_program_is_gone(world))),
+            reload(&[(EVIL, "manifest_invalid")], |world| Box::pin(its_manifest_is_broken(world))),
+            reload(&[], |world| Box::pin(its_directory_is_gone(world))),
+        ],
+        undefend: Some(|_| take_down(Defence::OldStays)),
+    },
+    Row {
+        id: "L-09",
+        title: "a reload changes the schema of a tool in the middle of a turn",
+        cases: &[Case {
+            evil: Evil::Fault("slow-tool"),
+            setup: |setup| setup.env("HAFT_DELAY_MS", "500"),
+            play: |world| Box::pin(the_turn_keeps_what_it_knows(world)),
+            ..CASE
+        }],
+        undefend: Some(|_| take_down(Defence::KnownSchema)),
+    },
+];
+
+const fn reload(expect: Faults, play: Play) -> Case {
+    Case { expect, setup: installed, play, ..CASE }
+}
+
+async fn each_call_ends_once(world: &mut World) -> Result<()> {
+    let waiting = || world.marks().iter().filter(|mark| *mark == "waiting").count();
+    let calls = join_all((0..CALLS).map(|_| world.call(json!({"wait": true}))));
+    let reload = async {
+        world.until("all calls are in flight", || waiting() == CALLS).await?;
+        Ok::<_, anyhow::Error>(world.host.reload().await)
+    };
+    let (asked, stats) = join(calls, reload).await;
+    let (asked, stats) = (asked.into_iter().collect::<Result<Vec<_>>>()?, stats?);
+    let done = asked.iter().filter(|asked| !asked.is_error && asked.text.contains("ok")).count();
+    let cancelled = asked.iter().filter(|asked| asked.is_error && asked.text.contains("cancelled by reload"));
+    ensure!((done, cancelled.count()) == (CALLS / 2, CALLS / 2), "the calls ended with {asked:?}");
+    ensure!((stats.ready, stats.stopped) == (2, 2), "the reload did {stats:?}");
+    // No call was handed on to the new one.
+    ensure!(waiting() == CALLS, "{} calls were asked for {CALLS}", waiting());
+    world.answers("ok").await?;
+    world.allows().await
+}
+
+async fn reloads_take_turns(world: &mut World) -> Result<()> {
+    world.mark("reloads")?;
+    let many = world.amount(8, 100);
+    let over = tokio_util::sync::CancellationToken::new();
+    let storm = async {
+        let stats = join_all((0..many).map(|_| world.host.reload())).await;
+        over.cancel();
+        stats
+    };
+    let count = async {
+        let mut most = 0;
+        while !over.is_cancelled() {
+            most = most.max(tagged(&world.tag).len());
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+        most
+    };
+    let (stats, most) = join(storm, count).await;
+    ensure!(stats.iter().all(|stats| (stats.ready, stats.stopped) == (2, 2)), "the reloads did {stats:?}");
+    ensure!(most <= 2 * SET, "{most} processes were there at the same time");
+    world.until("the last ones are gone", || tagged(&world.tag).len() <= SET).await?;
+    world.answers("ok").await?;
+    world.allows().await
+}
+
+/// The extension as its user has it: a directory with a manifest, which every reload reads again.
+fn installed(setup: &mut Setup) {
+    let found = look(&setup.dir, || write_manifest(&setup.dir, "good"));
+    setup.specs.extend(found.specs);
+}
+
+fn extensions(dir: &Path) -> PathBuf {
+    dir.join("extensions")
+}
+
+fn write_manifest(dir: &Path, fault: &str) -> Result<()> {
+    let manifest = json!({"name": EVIL, "exec": beside("misbehave"), "args": [fault, EVIL]});
+    write_text(dir, &manifest.to_string())
+}
+
+fn write_text(dir: &Path, text: &str) -> Result<()> {
+    let dir = extensions(dir).join(EVIL);
+    fs::create_dir_all(&dir).context("make the extension")?;
+    fs::write(dir.join("extension.json"), text).context("write the manifest")
+}
+
+/// Discovers what there is after a change.
+fn look(dir: &Path, change: impl FnOnce() -> Result<()>) -> Found {
+    // What could not be changed is found as it was, and the row fails.
+    let _ = change();
+    Discovery::run(&Search { global: Some(extensions(dir)), ..Search::default() }).into()
+}
+
+/// Reloads after a change.
+async fn reload_after(world: &World, change: impl FnOnce() -> Result<()>) -> Result<ReloadStats> {
+    world.mark("reload")?;
+    let now = look(&world.dir, change);
+    world.find(|found| {
+        found.specs.retain(|spec| spec.name.as_str() != EVIL);
+        found.specs.extend(now.specs);
+        found.faults = now.faults;
+    });
+    let stats = world.host.reload().await;
+    world.find(|found| found.faults.clear());
+    Ok(stats)
+}
+
+/// The old one is in its place as before, and the next good reload replaces it.
+async fn old_one_stays(world: &World, stats: &ReloadStats) -> Result<()> {
+    ensure!((stats.kept, stats.errors.len()) == (1, 1), "the reload did {stats:?}");
+    ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
+    world.answers("ok").await?;
+    world.allows().await?;
+    let stats = reload_after(world, || write_manifest(&world.dir, "good")).await?;
+    ensure!((stats.kept, stats.ready, stats.stopped) == (0, 2, 2), "the next reload did {stats:?}");
+    world.answers("ok").await
+}
+
+async fn crashes_in_its_reload(world: &mut World) -> Result<()> {
+    let stats = reload_after(world, || write_manifest(&world.dir, "exit-after-hello")).await?;
+    old_one_stays(world, &stats).await
+}
+
+async fn its_program_is_gone(world: &mut World) -> Result<()> {
+    // Discovery has seen it, and then it went.
+    world.mark("reload")?;
+    world.find(|found| launch_instead(found, world.dir.join("none"), &[]));
+    let stats = world.host.reload().await;
+    old_one_stays(world, &stats).await
+}
+
+async fn its_manifest_is_broken(world: &mut World) -> Result<()> {
+    let stats = reload_after(world, || write_text(&world.dir, "{\"name\": \"evil\", ")).await?;
+    old_one_stays(world, &stats).await
+}
+
+/// That is a wish and no mistake.
+async fn its_directory_is_gone(world: &mut World) -> Result<()> {
+    let remove = || fs::remove_dir_all(extensions(&world.dir)).context("remove the extension");
+    let stats = reload_after(world, remove).await?;
+    ensure!((stats.kept, stats.stopped, stats.ready) == (0, 2, 1), "the reload did {stats:?}");
+    ensure!(world.state(EVIL).is_err(), "it is {:?}", world.state(EVIL));
+    ensure!(world.marks().iter().any(|mark| mark == "shutdown"), "it was not asked to leave");
+    world.allows().await
+}
+
+async fn the_turn_keeps_what_it_knows(world: &mut World) -> Result<()> {
+    let call = |args| json!({"say": [{"call": {"name": "evil_tool", "args": args}}]});
+    let steps = json!([call(json!({})), call(json!({"new": 1})), last_word()]);
+    let reload = async {
+        world.until("the first call is there", || !world.marks().is_empty()).await?;
+        world.find(|found| launch_instead(found, beside("misbehave"), &["new-schema", EVIL]));
+        Ok::<_, anyhow::Error>(world.host.reload().await)
+    };
+    let (played, stats) = join(world.prompt(&steps), reload).await;
+    let (played, stats) = (played?, stats?);
+    ensure!((stats.ready, stats.stopped) == (2, 2), "the reload did {stats:?}");
+    let [first, second] = played.results.as_slice() else {
+        anyhow::bail!("the calls ended with {:?}", played.results)
+    };
+    ensure!(first.contains("ok"), "the first call ended with {first:?}");
+    ensure!(second.contains("its tool changed"), "the second call ended with {second:?}");
+    // The next turn knows the new one.
+    let tools = world.host.tools();
+    let offered = tools.iter().find(|tool| tool.spec().name == "evil_tool").context("it has no tool")?;
+    ensure!(offered.spec().schema.to_string().contains("\"new\""), "the tool is as it was");
+    world.answers("ok").await
+}
+
+/// From now on the extension is this program.
+fn launch_instead(found: &mut Found, program: PathBuf, args: &[&str]) {
+    if let Some(spec) = found.specs.iter_mut().find(|spec| spec.name.as_str() == EVIL) {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        spec.launch = Launch::Process { program, args };
+    }
+}

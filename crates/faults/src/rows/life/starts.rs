@@ -1,0 +1,213 @@
+//! Names that two want, threads that end, programs that cannot be started.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use haft_core::tool::ToolOwner;
+use haft_host::{ExtensionState, Origin};
+use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream, find_program};
+use haft_protocol::defence::{Defence, take_down};
+
+use crate::evil::{extension, misbehaving};
+use crate::row::{CASE, Case, Faults, Row, skip};
+use crate::world::{Setup, World, beside};
+
+/// Longer than a thread of a pool is kept without work.
+const THREADS_END: Duration = Duration::from_millis(300);
+
+const NONE_STARTS: Faults = &[
+    ("missing", "spawn_failed"),
+    ("not-executable", "spawn_failed"),
+    ("other-machine", "spawn_failed"),
+    ("no-interpreter", "spawn_failed"),
+    ("being-written", "spawn_failed"),
+];
+
+/// What the system says of each.
+const WHY: &[(&str, &str)] = &[
+    ("missing", "No such file or directory"),
+    ("not-executable", "Permission denied"),
+    ("other-machine", "Exec format error"),
+    ("no-interpreter", "No such file or directory"),
+    ("being-written", "Text file busy"),
+];
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "L-14",
+        title: "two want the same name, the same tool, the same command",
+        cases: &[Case {
+            expect: &[
+                ("project", "register_rejected"),
+                ("project", "register_rejected"),
+                ("user", "register_rejected"),
+            ],
+            setup: two_of_a_kind,
+            play: |world| Box::pin(the_users_own_comes_first(world)),
+            ..CASE
+        }],
+        undefend: Some(|setup| setup.specs.iter_mut().for_each(|spec| spec.origin = Origin::Global)),
+    },
+    Row {
+        id: "L-15",
+        title: "is started from a thread that ends",
+        cases: &[Case { play: |world| Box::pin(outlives_its_thread(world)), ..CASE }],
+        undefend: Some(|_| {}),
+    },
+    Row {
+        id: "L-16",
+        title: "its program cannot be started",
+        cases: &[
+            Case {
+                expect: NONE_STARTS,
+                setup: broken_programs,
+                play: |world| Box::pin(says_why(world)),
+                ..CASE
+            },
+            Case {
+                expect: NONE_STARTS,
+                setup: |setup| {
+                    broken_programs(setup);
+                    setup.config.launcher = None;
+                },
+                play: |world| Box::pin(says_why(world)),
+                ..CASE
+            },
+        ],
+        undefend: Some(|_| take_down(Defence::FaultReports)),
+    },
+];
+
+/// The project's is found first, and `user` twice.
+fn two_of_a_kind(setup: &mut Setup) {
+    for (name, origin) in [("project", Origin::Project), ("user", Origin::Global), ("user", Origin::Project)]
+    {
+        let mut spec = misbehaving(setup, "good", name);
+        spec.origin = origin;
+        setup.add(spec);
+    }
+}
+
+async fn the_users_own_comes_first(world: &mut World) -> Result<()> {
+    world.mark("names")?;
+    let tools = world.host.tools();
+    let owner =
+        tools.iter().find(|tool| tool.spec().name == "evil_tool").map(|tool| tool.spec().owner.clone());
+    ensure!(owner == Some(ToolOwner::Extension("user".into())), "the tool is {owner:?}'s");
+    let commands = world.host.commands();
+    ensure!(commands.len() == 1, "the commands are {commands:?}");
+    ensure!(commands.iter().all(|command| command.extension.as_str() == "user"), "they are {commands:?}");
+    world.until_expected().await?;
+    let messages: Vec<String> = world.events.faults().into_iter().map(|fault| fault.message).collect();
+    for text in [
+        "tool evil_tool: extension user has that name",
+        "command /evil: extension user has that name",
+        "not started from",
+    ] {
+        ensure!(messages.iter().any(|message| message.contains(text)), "nobody said {text:?}: {messages:?}");
+    }
+    // Each is said once, however often the names are looked up.
+    world.answers("ok").await
+}
+
+/// Without the defence its thread takes it along, as it would if it were tied to whoever started it.
+async fn outlives_its_thread(world: &mut World) -> Result<()> {
+    world.mark("threads")?;
+    let tied = if world.mode.undefended {
+        Some(find_program("setpriv").or_else(|_| skip("setpriv"))?)
+    } else {
+        None
+    };
+    let many = world.amount(20, 200);
+    let mut children = Vec::new();
+    for _ in 0..many {
+        children.push(from_a_thread(world, tied.as_deref())?);
+    }
+    tokio::time::sleep(THREADS_END).await;
+    let mut gone = 0;
+    for child in &mut children {
+        gone += usize::from(tokio::time::timeout(Duration::from_millis(1), child.wait()).await.is_ok());
+    }
+    for child in &mut children {
+        child.kill().context("kill what was started")?;
+        child.wait().await.context("wait for what was started")?;
+    }
+    ensure!(gone == 0, "{gone} of {many} are gone with the thread that started them");
+    Ok(())
+}
+
+fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
+    let misbehave = beside("misbehave");
+    let args = ["silent".to_owned(), "threaded".to_owned()];
+    let mut spawn = match tied {
+        None => Spawn::new(misbehave, &world.dir).args(args),
+        Some(setpriv) => {
+            let options = ["--pdeathsig", "KILL"].map(str::to_owned).into_iter();
+            Spawn::new(setpriv, &world.dir).args(options.chain([misbehave.display().to_string()]).chain(args))
+        }
+    };
+    if tied.is_none() {
+        spawn.launcher = Some(haft_launch::Launcher { program: beside("haft-launcher"), args: Vec::new() });
+    }
+    spawn.env = EnvPolicy::Only(vec![("HAFT_FAULT_TAG".into(), world.tag.clone().into())]);
+    (spawn.stdin, spawn.stdout, spawn.stderr) = (Stream::Piped, Stream::Piped, Stderr::Own(Stream::Piped));
+    let runtime = tokio::runtime::Handle::current();
+    let thread = std::thread::spawn(move || {
+        let _inside = runtime.enter();
+        GroupChild::spawn(spawn)
+    });
+    match thread.join() {
+        Ok(child) => child.context("start it"),
+        Err(_) => bail!("the thread panicked"),
+    }
+}
+
+/// Five programs that no system starts.
+fn broken_programs(setup: &mut Setup) {
+    let dir = setup.dir.clone();
+    let made = [
+        make(&dir, "not-executable", b"#!/bin/sh\n", 0o644),
+        make(&dir, "other-machine", &other_machine(), 0o755),
+        make(&dir, "no-interpreter", b"#!/none/such/interpreter\n", 0o755),
+        fs::copy(beside("misbehave"), dir.join("being-written")).map(|_| ()),
+    ];
+    for (name, _) in WHY {
+        setup.add(extension(setup, name, dir.join(name), Vec::new()));
+    }
+    // Whoever writes a program keeps it from being started; this process does until it ends.
+    let writer = OpenOptions::new().append(true).open(dir.join("being-written"));
+    std::mem::forget(writer);
+    // A program that could not be made fails in another way than it should.
+    drop(made);
+}
+
+fn make(dir: &Path, name: &str, bytes: &[u8], mode: u32) -> std::io::Result<()> {
+    let path = dir.join(name);
+    fs::write(&path, bytes)?;
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// An ELF header for a machine that does not exist.
+fn other_machine() -> Vec<u8> {
+    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+    bytes.resize(64, 0);
+    bytes.splice(16..20, [2, 0, 0xfe, 0xfe]);
+    bytes
+}
+
+async fn says_why(world: &mut World) -> Result<()> {
+    world.mark("spawn")?;
+    world.until_expected().await?;
+    for (name, why) in WHY {
+        let ExtensionState::Failed { code, message } = world.state(name)? else {
+            bail!("{name} is {:?}", world.state(name)?)
+        };
+        let path = world.dir.join(name).display().to_string();
+        ensure!(code.as_str() == "spawn_failed", "{name} fails with {code}");
+        ensure!(message.contains(why) && message.contains(&path), "{name} says {message:?}");
+    }
+    Ok(())
+}
