@@ -137,6 +137,9 @@ impl Timeouts {
 /// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
+/// Between two reads of what an extension prints while none of it is kept.
+pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(3);
+
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 /// The longest deadline for `hello` or `ready` that a manifest may ask for.
