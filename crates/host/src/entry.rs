@@ -105,13 +105,19 @@ impl Slot {
         self.instance.as_ref().is_some_and(|instance| instance.snapshot().offers.intercepts.contains(&hook))
     }
 
-    /// Whether it is being started for the first time, so that nobody knows what it will subscribe to.
+    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
+    /// what it will subscribe to.
     fn is_new(&self) -> bool {
-        let silent = |instance: &Extension| {
+        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
+        starts && self.instance.as_ref().is_none_or(|instance| !instance.snapshot().was_ready)
+    }
+
+    /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.instance.as_ref().is_none_or(|instance| {
             let now = instance.snapshot();
-            now.state == ExtensionState::Starting || !now.greeted
-        };
-        matches!(self.stage, Stage::Starting { .. }) && self.instance.as_ref().is_none_or(silent)
+            !now.was_ready && now.offers.intercepts.is_empty()
+        })
     }
 }
 
@@ -153,17 +159,16 @@ impl Entry {
     }
 
     /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
-    /// absence is an answer, too. One that is started for the first time may yet turn out to guard tool calls.
+    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
         let slot = self.slot.borrow();
-        let asked = if slot.is_new() {
-            slot.subscribed(hook) || hook == InterceptKind::ToolCall || self.roles().names(hook)
-        } else if slot.is_alive() {
-            slot.subscribed(hook)
-        } else {
-            slot.subscribed(hook) && policy::fails_closed(hook, self.role_in(&slot, hook))
-        };
-        asked || self.roles().guarded(hook)
+        let roles = self.roles();
+        let may_yet = slot.is_new() && (hook == InterceptKind::ToolCall || roles.names(hook));
+        let counts = || slot.is_alive() || policy::fails_closed(hook, self.role_in(&slot, hook));
+        // What the manifest calls a gate is one, also when it never came up.
+        let absent =
+            roles.names(hook) && !slot.is_alive() && policy::fails_closed(hook, self.role_in(&slot, hook));
+        may_yet || slot.subscribed(hook) && counts() || absent || roles.guarded(hook)
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -204,21 +209,30 @@ impl Entry {
         }
     }
 
-    /// Waits until it is known what it subscribes to: its own deadlines see to it that this ends.
+    /// Waits until it is known what it subscribes to. The deadlines of a start see to it that this ends; one that
+    /// crashed during its start has, from then on, the time of a question.
     ///
     /// # Errors
-    /// The run was cancelled.
+    /// The run was cancelled, or it is still being restarted.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
         if !self.slot.borrow().is_new() {
             return Ok(());
         }
-        cancel.run_until_cancelled(self.settled()).await.ok_or(CallError::Cancelled)
+        let known = async {
+            self.settled().await;
+            let deadline = Deadline::after(self.timeouts.intercept);
+            let mut slot = self.slot.clone();
+            let known = timeout_at(deadline.at(), slot.wait_for(|slot| !slot.is_new())).await.map(drop);
+            known.map_err(|_| self.late(deadline))
+        };
+        cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
 
     /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
-    /// which ones guards them all.
+    /// which ones, or has yet to say it, guards them all.
     pub(crate) fn tool_role(&self, tool: &str) -> Option<Role> {
-        if !self.slot.borrow().subscribed(InterceptKind::ToolCall) {
+        let unsaid = |slot: &Slot| slot.is_new() || !slot.subscribed(InterceptKind::ToolCall);
+        if unsaid(&self.slot.borrow()) {
             return Some(Role::Plain);
         }
         self.offers().tool_calls.of(tool)

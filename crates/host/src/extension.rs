@@ -86,6 +86,8 @@ pub(crate) struct Snapshot {
     pub(crate) state: ExtensionState,
     /// Whether it has said hello.
     pub(crate) greeted: bool,
+    /// Whether it has ever been ready.
+    pub(crate) was_ready: bool,
     pub(crate) offers: Arc<Offers>,
 }
 

@@ -146,15 +146,17 @@ impl Keeper {
         Ok(())
     }
 
-    /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of the one
-    /// before only when it is ready.
+    /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of one that
+    /// has been ready, or guards something, only when it is ready itself.
     fn show(&self, instance: &Extension, started: Option<Instant>) {
         self.slot.send_modify(|slot| {
             if let Stage::Starting { since, greeted } = &mut slot.stage {
                 *since = started.or(*since);
                 *greeted = started.is_none();
             }
-            slot.instance.get_or_insert_with(|| instance.clone());
+            if slot.has_nothing() {
+                slot.instance = Some(instance.clone());
+            }
         });
         self.shared.changed();
     }

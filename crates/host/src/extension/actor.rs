@@ -49,8 +49,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let (timeouts, limits) = (start.facts.timeouts, start.facts.limits);
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
-    let (snapshot, snapshots) =
-        watch::channel(Snapshot { state: session.state(), greeted: false, offers: Arc::default() });
+    let (snapshot, snapshots) = watch::channel(seen(&session));
     let event_count = Arc::<EventCount>::default();
     let (process, reader, writer, stderr) = opened(connection, &start.log);
     let actor = Actor {
@@ -325,8 +324,7 @@ impl Actor {
     }
 
     fn publish(&self) {
-        let (state, offers) = (self.session.state(), Arc::clone(self.session.offers()));
-        self.snapshot.send_replace(Snapshot { state, greeted: self.session.has_greeted(), offers });
+        self.snapshot.send_replace(seen(&self.session));
         self.changes.send_modify(|count| *count += 1);
     }
 
@@ -356,6 +354,16 @@ impl Actor {
         }
         self.log.last("gone");
         self.frontend.extension_gone(&self.reporter.name);
+    }
+}
+
+/// What others see of a session.
+fn seen(session: &Session<Ticket>) -> Snapshot {
+    Snapshot {
+        state: session.state(),
+        greeted: session.has_greeted(),
+        was_ready: session.was_ready(),
+        offers: Arc::clone(session.offers()),
     }
 }
 

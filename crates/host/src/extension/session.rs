@@ -143,6 +143,8 @@ pub(crate) struct Session<T> {
     deaf: bool,
     /// The connection is about to be over: when, and what will be said of it.
     ending: Option<(Instant, String)>,
+    /// It has become ready: what it subscribes to is known.
+    was_ready: bool,
     /// Whatever comes came from the launcher: it could not start the extension.
     never_started: bool,
     lines: u64,
@@ -165,6 +167,7 @@ impl<T> Session<T> {
             paused: None,
             deaf: false,
             ending: None,
+            was_ready: false,
             never_started: false,
             lines: 0,
             out: VecDeque::new(),
@@ -217,6 +220,11 @@ impl<T> Session<T> {
     /// Whether it has said hello: nothing is written before.
     pub(crate) fn has_greeted(&self) -> bool {
         self.lines > 0
+    }
+
+    /// Whether it has ever become ready: before, nobody knows what else it will subscribe to.
+    pub(crate) fn was_ready(&self) -> bool {
+        self.was_ready
     }
 
     /// Whether it is ready and nobody waits for an answer.
@@ -340,6 +348,7 @@ impl<T> Session<T> {
     fn become_ready(&mut self) {
         if matches!(self.phase, Phase::Registering { .. }) {
             self.phase = Phase::Ready;
+            self.was_ready = true;
             self.report_surplus();
             self.changed();
         }

@@ -2,6 +2,7 @@
 //! what follows when it keeps failing.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
@@ -23,15 +24,20 @@ use crate::gates::Due;
 use crate::host::Host;
 use crate::policy::{Role, Verdict};
 
-/// One extension's part in tool calls.
+/// One extension's part in one tool call.
+///
+/// An answer ends a row of failures only when the call is over and it stood: a rewrite may turn out not to fit, and one
+/// that answered in its turn is asked again.
 pub(crate) struct ToolCallHook {
     entry: Arc<Entry>,
     host: Host,
+    /// Whether it was asked and has answered, and no failure followed.
+    stood: AtomicBool,
 }
 
 impl ToolCallHook {
     pub(crate) fn new(entry: Arc<Entry>, host: Host) -> Self {
-        Self { entry, host }
+        Self { entry, host, stood: AtomicBool::new(false) }
     }
 
     /// Asks, and holds the answer against the role in which it was asked for.
@@ -50,10 +56,18 @@ impl ToolCallHook {
         });
         let answer = entry.intercept(cancel, question).await?;
         let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
-        answer.held_against(role, &call.name, entry.offers().limits.max_line).map_err(|detail| {
+        let max_args = entry.offers().limits.max_line;
+        let decision = answer.held_against(role, &call.name, max_args).map_err(|detail| {
             self.fault(&detail);
             entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
-        })
+        })?;
+        self.stood.store(true, Ordering::Relaxed);
+        Ok(decision)
+    }
+
+    fn failed(&self, detail: &str) {
+        self.stood.store(false, Ordering::Relaxed);
+        self.host.gates().failed(self.entry.name(), detail);
     }
 
     fn fault(&self, detail: &str) {
@@ -67,13 +81,9 @@ impl BeforeToolExecute for ToolCallHook {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
         let by = self.entry.name().to_string();
         let outcome = self.ask(cancel, call).await;
-        match &outcome {
-            Ok(_) => self.host.gates().answered(self.entry.name()),
-            Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) => {
-                self.host.gates().failed(self.entry.name(), detail);
-            }
-            // It passed, because the user has said so, or the run was cancelled.
-            Err(_) => {}
+        // Otherwise it passed, because the user has said so, or the run was cancelled.
+        if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
+            self.failed(detail);
         }
         match outcome {
             Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
@@ -100,11 +110,19 @@ impl BeforeToolExecute for ToolCallHook {
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
         let detail = format!("its modified_args do not fit tool {}: {detail}", call.name);
         self.fault(&detail);
-        self.host.gates().failed(self.entry.name(), &detail);
+        self.failed(&detail);
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
         self.host.after_block(cancel, &self.entry).await
+    }
+}
+
+impl Drop for ToolCallHook {
+    fn drop(&mut self) {
+        if *self.stood.get_mut() {
+            self.host.gates().answered(self.entry.name());
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agency, Ran};
-use crate::support::{Events, builder, spec};
+use crate::support::{Events, add, builder, host_with, spec};
 
 /// A person who always gives the same answer, and what was asked.
 #[derive(Debug)]
@@ -228,4 +228,95 @@ async fn an_answer_in_between_starts_the_count_over() {
     };
     let (ran, ()) = tokio::join!(agency.run(), playing);
     assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 4, Ok(())));
+}
+
+/// Answers every intercept with these fields, one after the other and then from the start, until the host is gone.
+async fn answer_in_turn(mut peer: FakePeer, fields: &[serde_json::Value]) {
+    let mut fields = fields.iter().cycle();
+    while let Some(frame) = peer.next().await {
+        if frame["type"] == "event_intercept" {
+            peer.answer(&frame, "event_intercept_response", fields.next().unwrap().clone()).await;
+        }
+    }
+}
+
+#[track_caller]
+fn check_stopped(ran: &Ran, by: &str) {
+    let Err(TurnError { kind: TurnErrorKind::Stopped { by: stopper, .. }, .. }) = &ran.outcome else {
+        panic!("{:?}", ran.outcome)
+    };
+    assert_eq!((stopper.as_str(), ran.executions, ran.blocks().len()), (by, 0, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rewrites_that_never_fit_are_failures_in_a_row() {
+    let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
+    let (host, peer, _) = host_with("rewriter", [plain]).await;
+    let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
+    let unfit = [json!({"modified_args": {"command": 7}})];
+    let (ran, ()) = tokio::join!(
+        async {
+            let ran = agency.run().await;
+            host.shutdown().await;
+            ran
+        },
+        answer_in_turn(peer, &unfit)
+    );
+    check_stopped(&ran, "rewriter");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rewrite_that_fits_in_between_starts_the_count_over() {
+    let plain = json!({"type": "subscribe", "intercept": ["tool_call"]});
+    let (host, peer, _) = host_with("rewriter", [plain]).await;
+    let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
+    let (unfit, fit) =
+        (json!({"modified_args": {"command": 7}}), json!({"modified_args": {"command": "ls -1"}}));
+    let answers = [unfit.clone(), unfit, fit];
+    let (ran, ()) = tokio::join!(
+        async {
+            let ran = agency.run().await;
+            host.shutdown().await;
+            ran
+        },
+        answer_in_turn(peer, &answers)
+    );
+    assert_eq!((ran.executions, ran.blocks().len(), ran.outcome), (2, 4, Ok(())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_fails_whenever_it_is_asked_again_keeps_failing() {
+    let plain = || json!({"type": "subscribe", "intercept": ["tool_call"]});
+    let (host, guard, _) = host_with("guard", [plain()]).await;
+    let rewriter = add(&host, "rewriter", [plain()]).await;
+    let agency = Agency::new(&host, (0..6).map(|_| ("bash", json!({"command": "ls"}))));
+    let answers = [json!({"block": false}), json!({"block": "no"})];
+    let rewrite = [json!({"modified_args": {"command": "ls -1"}})];
+    let (ran, (), ()) = tokio::join!(
+        async {
+            let ran = agency.run().await;
+            host.shutdown().await;
+            ran
+        },
+        answer_in_turn(guard, &answers),
+        answer_in_turn(rewriter, &rewrite)
+    );
+    check_stopped(&ran, "guard");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_it_is_not_asked_about_changes_nothing() {
+    let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "tools": ["bash"], "role": "gate"}]});
+    let other = json!({"type": "register_tool", "name": "other", "schema": {"type": "object"}});
+    let (host, guard, _) = host_with("guard", [gate]).await;
+    let mut owner = add(&host, "owner", [other]).await;
+    drop(guard);
+    let calls = ["bash", "bash", "other", "bash", "bash"];
+    let agency = Agency::new(&host, calls.map(|name| (name, json!({"command": "ls"}))));
+    let answer = async {
+        let call = owner.expect("tool_call").await;
+        owner.answer(&call, "tool_result", json!({"content": []})).await;
+    };
+    let (ran, ()) = tokio::join!(agency.run(), answer);
+    check_stopped(&ran, "guard");
 }

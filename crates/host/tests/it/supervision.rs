@@ -74,6 +74,53 @@ async fn a_gate_that_crashed_a_moment_ago_is_asked_again() {
     assert_eq!(state(&host, "guard"), ExtensionState::Stopped);
 }
 
+/// A gate that crashes once between `hello` and its subscription, or as often as it is started.
+fn crashes_while_it_registers(dir: &Path, again: &str) -> ExtensionSpec {
+    let script = format!(
+        r#"echo start >> starts; echo '{{"type":"hello","name":"guard"}}'; read -r ack
+        {again} || {{ : > crashed; exit 3; }}
+        echo '{{"type":"subscribe","intercept":["tool_call"]}}'; echo '{{"type":"ready"}}'
+        while read -r line; do case $line in
+            *'"type":"shutdown"'*) exit 0;;
+            *'"id":"'*) id=${{line#*\"id\":\"}}; id=${{id%%\"*}}
+                echo '{{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}}';;
+        esac; done"#
+    );
+    spec("guard", dir, Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), script] })
+}
+
+#[tokio::test]
+async fn a_gate_that_crashed_before_it_subscribed_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let specs = vec![crashes_while_it_registers(dir.path(), "[ -e crashed ]")];
+    let host = Host::builder(quick()).events(events.sink()).specs(specs).start().await;
+    let refused = blocked(&host, &call("bash", json!({}))).await;
+    assert_eq!(refused, Some(("guard".to_owned(), "no".to_owned())));
+    assert_eq!((starts(dir.path()), events.faults()), (2, vec![fault("guard", "exited")]));
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_that_nobody_knows_anything_of_blocks_while_it_is_restarted_and_after_a_restart_by_hand() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = quick();
+    config.timeouts.intercept = Duration::from_millis(300);
+    config.timeouts.restarts.first_pause = Duration::from_secs(600);
+    let specs = vec![crashes_while_it_registers(dir.path(), "[ -e crashed ]")];
+    let host = Host::builder(config).specs(specs).start().await;
+    let bash = call("bash", json!({}));
+    let (_, reason) = blocked(&host, &bash).await.expect("it may be a gate");
+    assert!(reason.contains("is being restarted and was not ready within 0.3 s"), "{reason}");
+    let guard = ExtensionName::new("guard");
+    let (restarted, refused) = tokio::join!(host.restart(&guard), async {
+        until(&host, "guard", |state| *state == ExtensionState::Starting).await;
+        blocked(&host, &bash).await
+    });
+    assert_eq!((restarted, refused), (Ok(()), Some(("guard".to_owned(), "no".to_owned()))));
+    host.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_question_waits_for_a_restart_until_its_deadline() {
     let dir = tempfile::tempdir().unwrap();
