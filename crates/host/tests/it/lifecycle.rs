@@ -76,6 +76,31 @@ async fn a_late_one_joins_and_guards_from_the_first_tool_call_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_greets_and_takes_its_time_delays_the_start_by_a_moment_and_guards_the_first_call() {
+    let (mut slow, reader, writer) = FakePeer::pair();
+    let events = Events::default();
+    let register = async {
+        slow.send(json!({"type": "hello", "name": "slow"})).await;
+        slow.expect("hello_ack").await;
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        slow.send(json!({"type": "subscribe", "intercept": ["tool_call"]})).await;
+        slow.send(json!({"type": "ready"})).await;
+        let question = slow.expect("event_intercept").await;
+        slow.answer(&question, "event_intercept_response", json!({"block": true, "reason": "no"})).await;
+    };
+    let call_at_once = async {
+        let start = tokio::time::Instant::now();
+        let host = builder(&events).streams("slow", reader, writer).start().await;
+        assert_eq!(start.elapsed(), config().timeouts.start_patience);
+        assert_eq!(state(&host, "slow"), ExtensionState::Starting);
+        blocked(&host, &call("bash", json!({}))).await
+    };
+    let (refused, ()) = tokio::join!(call_at_once, register);
+    assert_eq!(refused, Some(("slow".to_owned(), "no".to_owned())));
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
     let (_silent, reader, writer) = FakePeer::pair();
     let host = builder(&Events::default()).streams("silent", reader, writer).start().await;
