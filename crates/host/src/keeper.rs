@@ -100,6 +100,7 @@ impl Keeper {
     /// Starts the process; nothing when it cannot be started, which is reported.
     fn start(&self, connection: Option<Connection>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
+        self.log.forget();
         let connection = match connection.map_or_else(|| self.shared.connect(&self.spec), Ok) {
             Ok(connection) => connection,
             Err(failure) => {
