@@ -47,7 +47,7 @@ pub(crate) struct Slot {
 pub(crate) enum Stage {
     /// Somebody wants it to run, and it is not ready yet.
     Starting {
-        /// When its process was started; none while it waits for its turn.
+        /// When its process was started, or has greeted; none while it waits for its turn.
         since: Option<Instant>,
         greeted: bool,
     },

@@ -100,6 +100,7 @@ impl Keeper {
     /// Starts the process; nothing when it cannot be started, which is reported.
     fn start(&self, connection: Option<Connection>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
+        self.log.forget();
         let connection = match connection.map_or_else(|| self.shared.connect(&self.spec), Ok) {
             Ok(connection) => connection,
             Err(failure) => {
@@ -122,7 +123,7 @@ impl Keeper {
 
     /// Goes with a process until it is over. Its turn at the gate lasts until it says hello, but not for long.
     async fn accompany(&mut self, instance: &Extension, turn: SemaphorePermit<'_>) -> Result<(), Order> {
-        self.show(instance, Some(Instant::now()));
+        self.show(instance, false);
         let timeouts = &self.shared.config.timeouts;
         let longest = match self.shared.slow.knows(&self.spec) {
             true => timeouts.start_margin,
@@ -134,7 +135,7 @@ impl Keeper {
         self.unless_ordered(instance.greeted()).await?;
         if instance.snapshot().greeted {
             self.shared.slow.forget(&self.spec);
-            self.show(instance, None);
+            self.show(instance, true);
         }
         self.unless_ordered(instance.settled()).await?;
         if instance.snapshot().state == ExtensionState::Ready {
@@ -148,11 +149,11 @@ impl Keeper {
 
     /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of one that
     /// has been ready, or guards something, only when it is ready itself.
-    fn show(&self, instance: &Extension, started: Option<Instant>) {
+    fn show(&self, instance: &Extension, has_greeted: bool) {
         self.slot.send_modify(|slot| {
             if let Stage::Starting { since, greeted } = &mut slot.stage {
-                *since = started.or(*since);
-                *greeted = started.is_none();
+                *since = Some(Instant::now());
+                *greeted = has_greeted;
             }
             if slot.has_nothing() {
                 slot.instance = Some(instance.clone());

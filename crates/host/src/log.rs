@@ -119,6 +119,11 @@ impl Log {
         });
     }
 
+    /// Another process begins: what the one before printed belongs to its end.
+    pub(crate) fn forget(&self) {
+        self.with(|inner| inner.tail.clear());
+    }
+
     /// The last lines that the extension printed.
     pub(crate) fn tail(&self) -> String {
         let bytes = self.with(|inner| inner.tail.iter().copied().collect::<Vec<u8>>());
@@ -304,5 +309,7 @@ mod tests {
         let tail = log.tail();
         assert!(tail.ends_with("line 999"));
         assert_eq!(tail.lines().count(), TAIL_LINES);
+        log.forget();
+        assert_eq!(log.tail(), "");
     }
 }

@@ -11,7 +11,7 @@ pub struct Timeouts {
     pub hello: Duration,
     /// From `hello` to `ready`; afterwards the extension counts as ready with what it has registered.
     pub ready: Duration,
-    /// Silence that counts as `ready` for extensions that never send it.
+    /// Silence that counts as `ready` for extensions that never send it, once they have registered something.
     pub idle_ready: Duration,
     /// One interception, from the moment of asking.
     pub intercept: Duration,
@@ -41,8 +41,8 @@ pub struct Timeouts {
     pub pipe_drain: Duration,
     /// Least time between two reports of unknown frame types.
     pub unknown_type_pause: Duration,
-    /// How long a start waits for an extension that has not said hello, from the start of its process. A required one,
-    /// and one that the command line names, is waited for until its deadline.
+    /// How long a start waits for an extension to say hello, and then as long again for it to be ready. A required one,
+    /// and one that the command line names, is waited for until its deadlines.
     pub start_patience: Duration,
     /// How long a start still waits for silent ones when all others are ready.
     pub start_margin: Duration,

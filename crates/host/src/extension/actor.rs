@@ -250,7 +250,8 @@ impl Actor {
         let (mut text, never_started) =
             self.exit.clone().map(|exit| (exit.text, exit.never_started)).unwrap_or_default();
         if never_started {
-            return tail;
+            // The launcher's word comes last.
+            return tail.lines().last().unwrap_or_default().to_owned();
         }
         if let Some(bytes) = self.half_frame {
             text.push_str(&format!(", with {bytes} bytes of an unfinished frame"));

@@ -119,10 +119,19 @@ pub enum ExtensionState {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
-    AwaitHello { until: Instant },
-    Registering { until: Instant, idle_at: Instant },
+    AwaitHello {
+        until: Instant,
+    },
+    /// It is silent once it has registered something: before, it may be getting ready to guard.
+    Registering {
+        until: Instant,
+        idle_at: Option<Instant>,
+    },
     Ready,
-    Draining { terminate_at: Option<Instant>, kill_at: Instant },
+    Draining {
+        terminate_at: Option<Instant>,
+        kill_at: Instant,
+    },
     Closed(ExtensionState),
 }
 
@@ -183,7 +192,7 @@ impl<T> Session<T> {
     pub(crate) fn poll_deadline(&self) -> Option<Instant> {
         let phase = match self.phase {
             Phase::AwaitHello { until } => Some(until),
-            Phase::Registering { until, idle_at } => Some(until.min(idle_at)),
+            Phase::Registering { until, idle_at } => Some(sooner(until, idle_at)),
             Phase::Draining { terminate_at, kill_at } => Some(terminate_at.unwrap_or(kill_at)),
             Phase::Ready | Phase::Closed(_) => None,
         };
@@ -307,7 +316,7 @@ impl<T> Session<T> {
                 let after = self.facts.timeouts.hello.as_secs_f64();
                 self.fail(FaultCode::HelloTimeout, format!("sent no hello within {after} s"));
             }
-            Phase::Registering { until, idle_at } if until.min(idle_at) <= now => {
+            Phase::Registering { until, idle_at } if sooner(until, idle_at) <= now => {
                 let why = if until <= now { "waited long enough" } else { "silent" };
                 self.log(format!("no ready frame ({why}): going on with what is registered"));
                 self.become_ready();
@@ -395,4 +404,8 @@ impl<T> Session<T> {
         }
         Ok(line)
     }
+}
+
+fn sooner(until: Instant, idle_at: Option<Instant>) -> Instant {
+    idle_at.map_or(until, |at| at.min(until))
 }

@@ -8,7 +8,7 @@ use haft_protocol::event::ExtensionFault;
 use super::start::settled;
 use super::{Host, Set};
 use crate::entry::{Entry, Stage};
-use crate::extension::ExtensionState;
+use crate::extension::{Extension, ExtensionState};
 use crate::fault::FaultCode;
 use crate::supervisor::Failure;
 
@@ -106,8 +106,8 @@ impl Plan {
         for new in started {
             let before = old.iter().find(|old| old.name() == new.name());
             match before {
-                // What never ran is not worth keeping: the newer failure says more.
-                Some(before) if stays && !is_ready(&new) && has_greeted(before) => {
+                // What does not run is not worth keeping: the newer failure says more.
+                Some(before) if stays && !is_ready(&new) && goes_on(before) => {
                     plan.keep(before);
                     plan.leaving.push(new);
                 }
@@ -148,8 +148,10 @@ fn is_ready(entry: &Entry) -> bool {
     entry.state() == ExtensionState::Ready || entry.stage() == Stage::Idle
 }
 
-fn has_greeted(entry: &Entry) -> bool {
-    entry.extension().is_some_and(|extension| extension.snapshot().greeted)
+/// Whether it works, or will again by itself.
+fn goes_on(entry: &Entry) -> bool {
+    let greeted = |extension: Extension| extension.snapshot().greeted && extension.snapshot().is_alive();
+    matches!(entry.stage(), Stage::Idle | Stage::Restarting(_)) || entry.extension().is_some_and(greeted)
 }
 
 fn is_alive(entry: &Entry) -> bool {

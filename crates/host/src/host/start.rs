@@ -165,7 +165,10 @@ impl Host {
         };
         shared.closing.run_until_cancelled(all).await;
         for entry in entries {
-            if let Progress::Silent { .. } = self.progress(entry) {
+            let greeted = matches!(entry.stage(), Stage::Starting { greeted: true, .. });
+            if let Progress::Slow { .. } = self.progress(entry)
+                && !greeted
+            {
                 shared.slow.remember(&entry.spec);
             }
         }
@@ -174,10 +177,10 @@ impl Host {
     fn progress(&self, entry: &Entry) -> Progress {
         let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
         match entry.stage() {
-            Stage::Starting { since: Some(since), greeted: false } if !named => {
-                let known = self.shared().slow.knows(&entry.spec);
+            Stage::Starting { since: Some(since), greeted } if !named => {
+                let known = !greeted && self.shared().slow.knows(&entry.spec);
                 let patience = if known { Duration::ZERO } else { entry.timeouts.start_patience };
-                Progress::Silent { until: since + patience }
+                Progress::Slow { until: since + patience }
             }
             Stage::Starting { .. } => Progress::Busy,
             Stage::Running
@@ -202,10 +205,10 @@ pub(super) async fn settled(entries: &[Arc<Entry>]) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Settled,
-    /// It is waited for.
+    /// It is waited for, or has yet to be started.
     Busy,
-    /// It has not said hello, and is waited for until then.
-    Silent {
+    /// It has not said hello, or is not ready, and is waited for until then.
+    Slow {
         until: Instant,
     },
 }
@@ -218,19 +221,19 @@ enum Wait {
     ForChange,
 }
 
-/// Waits for all that do something; for silent ones until their time is up, and a margin longer than for the others.
-/// `calm` is since when only silent ones are left.
+/// Waits for all that must be waited for; for slow ones until their time is up, and a margin longer than for the others.
+/// `calm` is since when only slow ones are left.
 fn patience(progress: &[Progress], calm: &mut Option<Instant>, now: Instant, margin: Duration) -> Wait {
     if progress.contains(&Progress::Busy) {
         *calm = None;
         return Wait::ForChange;
     }
-    let silent = progress.iter().filter_map(|progress| match progress {
-        Progress::Silent { until } => Some(*until),
+    let slow = progress.iter().filter_map(|progress| match progress {
+        Progress::Slow { until } => Some(*until),
         Progress::Settled | Progress::Busy => None,
     });
     let margin = *calm.get_or_insert(now) + margin;
-    silent.max().map_or(Wait::No, |until| Wait::Until(until.max(margin)))
+    slow.max().map_or(Wait::No, |until| Wait::Until(until.max(margin)))
 }
 
 #[cfg(test)]
@@ -240,20 +243,20 @@ mod tests {
     const MARGIN: Duration = Duration::from_millis(50);
 
     #[test]
-    fn silent_ones_have_their_time_and_the_margin_behind_the_others() {
+    fn slow_ones_have_their_time_and_the_margin_behind_the_others() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let silent = |ms| Progress::Silent { until: at(ms) };
+        let slow = |ms| Progress::Slow { until: at(ms) };
         let mut calm = None;
         let mut check = |progress: &[Progress], now, expect| {
             assert_eq!(patience(progress, &mut calm, at(now), MARGIN), expect);
         };
         check(&[Progress::Settled], 0, Wait::No);
-        check(&[Progress::Busy, silent(1000)], 10, Wait::ForChange);
-        check(&[Progress::Settled, silent(1000)], 20, Wait::Until(at(1000)));
-        check(&[Progress::Settled, silent(0)], 30, Wait::Until(at(70)));
-        check(&[silent(0), silent(90)], 40, Wait::Until(at(90)));
+        check(&[Progress::Busy, slow(1000)], 10, Wait::ForChange);
+        check(&[Progress::Settled, slow(1000)], 20, Wait::Until(at(1000)));
+        check(&[Progress::Settled, slow(0)], 30, Wait::Until(at(70)));
+        check(&[slow(0), slow(90)], 40, Wait::Until(at(90)));
         check(&[Progress::Settled, Progress::Busy], 50, Wait::ForChange);
-        check(&[Progress::Settled, silent(0)], 60, Wait::Until(at(110)));
+        check(&[Progress::Settled, slow(0)], 60, Wait::Until(at(110)));
     }
 }

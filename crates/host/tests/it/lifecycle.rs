@@ -76,6 +76,31 @@ async fn a_late_one_joins_and_guards_from_the_first_tool_call_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_that_greets_and_takes_its_time_delays_the_start_by_a_moment_and_guards_the_first_call() {
+    let (mut slow, reader, writer) = FakePeer::pair();
+    let events = Events::default();
+    let register = async {
+        slow.send(json!({"type": "hello", "name": "slow"})).await;
+        slow.expect("hello_ack").await;
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        slow.send(json!({"type": "subscribe", "intercept": ["tool_call"]})).await;
+        slow.send(json!({"type": "ready"})).await;
+        let question = slow.expect("event_intercept").await;
+        slow.answer(&question, "event_intercept_response", json!({"block": true, "reason": "no"})).await;
+    };
+    let call_at_once = async {
+        let start = tokio::time::Instant::now();
+        let host = builder(&events).streams("slow", reader, writer).start().await;
+        assert_eq!(start.elapsed(), config().timeouts.start_patience);
+        assert_eq!(state(&host, "slow"), ExtensionState::Starting);
+        blocked(&host, &call("bash", json!({}))).await
+    };
+    let (refused, ()) = tokio::join!(call_at_once, register);
+    assert_eq!(refused, Some(("slow".to_owned(), "no".to_owned())));
+    assert_eq!(events.faults(), []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_waits_for_a_late_one_can_be_cancelled() {
     let (_silent, reader, writer) = FakePeer::pair();
     let host = builder(&Events::default()).streams("silent", reader, writer).start().await;
@@ -166,15 +191,17 @@ async fn a_required_gate_that_never_started_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_without_required_does_not() {
-    let events = Events::default();
+async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
-    let mut guard = spec("guard", dir.path(), launch);
-    guard.roles = Roles { gates: vec![InterceptKind::ToolCall], ..Roles::default() };
-    let host = builder(&events).specs(vec![guard]).start().await;
-    assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
-    assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
+    for (gates, blocks) in [(vec![InterceptKind::ToolCall], true), (vec![InterceptKind::TurnStart], false), (vec![], false)] {
+        let events = Events::default();
+        let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
+        let mut guard = spec("guard", dir.path(), launch);
+        guard.roles = Roles { gates, ..Roles::default() };
+        let host = builder(&events).specs(vec![guard]).start().await;
+        assert_eq!(blocked(&host, &call("bash", json!({}))).await.is_some(), blocks);
+        assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -137,8 +137,10 @@ async fn exits_before_hello() {
 
 #[tokio::test]
 async fn exits_after_hello() {
-    let row = Row::start("exit-after-hello", brisk(), &[]).await;
-    assert_eq!(row.blocks(json!({})).await, None, "it never subscribed and is not required");
+    let timeouts = Timeouts { intercept: Duration::from_secs(3), ..brisk() };
+    let row = Row::start("exit-after-hello", timeouts, &[]).await;
+    let reason = row.blocks(json!({})).await.expect("it may yet turn out to guard, and is being restarted");
+    assert!(reason.contains("is being restarted and was not ready within 3 s"), "{reason}");
     row.end(&["exited"]).await;
 }
 

@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use haft_core::tool::ToolOwner;
-use haft_host::{ExtensionSpec, Found, Host, HostConfig, Launch, Roles};
+use haft_host::{ExtensionSpec, ExtensionState, Found, Host, HostConfig, Launch, Roles};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use haft_test_support::FakePeer;
 use serde_json::json;
 
 use crate::support::{
-    Events, blocked, brisk, call, config, execute, fault, named, program, spec, text, tool,
+    Events, blocked, brisk, call, config, execute, fault, named, program, spec, state, text, tool,
 };
 
 fn brisk_config() -> HostConfig {
@@ -93,6 +93,28 @@ async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
     let stats = host.reload().await;
     assert_eq!((stats.kept, stats.stopped, stats.loaded), (0, 1, 0));
     assert_eq!(blocked(&host, &remove).await, None, "nothing is left of it");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_old_one_that_stays_down_is_not_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let crashes = |status| {
+        let script = format!(r#"echo '{{"type":"hello","name":"x"}}'; exit {status}"#);
+        Found::from(vec![shell("x", dir.path(), &script)])
+    };
+    let rounds = Mutex::new(vec![crashes(4), crashes(3)]);
+    let mut config = brisk_config();
+    config.timeouts.restarts.first_pause = Duration::from_millis(1);
+    let source = move || rounds.lock().unwrap().pop().unwrap_or_default();
+    let host = Host::builder(config).source(source).start().await;
+    let mut changes = host.changes();
+    while !matches!(state(&host, "x"), ExtensionState::Failed { .. }) {
+        tokio::time::timeout(Duration::from_secs(60), changes.changed()).await.expect("a loop").unwrap();
+    }
+    let stats = host.reload().await;
+    assert_eq!((stats.kept, stats.errors.len()), (0, 1), "{stats:?}");
+    assert!(stats.errors[0].message.contains("exited with status 4"), "{stats:?}");
     host.shutdown().await;
 }
 

@@ -184,6 +184,23 @@ async fn a_crash_loop_ends_and_a_restart_by_hand_begins_anew() {
 }
 
 #[tokio::test]
+async fn a_crash_quotes_what_that_process_printed_and_no_earlier_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let printing = r#"echo "life $(grep -c . starts)" >&2"#;
+    let host = Host::builder(quick())
+        .events(events.sink())
+        .specs(vec![guard(dir.path(), printing, "exit 3")])
+        .start()
+        .await;
+    for life in 1..=3 {
+        let (_, reason) = blocked(&host, &call("bash", json!({}))).await.expect("it crashes");
+        assert!(reason.contains(&format!("it printed: life {life};")), "{reason}");
+    }
+    host.shutdown().await;
+}
+
+#[tokio::test]
 async fn one_that_never_said_hello_is_not_started_again() {
     let dir = tempfile::tempdir().unwrap();
     let events = Events::default();

@@ -68,8 +68,10 @@ impl<T> Session<T> {
         match &mut self.phase {
             Phase::Closed(_) => return,
             Phase::AwaitHello { .. } => return self.on_first(frame, now),
-            Phase::Registering { idle_at, .. } => *idle_at = now + self.facts.timeouts.idle_ready,
-            Phase::Ready | Phase::Draining { .. } => {}
+            Phase::Registering { idle_at, .. } if idle_at.is_some() || registers(&frame) => {
+                *idle_at = Some(now + self.facts.timeouts.idle_ready);
+            }
+            Phase::Registering { .. } | Phase::Ready | Phase::Draining { .. } => {}
         }
         match frame {
             ExtensionFrame::Hello(_) => self.report(FaultCode::FrameInvalid, "said hello twice".to_owned()),
@@ -128,10 +130,7 @@ impl<T> Session<T> {
         }
         self.watch.pings = hello.capabilities.iter().any(|name| name == capability::PING);
         Arc::make_mut(&mut self.offers).capabilities = hello.capabilities;
-        self.phase = Phase::Registering {
-            until: now + self.facts.timeouts.ready,
-            idle_at: now + self.facts.timeouts.idle_ready,
-        };
+        self.phase = Phase::Registering { until: now + self.facts.timeouts.ready, idle_at: None };
         self.changed();
     }
 
@@ -281,6 +280,12 @@ impl<T> Session<T> {
     pub(super) fn is_in_use(&self) -> bool {
         !matches!(self.phase, Phase::Draining { .. } | Phase::Closed(_))
     }
+}
+
+/// Whether it says what the extension is there for.
+fn registers(frame: &ExtensionFrame) -> bool {
+    use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
+    matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
 }
 
 /// Whether this is no text: not UTF-8, or UTF-8 by accident, as UTF-16 and zeros are, or behind a byte order mark.

@@ -84,6 +84,26 @@ fn without_a_ready_frame_silence_counts() {
 }
 
 #[test]
+fn silence_before_the_first_registration_is_no_ready_frame() {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    bench.pass(Duration::from_millis(600));
+    bench.line(r#"{"type":"notify","message":"reading the rules"}"#);
+    bench.pass(Duration::from_secs(9));
+    assert_eq!(bench.session.state(), ExtensionState::Starting);
+    bench.line(r#"{"type":"subscribe","intercept":["tool_call"]}"#);
+    bench.pass(Duration::from_millis(250));
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    bench.pass(Duration::from_millis(9999));
+    assert_eq!(bench.session.state(), ExtensionState::Starting);
+    bench.pass(Duration::from_millis(1));
+    assert_eq!(bench.session.state(), ExtensionState::Ready);
+}
+
+#[test]
 fn an_extension_that_never_falls_silent_is_ready_after_ten_seconds() {
     let mut bench = Bench::new();
     bench.line(r#"{"type":"hello","name":"ext"}"#);
