@@ -39,7 +39,7 @@ fn start(profile: &str, args: &[&str]) -> Result<()> {
         .status()
         .with_context(|| format!("start {}", binary.display()))?;
     if !status.success() {
-        bail!("haft-faults: {status}; what failed lies below {}", target()?.join("faults").display());
+        bail!("{status}; what failed, if anything ran, lies below {}", target()?.join("faults").display());
     }
     Ok(())
 }

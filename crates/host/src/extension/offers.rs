@@ -121,7 +121,7 @@ impl Offers {
     fn intercept(&mut self, entry: Subscription, wrong: &mut Vec<String>) {
         let Some(kind) = InterceptKind::from_name(&entry.event) else {
             let name = excerpt(&entry.event);
-            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook"));
+            return wrong.push(format!("cannot intercept {name:?}: this version has no such hook, so it guards nothing there; there are {}", hooks()));
         };
         let role = entry.role.as_deref().and_then(InterceptRole::from_name);
         if let (None, Some(unknown)) = (role, &entry.role) {
@@ -215,6 +215,11 @@ fn object_schema(schema: &RawJson) -> Result<(), String> {
         Some(other) => return Err(format!("its schema is for {other}, and arguments are an \"object\"")),
     }
     Validator::compile(schema).map(drop).map_err(|error| format!("its schema cannot be used: {error}"))
+}
+
+/// The names of all hooks, for messages.
+fn hooks() -> String {
+    InterceptKind::ALL.iter().map(|hook| hook.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// The beginning of a name that may be anything, for messages.
@@ -313,7 +318,12 @@ mod tests {
             events: vec!["later_event".into()],
             intercept: vec!["turn_start".into(), "warp".into()],
         };
-        assert_eq!(offers.subscribe(more), [r#"cannot intercept "warp": this version has no such hook"#]);
+        assert_eq!(
+            offers.subscribe(more),
+            [
+                r#"cannot intercept "warp": this version has no such hook, so it guards nothing there; there are tool_call, turn_start, assistant_message, before_agent_start"#
+            ]
+        );
         assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));
         assert_eq!(offers.tool_calls.of("bash"), Some(Role::Plain));
     }

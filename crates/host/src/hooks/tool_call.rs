@@ -12,7 +12,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
 };
-use haft_protocol::ids::RequestId;
+use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -132,7 +132,7 @@ impl Host {
         let name = entry.name();
         let asking = match self.gates().due(name) {
             Due::Nothing => return AfterBlock::GoOn,
-            Due::Stop { reason } => return stop(&reason),
+            Due::Stop { reason } => return stop(name, &reason),
             Due::Ask(asking) => asking,
         };
         let answer = timeout(entry.timeouts.approval, self.frontend().gate_failing(cancel, asking.failing()));
@@ -141,7 +141,7 @@ impl Host {
         let reason = asking.failing().reason.clone();
         asking.decided(choice);
         match choice {
-            GateChoice::Stop => return stop(&reason),
+            GateChoice::Stop => return stop(name, &reason),
             GateChoice::Restart => self.restart_gate(name).await,
             GateChoice::ContinueWithout => {
                 self.reporter(name).emit(AgentEvent::GateOff { extension: name.clone(), reason });
@@ -151,8 +151,13 @@ impl Host {
     }
 }
 
-fn stop(reason: &str) -> AfterBlock {
-    AfterBlock::AbortAgent { reason: format!("it decides about tool calls and keeps failing: it {reason}") }
+fn stop(name: &ExtensionName, reason: &str) -> AfterBlock {
+    let name = name.as_str();
+    AfterBlock::AbortAgent {
+        reason: format!(
+            "it decides about tool calls and keeps failing; `haft ext logs {name}` says more: it {reason}"
+        ),
+    }
 }
 
 /// The question, whose answer is looked at more closely than the protocol can: that knows neither role nor tool.

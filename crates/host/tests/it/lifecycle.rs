@@ -193,7 +193,9 @@ async fn a_required_gate_that_never_started_blocks() {
 #[tokio::test(start_paused = true)]
 async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    for (gates, blocks) in [(vec![InterceptKind::ToolCall], true), (vec![InterceptKind::TurnStart], false), (vec![], false)] {
+    for (gates, blocks) in
+        [(vec![InterceptKind::ToolCall], true), (vec![InterceptKind::TurnStart], false), (vec![], false)]
+    {
         let events = Events::default();
         let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
         let mut guard = spec("guard", dir.path(), launch);
