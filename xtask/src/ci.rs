@@ -23,7 +23,7 @@ pub(crate) enum Depth {
 pub(crate) const BINARIES: &str = "build --workspace --bins --all-features";
 
 /// Random cases for each property test in a full run; the default is 256.
-const FULL_CASES: &str = "4096";
+const FULL_CASES: &str = "10000";
 
 /// Random texts that are sent through everything that prints, in a full run; see `docs/testing.md`.
 const FULL_TEXTS: &str = "5000000";

@@ -81,8 +81,14 @@ fn run_error(text: &str) -> Vec<u8> {
 fn owner(text: &str) -> Vec<u8> {
     let (extension, message) = (name(text), "hello".to_owned());
     let blocked = AgentEvent::ToolBlocked { id: ToolCallId::new("1"), by: text.into(), reason: text.into() };
+    let off = AgentEvent::GateOff { extension: extension.clone(), reason: text.into() };
+    let conflict = AgentEvent::ToolRewriteConflict {
+        id: ToolCallId::new("1"),
+        path: format!("/{text}"),
+        by: [text.into(), text.into()],
+    };
     let note = AgentEvent::ExtNotify { extension, level: Level::Info, message };
-    [bytes(&note), bytes(&blocked)].concat()
+    [bytes(&note), bytes(&blocked), bytes(&off), bytes(&conflict)].concat()
 }
 
 /// What a model calls, and what a tool answers.

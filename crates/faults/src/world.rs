@@ -13,11 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-<<<<<<< HEAD
 use haft_host::{ExtensionState, Found, Frontend, Headless, Host, HostConfig};
-=======
-use haft_host::{ExtensionSpec, ExtensionState, Frontend, Headless, Host, HostConfig};
->>>>>>> faults
 
 use crate::canary::{Canary, Control, Trip};
 use crate::row::Faults;
@@ -69,14 +65,10 @@ impl World {
         let Setup { config, specs, mode, dir, tag, screen, headless } = setup;
         let frontend: Arc<dyn Frontend> = if headless { Arc::new(Headless) } else { screen.clone() };
         let host = Host::builder(config.clone()).events(events.sink()).frontend(frontend);
-<<<<<<< HEAD
         let found = Arc::new(Mutex::new(Found::from(specs)));
         let source = Arc::clone(&found);
         let host = host.source(move || source.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let host = host.start().await;
-=======
-        let host = host.specs(specs.clone()).start().await;
->>>>>>> faults
         let started_in = start.elapsed();
         let canary = Canary::watch(host.clone());
         Self {

@@ -165,7 +165,10 @@ impl Entry {
         let roles = self.roles();
         let may_yet = slot.is_new() && (hook == InterceptKind::ToolCall || roles.names(hook));
         let counts = || slot.is_alive() || policy::fails_closed(hook, self.role_in(&slot, hook));
-        may_yet || slot.subscribed(hook) && counts() || roles.guarded(hook)
+        // What the manifest calls a gate is one, also when it never came up.
+        let absent =
+            roles.names(hook) && !slot.is_alive() && policy::fails_closed(hook, self.role_in(&slot, hook));
+        may_yet || slot.subscribed(hook) && counts() || absent || roles.guarded(hook)
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.

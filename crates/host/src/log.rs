@@ -103,9 +103,12 @@ impl Log {
         self.with(|inner| inner.limited(host_line(text).as_bytes(), now));
     }
 
-    /// What the extension printed to standard error.
-    pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) {
-        self.with(|inner| inner.stderr(bytes, now));
+    /// What the extension printed to standard error. Says whether more of it would be kept now.
+    pub(crate) fn stderr(&self, bytes: &[u8], now: Instant) -> bool {
+        self.with(|inner| {
+            inner.stderr(bytes, now);
+            inner.in_window < inner.burst
+        })
     }
 
     /// A line of the host, after which the extension has no more to print.

@@ -7,12 +7,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use haft_protocol::ext::Limits;
+
 use crate::extension::ExtensionState;
 use crate::fault::FaultCode;
 use crate::timeouts::{Restarts, Timeouts};
-
-/// This many crashes within [`Restarts::window`] are a loop.
-pub(crate) const CRASH_LIMIT: usize = 5;
 
 /// A failure that ended a process, or kept it from starting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +42,8 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Supervisor {
     times: Restarts,
+    /// So many crashes within [`Restarts::window`] are a loop.
+    max_crashes: usize,
     /// Whether it can be started again at all: a pair of streams cannot.
     restartable: bool,
     /// Decides how much longer than the others' each pause is.
@@ -57,10 +58,11 @@ pub(crate) struct Supervisor {
 
 impl Supervisor {
     /// A supervisor that has seen nothing. Different seeds keep many from starting in step.
-    pub(crate) fn new(timeouts: &Timeouts, restartable: bool, seed: u64) -> Self {
+    pub(crate) fn new(timeouts: &Timeouts, limits: &Limits, restartable: bool, seed: u64) -> Self {
         let times = timeouts.restarts;
         Self {
             times,
+            max_crashes: usize::try_from(limits.max_crashes).unwrap_or(usize::MAX),
             restartable,
             seed,
             started: None,
@@ -113,9 +115,10 @@ impl Supervisor {
         let window = self.times.window;
         self.crashes.retain(|&crash| now.saturating_duration_since(crash) < window);
         self.crashes.push_back(now);
-        if self.crashes.len() >= CRASH_LIMIT {
+        if self.crashes.len() >= self.max_crashes {
             let message = format!(
-                "failed {CRASH_LIMIT} times within {} s and is not started again by itself; the last time it {}",
+                "failed {} times within {} s and is not started again by itself; the last time it {}",
+                self.crashes.len(),
                 window.as_secs_f64(),
                 failure.message
             );
@@ -152,7 +155,7 @@ mod tests {
 
     impl Bench {
         fn new(restartable: bool) -> Self {
-            let supervisor = Supervisor::new(&Timeouts::default(), restartable, 7);
+            let supervisor = Supervisor::new(&Timeouts::default(), &Limits::default(), restartable, 7);
             Self { supervisor, now: Instant::now() }
         }
 

@@ -15,6 +15,8 @@ pub struct Timeouts {
     pub idle_ready: Duration,
     /// One interception, from the moment of asking.
     pub intercept: Duration,
+    /// One question to the person, whose silence is a no.
+    pub approval: Duration,
     /// One tool call, from the moment of asking.
     pub tool_call: Duration,
     /// One command, from the moment of asking.
@@ -60,7 +62,7 @@ pub struct Restarts {
     pub first_pause: Duration,
     /// The longest pause.
     pub longest_pause: Duration,
-    /// Five crashes in this span are a loop: it is not started again by itself.
+    /// So many crashes in this span as the limits say are a loop: it is not started again by itself.
     pub window: Duration,
     /// One that ran for so long has no crashes behind it.
     pub stable: Duration,
@@ -73,6 +75,7 @@ impl Default for Timeouts {
             ready: Duration::from_secs(10),
             idle_ready: Duration::from_millis(250),
             intercept: Duration::from_secs(5),
+            approval: Duration::from_secs(60),
             tool_call: Duration::from_secs(60),
             command: Duration::from_secs(30),
             write_stall: Duration::from_secs(10),
@@ -122,6 +125,10 @@ impl Timeouts {
             pong_ms: ms(self.pong),
             shutdown_ms: ms(self.shutdown_grace),
             kill_ms: ms(self.kill_grace),
+            approval_ms: ms(self.approval),
+            restart_min_ms: ms(self.restarts.first_pause),
+            restart_max_ms: ms(self.restarts.longest_pause),
+            crash_window_ms: ms(self.restarts.window),
             ..limits
         }
     }
@@ -129,6 +136,9 @@ impl Timeouts {
 
 /// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
+
+/// Between two reads of what an extension prints while none of it is kept.
+pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(3);
 
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);

@@ -61,7 +61,8 @@ impl ExtensionTool {
     /// When the runtime ends.
     async fn read(&self, result: ToolResult) -> Result<Read, tokio::task::JoinError> {
         let (owner, name) = (self.entry.name().clone(), self.spec.name.clone());
-        tokio::task::spawn_blocking(move || Read::new(&owner, &name, result)).await
+        let limits = self.entry.current().offers().limits;
+        tokio::task::spawn_blocking(move || Read::new(&owner, &name, result, limits)).await
     }
 }
 

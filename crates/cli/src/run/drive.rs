@@ -42,7 +42,10 @@ async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
 
 async fn work(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Exit> {
     required(joined)?;
-    joined.check_tools().await?;
+    match screen.interrupts.unless_first(joined.check_tools()).await {
+        Some(checked) => checked?,
+        None => return Ok(Exit::Aborted),
+    }
     joined.host.session_start();
     let prompt = match command(joined, prompt, screen).await? {
         Next::Prompt(prompt) => prompt,

@@ -127,9 +127,11 @@ fn told(event: &AgentEvent, width: Option<usize>) -> Told {
         AgentEvent::ExtNotify { extension, level, message } => {
             Told::Always(attributed(extension, loudness(*level), message, width))
         }
-        AgentEvent::GateOff { extension, reason } => Told::Always(format!(
-            "haft: going on without extension {extension}, which is not asked any more: {reason}"
-        )),
+        AgentEvent::GateOff { extension, reason } => {
+            let text =
+                format!("going on without extension {extension}, which is not asked any more: {reason}");
+            Told::Always(headed(&text, width))
+        }
         AgentEvent::ExtensionError(fault) => {
             let ExtensionFault { extension, message, code } = fault;
             Told::Always(headed(&format!("extension {extension}: {message} ({code})"), width))
@@ -145,10 +147,14 @@ fn told(event: &AgentEvent, width: Option<usize>) -> Told {
         AgentEvent::ToolRewritten { by, args, .. } => {
             Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
         }
-        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => Told::Always(format!(
-            "haft: {first} and {then} both changed {}; the tool gets what {then} made of it",
-            if path.is_empty() { "the arguments" } else { path }
-        )),
+        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
+            // The keys in a path are the extension's.
+            let path = sanitize_line(path);
+            let what = if path.is_empty() { "the arguments" } else { path.as_str() };
+            let text =
+                format!("{first} and {then} both changed {what}; the tool gets what {then} made of it");
+            Told::Always(headed(&text, width))
+        }
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {
             let mark = if *is_error { "✗" } else { "←" };

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::log::Log;
 use crate::process::{Pipes, Process};
+use crate::timeouts::DROPPED_PAUSE;
 
-/// What a read of standard error takes at once.
-const STDERR_CHUNK: usize = 16 * 1024;
+/// What a read of standard error takes at once: a pipe full.
+const STDERR_CHUNK: usize = 64 * 1024;
 
 /// How the two sides are joined.
 pub(crate) enum Connection {
@@ -46,10 +47,14 @@ pub(super) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
     }
 }
 
-/// Reads standard error until it ends, so that an extension never blocks on it.
+/// Reads standard error until it ends, so that an extension never blocks on it. What is dropped is read slowly: one
+/// that prints without end must not keep the thread that everybody shares.
 async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
     let mut chunk = vec![0; STDERR_CHUNK];
     while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
-        log.stderr(chunk.get(..read).unwrap_or_default(), Instant::now().into_std());
+        let room = log.stderr(chunk.get(..read).unwrap_or_default(), Instant::now().into_std());
+        if !room {
+            sleep(DROPPED_PAUSE).await;
+        }
     }
 }

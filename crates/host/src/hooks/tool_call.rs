@@ -13,7 +13,7 @@ use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
 };
 use haft_protocol::ids::RequestId;
-use haft_protocol::limits::MAX_LINE;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::or_else;
@@ -23,9 +23,6 @@ use crate::frontend::GateChoice;
 use crate::gates::Due;
 use crate::host::Host;
 use crate::policy::{Role, Verdict};
-
-/// The longest arguments that a rewrite may bring, in bytes: what fits into the frame of another interceptor.
-const MAX_ARGS: usize = MAX_LINE;
 
 /// One extension's part in one tool call.
 ///
@@ -59,7 +56,8 @@ impl ToolCallHook {
         });
         let answer = entry.intercept(cancel, question).await?;
         let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
-        let decision = answer.held_against(role, &call.name).map_err(|detail| {
+        let max_args = entry.offers().limits.max_line;
+        let decision = answer.held_against(role, &call.name, max_args).map_err(|detail| {
             self.fault(&detail);
             entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
         })?;
@@ -137,7 +135,9 @@ impl Host {
             Due::Stop { reason } => return stop(&reason),
             Due::Ask(asking) => asking,
         };
-        let choice = self.frontend().gate_failing(cancel, asking.failing()).await;
+        let answer = timeout(entry.timeouts.approval, self.frontend().gate_failing(cancel, asking.failing()));
+        // A front end that never answers must not hold the call for ever.
+        let choice = answer.await.unwrap_or(GateChoice::Stop);
         let reason = asking.failing().reason.clone();
         asking.decided(choice);
         match choice {
@@ -191,8 +191,9 @@ impl Hook for Asked {
 }
 
 impl Answer {
-    /// The decision, if whoever was asked about this tool in this role may give it.
-    fn held_against(self, role: Role, asked: &str) -> Result<ToolCallDecision, String> {
+    /// The decision, if whoever was asked about this tool in this role may give it. Rewritten arguments may have so many
+    /// bytes: they must fit into a frame for others.
+    fn held_against(self, role: Role, asked: &str, max_args: usize) -> Result<ToolCallDecision, String> {
         let Self { decision, explicit, tool } = self;
         if !is_up(Defence::GateAnswers) {
             return Ok(decision);
@@ -206,9 +207,9 @@ impl Answer {
             ToolCallDecision::Rewrite { .. } if role == Role::Gate => {
                 Err("sent modified_args, and a gate may only allow or refuse".to_owned())
             }
-            ToolCallDecision::Rewrite { args } if args.as_str().len() > MAX_ARGS => {
+            ToolCallDecision::Rewrite { args } if args.as_str().len() > max_args => {
                 let bytes = args.as_str().len();
-                Err(format!("sent modified_args of {bytes} bytes; at most {MAX_ARGS} are taken"))
+                Err(format!("sent modified_args of {bytes} bytes; at most {max_args} are taken"))
             }
             ToolCallDecision::Allow if role == Role::Gate && !explicit => {
                 Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
@@ -223,6 +224,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use haft_protocol::RawJson;
+    use haft_protocol::limits::MAX_LINE;
 
     use super::*;
 
@@ -230,7 +232,7 @@ mod tests {
     fn check(role: Role, response: &str, expect: Result<ToolCallDecision, &str>) {
         let response = format!(r#"{{"id":"1",{response}}}"#);
         let answer = Asked::read(serde_json::from_str(&response).unwrap()).unwrap();
-        match (answer.held_against(role, "bash"), expect) {
+        match (answer.held_against(role, "bash", MAX_LINE), expect) {
             (Err(detail), Err(part)) => assert!(detail.contains(part), "{detail}"),
             (got, expect) => assert_eq!(got, expect.map_err(str::to_owned), "{response}"),
         }
@@ -261,7 +263,7 @@ mod tests {
     fn arguments_have_a_size() {
         let of = |bytes: usize| format!(r#"{{"a":"{}"}}"#, "x".repeat(bytes - 8));
         let response = |bytes| format!(r#""modified_args":{}"#, of(bytes));
-        check(Role::Plain, &response(MAX_ARGS), Ok(rewrite(&of(MAX_ARGS))));
-        check(Role::Plain, &response(MAX_ARGS + 1), Err("at most"));
+        check(Role::Plain, &response(MAX_LINE), Ok(rewrite(&of(MAX_LINE))));
+        check(Role::Plain, &response(MAX_LINE + 1), Err("at most"));
     }
 }

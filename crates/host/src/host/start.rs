@@ -114,7 +114,7 @@ impl Host {
         let stage = if files { Stage::Files } else { Stage::NEW };
         let (sender, slot) = watch::channel(Slot { stage, instance: None });
         if !files {
-            let supervisor = Supervisor::new(&config.timeouts, !stays, random());
+            let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
             let keeper = Keeper {
                 shared: Arc::clone(shared),
                 spec: Arc::clone(&spec),

@@ -7,18 +7,16 @@ use base64::engine::general_purpose::STANDARD;
 use haft_core::image;
 use haft_core::sanitize::for_model;
 use haft_core::tool::ToolOutput;
-use haft_core::truncate::{self, Limits};
+use haft_core::truncate;
 use haft_protocol::content::{Content, Image};
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::ext::{ResultBlock, ToolResult};
+use haft_protocol::ext::{Limits, ResultBlock, ToolResult};
 use haft_protocol::ids::ExtensionName;
-
-/// The most images in one result.
-const MAX_IMAGES: usize = 8;
 
 /// What has been read of a result. The limits hold for all its texts together.
 #[derive(Debug, Default)]
 pub(super) struct Read {
+    limits: Limits,
     content: Vec<Content>,
     is_error: bool,
     bytes: usize,
@@ -36,8 +34,8 @@ pub(super) struct Read {
 
 impl Read {
     /// Reads a result of a tool of this name.
-    pub(super) fn new(extension: &ExtensionName, tool: &str, result: ToolResult) -> Self {
-        let mut read = Self { is_error: result.is_error, ..Self::default() };
+    pub(super) fn new(extension: &ExtensionName, tool: &str, result: ToolResult, limits: Limits) -> Self {
+        let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
             match block {
                 ResultBlock::Text { text } => read.text(&text),
@@ -62,7 +60,7 @@ impl Read {
             self.content.push(Content::text("(extension returned no content)"));
         }
         if self.omitted > 0 {
-            let Limits { bytes, lines } = Limits::default();
+            let Limits { max_result_text: bytes, max_result_lines: lines, .. } = self.limits;
             let whole = match kept {
                 Some(path) => format!("all of it is in {}", path.display()),
                 None => "the rest could not be kept".to_owned(),
@@ -83,15 +81,14 @@ impl Read {
         let read = for_model(text);
         self.hidden += read.hidden;
         let text = read.text.into_owned();
-        let all = Limits::default();
-        let room = Limits {
-            bytes: all.bytes.saturating_sub(self.bytes),
-            lines: all.lines.saturating_sub(self.lines),
+        let room = truncate::Limits {
+            bytes: self.limits.max_result_text.saturating_sub(self.bytes),
+            lines: self.limits.max_result_lines.saturating_sub(self.lines),
         };
-        let room =
-            if is_up(Defence::ResultLimits) { room } else { Limits { bytes: usize::MAX, lines: usize::MAX } };
+        let endless = truncate::Limits { bytes: usize::MAX, lines: usize::MAX };
+        let room = if is_up(Defence::ResultLimits) { room } else { endless };
         // Behind a gap nothing follows: it would look as if it belonged to what is before.
-        let room = if self.omitted > 0 { Limits { bytes: 0, lines: 0 } } else { room };
+        let room = if self.omitted > 0 { truncate::Limits { bytes: 0, lines: 0 } } else { room };
         let kept = truncate::head(&text, room);
         self.bytes += kept.text.len();
         self.lines += kept.kept_lines;
@@ -104,12 +101,13 @@ impl Read {
 
     fn image(&mut self, extension: &ExtensionName, tool: &str, image: Image) {
         self.images += 1;
+        let most = self.limits.max_images;
         let checked = match self.images {
             _ if !is_up(Defence::ImageCheck) => Ok(()),
-            ..=MAX_IMAGES => check(&image),
+            images if images <= most => check(&image, self.limits.max_image),
             // Said once: there may be thousands.
-            images if images > MAX_IMAGES + 1 => return,
-            _ => Err(format!("more than {MAX_IMAGES} images")),
+            images if images > most + 1 => return,
+            _ => Err(format!("more than {most} images")),
         };
         match checked {
             Ok(()) => self.content.push(Content::Image(image)),
@@ -135,16 +133,20 @@ impl Read {
 }
 
 /// Looks at an image without decoding its pixels.
-fn check(image: &Image) -> Result<(), String> {
+fn check(image: &Image, longest: usize) -> Result<(), String> {
     let declared = image.mime_type.as_str();
     if !IMAGE_TYPES.contains(&declared) {
         let kind: String = declared.chars().take(40).collect();
         return Err(format!("{kind:?} is not one of {}", IMAGE_TYPES.join(", ")));
     }
-    if base64::decoded_len_estimate(image.data.len()) > image::MAX_BYTES + 2 {
-        return Err(image::ImageError::TooLong.to_string());
+    let too_long = || format!("it is larger than {longest} bytes");
+    if base64::decoded_len_estimate(image.data.len()) > longest.saturating_add(2) {
+        return Err(too_long());
     }
     let bytes = STANDARD.decode(&image.data).map_err(|error| format!("not standard base64: {error}"))?;
+    if bytes.len() > longest {
+        return Err(too_long());
+    }
     match image::check(&bytes) {
         Ok(kind) if kind == declared => Ok(()),
         Ok(kind) => Err(format!("it is called {declared} and is {kind}")),
@@ -161,7 +163,7 @@ mod tests {
 
     fn read(content: &str) -> Read {
         let result = serde_json::from_str(&format!(r#"{{"id":"1","content":{content}}}"#)).unwrap();
-        Read::new(&ExtensionName::new("E"), "T", result)
+        Read::new(&ExtensionName::new("E"), "T", result, Limits::default())
     }
 
     #[track_caller]

@@ -191,15 +191,17 @@ async fn a_required_gate_that_never_started_blocks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_without_required_does_not() {
-    let events = Events::default();
+async fn so_does_one_that_its_manifest_calls_a_gate_and_no_other() {
     let dir = tempfile::tempdir().unwrap();
-    let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
-    let mut guard = spec("guard", dir.path(), launch);
-    guard.roles = Roles { gates: vec![InterceptKind::ToolCall], ..Roles::default() };
-    let host = builder(&events).specs(vec![guard]).start().await;
-    assert_eq!(blocked(&host, &call("bash", json!({}))).await, None);
-    assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
+    for (gates, blocks) in [(vec![InterceptKind::ToolCall], true), (vec![InterceptKind::TurnStart], false), (vec![], false)] {
+        let events = Events::default();
+        let launch = Launch::Process { program: dir.path().join("missing"), args: Vec::new() };
+        let mut guard = spec("guard", dir.path(), launch);
+        guard.roles = Roles { gates, ..Roles::default() };
+        let host = builder(&events).specs(vec![guard]).start().await;
+        assert_eq!(blocked(&host, &call("bash", json!({}))).await.is_some(), blocks);
+        assert_eq!(events.faults(), [fault("guard", "spawn_failed")]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

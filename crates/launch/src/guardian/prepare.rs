@@ -20,6 +20,10 @@ pub(super) fn this_process() {
     let _ = no_core_dumps();
     #[cfg(target_os = "linux")]
     {
+        use rustix::process::{Signal, set_parent_process_death_signal};
+        // A guardian that the program has stopped wakes when the host ends, and sees it. Also sent when only a thread of
+        // the host ends, and then means nothing.
+        let _ = set_parent_process_death_signal(Some(Signal::CONT));
         // Whatever loses its parent below this process becomes its child.
         let _ = rustix::process::set_child_subreaper(Some(getpid()));
         let _ = rustix::thread::set_name(c"haft-launcher");

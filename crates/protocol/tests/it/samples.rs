@@ -65,6 +65,7 @@ fn hello_ack() -> HelloAck {
             capability::PANEL_RESIZE.into(),
             capability::BEFORE_AGENT_START.into(),
             capability::PING.into(),
+            capability::INTERCEPT_ROLES.into(),
         ],
         limits: Some(Box::default()),
     }
