@@ -32,7 +32,7 @@ pub(crate) use ids::random;
 pub(crate) use offers::{OfferedTool, Offers};
 pub use session::ExtensionState;
 pub(crate) use session::Facts;
-use session::Question;
+use session::{Question, Session};
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 const WAITING_EVENTS: usize = 1024;
@@ -92,6 +92,15 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
+    fn of(session: &Session<Ticket>) -> Self {
+        Self {
+            state: session.state(),
+            greeted: session.has_greeted(),
+            was_ready: session.was_ready(),
+            offers: Arc::clone(session.offers()),
+        }
+    }
+
     /// Whether it may still answer.
     pub(crate) fn is_alive(&self) -> bool {
         matches!(self.state, ExtensionState::Starting | ExtensionState::Ready)

@@ -49,7 +49,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let (timeouts, limits) = (start.facts.timeouts, start.facts.limits);
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
-    let (snapshot, snapshots) = watch::channel(seen(&session));
+    let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
     let (process, reader, writer, stderr) = opened(connection, &start.log);
     let actor = Actor {
@@ -234,7 +234,7 @@ impl Actor {
         match (&self.exit, &self.process) {
             (Some(_), _) if all_read => {
                 // All it said is known: one that may leave and owes nobody an answer did as if it were asked to.
-                if self.on_demand && left_well && self.session.is_idle() {
+                if self.on_demand && left_well && self.owes_nobody() {
                     self.session.shutdown(now());
                 }
                 self.session.end(&self.obituary());
@@ -243,6 +243,14 @@ impl Actor {
             (None, Some(_)) => self.session.half_closed(at.into_std(), symptom),
             (None, None) => self.session.end("closed the connection"),
         }
+    }
+
+    /// Whether nobody waits for an answer, nor has just asked.
+    fn owes_nobody(&mut self) -> bool {
+        while let Some(Ok(command)) = self.inbox.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            self.on_command(Some(command));
+        }
+        self.session.is_idle()
     }
 
     fn obituary(&self) -> String {
@@ -325,7 +333,7 @@ impl Actor {
     }
 
     fn publish(&self) {
-        self.snapshot.send_replace(seen(&self.session));
+        self.snapshot.send_replace(Snapshot::of(&self.session));
         self.changes.send_modify(|count| *count += 1);
     }
 
@@ -355,16 +363,6 @@ impl Actor {
         }
         self.log.last("gone");
         self.frontend.extension_gone(&self.reporter.name);
-    }
-}
-
-/// What others see of a session.
-fn seen(session: &Session<Ticket>) -> Snapshot {
-    Snapshot {
-        state: session.state(),
-        greeted: session.has_greeted(),
-        was_ready: session.was_ready(),
-        offers: Arc::clone(session.offers()),
     }
 }
 

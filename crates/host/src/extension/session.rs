@@ -336,24 +336,6 @@ impl<T> Session<T> {
         }
     }
 
-    /// A question whose line never left is a symptom: the extension does not read, and no further one can leave.
-    fn overdue(&mut self, open: Open<T>, flushed: u64) {
-        let Open { ticket, kind, what, after, line, .. } = open;
-        let seconds = after.as_secs_f64();
-        if line > flushed {
-            let why = format!("does not read its input: {what} could not be delivered within {seconds} s");
-            self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
-            self.fail(FaultCode::WriteStalled, why);
-            return;
-        }
-        let code = match kind {
-            Kind::Intercept => FaultCode::HookTimeout,
-            Kind::Command | Kind::Tool => FaultCode::CallTimeout,
-        };
-        self.fault(code, format!("{what} was not answered within {seconds} s"));
-        self.out.push_back(Output::Answer(ticket, Err(CallError::TimedOut { after })));
-    }
-
     fn become_ready(&mut self) {
         if matches!(self.phase, Phase::Registering { .. }) {
             self.phase = Phase::Ready;

@@ -234,6 +234,33 @@ async fn one_that_may_leave_is_started_by_the_next_question() {
 }
 
 #[tokio::test]
+async fn a_question_to_one_that_is_leaving_fails_with_a_report_or_starts_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let events = Events::default();
+    let mut guard = guard(dir.path(), "", "answer; exit 0");
+    guard.lifecycle.on_demand = true;
+    let mut config = quick();
+    let pause = Duration::from_millis(1);
+    config.timeouts.restarts =
+        Restarts { first_pause: pause, longest_pause: pause, window: pause, stable: pause };
+    let host = Host::builder(config).events(events.sink()).specs(vec![guard]).start().await;
+    let mut failures = 0;
+    for round in 0..24 {
+        if let Some((_, reason)) = blocked(&host, &call("bash", json!({}))).await {
+            assert!(reason.contains("exited with status 0"), "{reason}");
+            failures += 1;
+        }
+        // Nothing else runs meanwhile: its end and the next question are found in any order.
+        std::thread::sleep(Duration::from_millis(50));
+        for _ in 0..round % 6 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(events.faults(), vec![fault("guard", "exited"); failures]);
+    host.shutdown().await;
+}
+
+#[tokio::test]
 async fn one_at_a_time_passes_the_gate_and_a_silent_one_keeps_nobody_from_it_for_long() {
     let dir = tempfile::tempdir().unwrap();
     let script = |name: &str| {

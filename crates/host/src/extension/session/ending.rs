@@ -5,6 +5,7 @@ use std::time::Instant;
 use haft_protocol::ext::{HostFrame, Shutdown};
 
 use super::{ExtensionState, Output, Phase, Session};
+use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
 use crate::timeouts::Timeouts;
 
@@ -79,6 +80,24 @@ impl<T> Session<T> {
             let after = self.facts.timeouts.write_stall.as_secs_f64();
             self.fail(FaultCode::WriteStalled, format!("read nothing of its input for {after} s"));
         }
+    }
+
+    /// A question whose line never left is a symptom: the extension does not read, and no further one can leave.
+    pub(super) fn overdue(&mut self, open: Open<T>, flushed: u64) {
+        let Open { ticket, kind, what, after, line, .. } = open;
+        let seconds = after.as_secs_f64();
+        if line > flushed {
+            let why = format!("does not read its input: {what} could not be delivered within {seconds} s");
+            self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why: why.clone() })));
+            self.fail(FaultCode::WriteStalled, why);
+            return;
+        }
+        let code = match kind {
+            Kind::Intercept => FaultCode::HookTimeout,
+            Kind::Command | Kind::Tool => FaultCode::CallTimeout,
+        };
+        self.fault(code, format!("{what} was not answered within {seconds} s"));
+        self.out.push_back(Output::Answer(ticket, Err(CallError::TimedOut { after })));
     }
 
     /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
