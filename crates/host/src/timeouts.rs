@@ -138,7 +138,7 @@ impl Timeouts {
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
 /// Between two reads of what an extension prints while none of it is kept.
-pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(3);
+pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);

@@ -56,7 +56,7 @@ pub(crate) const ROWS: &[Row] = &[
         title: "floods its log",
         cases: &[Case {
             evil: Evil::Fault("flood-stderr"),
-            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "128" } else { "64" }),
+            setup: |setup| setup.env("HAFT_COUNT", if setup.mode.full { "64" } else { "32" }),
             play: |world| Box::pin(its_log_stays_short(world)),
             ..CASE
         }],
