@@ -153,6 +153,6 @@ mod tests {
     fn a_slope_is_that_of_the_line() {
         assert_eq!(slope(&[1.0, 3.0, 5.0, 7.0]).to_string(), "2");
         assert_eq!(slope(&[4.0, 4.0, 4.0]).to_string(), "0");
-        assert_eq!(slope(&[]).to_string(), "0");
+        assert!(slope(&[]).abs() < 1e-9);
     }
 }
