@@ -26,7 +26,7 @@ pub(crate) const CONTROL: &str = "control";
 const AT_ONCE: usize = 4;
 
 /// Longest time for one row; then it counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The same where the defences are down: a hang is what they may be for.
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(25);

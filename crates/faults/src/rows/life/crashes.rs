@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::evil::{Evil, Moment, inject, misbehaving};
 use crate::row::{CASE, Case, EVIL, Row};
+use crate::rows::protocol::hello::{node, python};
 use crate::rows::protocol::line;
 use crate::world::{FATAL_TITLE, Setup, World};
 
@@ -21,6 +22,9 @@ const AT_ONCE: usize = 2;
 
 const CRASH_LOOP: &[(&str, &str)] =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
+
+/// Exits in a question about a tool call.
+const EXITS: Case = crashes("exit-in-call", |world| Box::pin(world.blocks_at_once("panic: boom")));
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
@@ -39,8 +43,11 @@ pub(crate) const ROWS: &[Row] = &[
         id: "L-02",
         title: "crashes while it is asked about a tool call",
         cases: &[
-            crashes("exit-in-call", |world| Box::pin(world.blocks_at_once("exited with status 3"))),
+            EXITS,
             crashes("segv-in-call", |world| Box::pin(world.blocks_at_once("was ended by signal 11"))),
+            // The same in other languages, whose own tracebacks differ.
+            Case { evil: python("exit-in-call"), ..EXITS },
+            Case { evil: node("exit-in-call"), ..EXITS },
         ],
         undefend: Some(|_| take_down(Defence::GatesFailClosed)),
     },
