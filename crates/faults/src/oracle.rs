@@ -25,6 +25,9 @@ use crate::world::World;
 pub(crate) use machine::{Baseline, memory, open_files, tagged};
 pub(crate) use stream::whole;
 
+/// How long the host may take to answer.
+const ANSWER: Duration = Duration::from_secs(1);
+
 /// The canary's p99.
 const BRISK: Duration = Duration::from_millis(50);
 
@@ -38,6 +41,7 @@ const SLOWER: u32 = 3;
 pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: &Arc<Control>) -> Result<()> {
     let World { host, dir, tag, events, canary, tally, also, .. } = world;
     let marks = std::fs::read_to_string(dir.join("marker")).unwrap_or_default();
+    let answered = tokio::time::timeout(ANSWER, host.ping()).await;
     let health = canary.land().await;
     let ended = tokio::time::timeout(case.ends_within, host.shutdown()).await;
     drop(host);
@@ -52,6 +56,7 @@ pub(crate) async fn judge(world: World, case: &Case, before: Baseline, control: 
         Ok(health) => check("U2", healthy(&health, control)),
         Err(error) => check("U1", Err(error)),
     }
+    check("U1", answered.context("the host does not answer in time"));
     check("U1", ended.context("the host does not end in time"));
     check("U3", faults(&events.faults(), &expected));
     check("U4", whole(&events.all()));

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Duration, Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::dir_name;
@@ -25,6 +25,8 @@ pub(crate) struct Entry {
     pub(crate) timeouts: Timeouts,
     /// Whether the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
+    /// How long a start waits for it to say hello: not at all when it was slow before.
+    pub(crate) patience: Duration,
     /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,
     pub(crate) slot: watch::Receiver<Slot>,
@@ -164,11 +166,10 @@ impl Entry {
         let slot = self.slot.borrow();
         let roles = self.roles();
         let may_yet = slot.is_new() && (hook == InterceptKind::ToolCall || roles.names(hook));
-        let counts = || slot.is_alive() || policy::fails_closed(hook, self.role_in(&slot, hook));
         // What the manifest calls a gate is one, also when it never came up.
-        let absent =
-            roles.names(hook) && !slot.is_alive() && policy::fails_closed(hook, self.role_in(&slot, hook));
-        may_yet || slot.subscribed(hook) && counts() || absent || roles.guarded(hook)
+        let due = slot.subscribed(hook) || roles.names(hook) && !slot.is_alive();
+        let counts = || slot.is_alive() || policy::fails_closed(hook, self.role_in(&slot, hook));
+        may_yet || due && counts() || roles.guarded(hook)
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.

@@ -125,8 +125,11 @@ impl Host {
             };
             tokio::spawn(keeper.run(connection));
         }
+        // Asked once: a start looks at every extension each time that one of them changes.
+        let patience = if shared.slow.knows(&spec) { Duration::ZERO } else { config.timeouts.start_patience };
         let (timeouts, loosened) = (config.timeouts, config.on_timeout_allow.contains(&spec.name));
-        Arc::new(Entry { spec, timeouts, loosened, stays, slot, orders, successor: OnceLock::new() })
+        let successor = OnceLock::new();
+        Arc::new(Entry { spec, timeouts, loosened, patience, stays, slot, orders, successor })
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports
@@ -152,7 +155,7 @@ impl Host {
         let all = async {
             loop {
                 changes.mark_unchanged();
-                let progress: Vec<_> = entries.iter().map(|entry| self.progress(entry)).collect();
+                let progress: Vec<_> = entries.iter().map(|entry| Self::progress(entry)).collect();
                 let now = Instant::now();
                 match patience(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
                     Wait::No => return,
@@ -166,7 +169,7 @@ impl Host {
         shared.closing.run_until_cancelled(all).await;
         for entry in entries {
             let greeted = matches!(entry.stage(), Stage::Starting { greeted: true, .. });
-            if let Progress::Slow { .. } = self.progress(entry)
+            if let Progress::Slow { .. } = Self::progress(entry)
                 && !greeted
             {
                 shared.slow.remember(&entry.spec);
@@ -174,12 +177,11 @@ impl Host {
         }
     }
 
-    fn progress(&self, entry: &Entry) -> Progress {
+    fn progress(entry: &Entry) -> Progress {
         let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
         match entry.stage() {
             Stage::Starting { since: Some(since), greeted } if !named => {
-                let known = !greeted && self.shared().slow.knows(&entry.spec);
-                let patience = if known { Duration::ZERO } else { entry.timeouts.start_patience };
+                let patience = if greeted { entry.timeouts.start_patience } else { entry.patience };
                 Progress::Slow { until: since + patience }
             }
             Stage::Starting { .. } => Progress::Busy,
