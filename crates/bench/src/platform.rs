@@ -1,9 +1,9 @@
 //! What only the operating system can do or say: one CPU for everybody, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{cpu_time, pin, resident_bytes};
+pub(crate) use linux::{Machine, cpu_time, resident_bytes};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{cpu_time, pin, resident_bytes};
+pub(crate) use other::{Machine, cpu_time, resident_bytes};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -11,14 +11,32 @@ mod linux {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
-    /// Keeps this process, and every child it starts from here on, on the last CPU it may use. Returns its number.
-    pub(crate) fn pin() -> Result<usize> {
-        let allowed = sched_getaffinity(None).context("read the CPU affinity")?;
-        let cpu = (0..CpuSet::MAX_CPU).rfind(|&cpu| allowed.is_set(cpu)).context("no CPU to run on")?;
-        let mut one = CpuSet::new();
-        one.set(cpu);
-        sched_setaffinity(None, &one).context("pin to one CPU")?;
-        Ok(cpu)
+    /// The processors that this program may use.
+    pub(crate) struct Machine {
+        all: CpuSet,
+        last: usize,
+    }
+
+    impl Machine {
+        pub(crate) fn new() -> Result<Self> {
+            let all = sched_getaffinity(None).context("read the CPU affinity")?;
+            let last = (0..CpuSet::MAX_CPU).rfind(|&cpu| all.is_set(cpu)).context("no CPU to run on")?;
+            Ok(Self { all, last })
+        }
+
+        /// Keeps this thread, and all that it starts from here on, on the last processor. Returns its number.
+        pub(crate) fn pin(&self) -> Result<usize> {
+            let mut one = CpuSet::new();
+            one.set(self.last);
+            sched_setaffinity(None, &one).context("pin to one CPU")?;
+            Ok(self.last)
+        }
+
+        /// Lets it run on all of them again. Returns how many there are.
+        pub(crate) fn unpin(&self) -> Result<u32> {
+            sched_setaffinity(None, &self.all).context("undo the pin to one CPU")?;
+            Ok(self.all.count())
+        }
     }
 
     /// Seconds of CPU that this process has used; children do not count.
@@ -42,8 +60,20 @@ mod linux {
 mod other {
     use anyhow::{Result, bail};
 
-    pub(crate) fn pin() -> Result<usize> {
-        bail!("benchmarks need Linux: without one CPU for everybody their ratios say nothing")
+    pub(crate) struct Machine;
+
+    impl Machine {
+        pub(crate) fn new() -> Result<Self> {
+            bail!("benchmarks need Linux: without one CPU for everybody their ratios say nothing")
+        }
+
+        pub(crate) fn pin(&self) -> Result<usize> {
+            Ok(0)
+        }
+
+        pub(crate) fn unpin(&self) -> Result<u32> {
+            Ok(1)
+        }
     }
 
     pub(crate) fn cpu_time() -> f64 {

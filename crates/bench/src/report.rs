@@ -16,9 +16,13 @@ pub(crate) enum Unit {
     Seconds,
     #[serde(rename = "B")]
     Bytes,
+    /// Of whatever the line's name says: system calls, wakes, bytes by bytes.
+    #[serde(rename = "")]
+    #[expect(dead_code, reason = "for rows to come")]
+    Count,
 }
 
-/// What a line should reach; ratios.
+/// What a line should reach at most: a ratio for a comparison, otherwise a value in the line's unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Goal {
     pub(crate) goal: f64,
@@ -26,13 +30,22 @@ pub(crate) struct Goal {
     pub(crate) gate: f64,
 }
 
-/// One comparison with its name.
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Found {
+    /// Base and candidate side by side.
+    Ratio(Comparison),
+    /// A figure that needs no base: a counter, or a limit that is promised as it is.
+    Value(f64),
+}
+
+/// One figure with its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     /// At most 26 characters.
     pub(crate) what: String,
     pub(crate) unit: Unit,
-    pub(crate) found: Comparison,
+    pub(crate) found: Found,
     /// None for a control and for what is only reported.
     pub(crate) goal: Option<Goal>,
     /// Whether the control of the same run was sound.
@@ -53,39 +66,64 @@ impl Line {
         match self.goal {
             _ if !self.sound => "inconclusive",
             None => "",
-            Some(Goal { goal, .. }) if self.found.ratio <= goal => "ok",
-            Some(Goal { gate, .. }) if self.found.ratio <= gate => "over goal",
+            Some(Goal { goal, .. }) if self.found.judged() <= goal => "ok",
+            Some(Goal { gate, .. }) if self.found.judged() <= gate => "over goal",
             Some(_) => "over gate",
         }
     }
 
     fn json(&self) -> Value {
-        json!({
+        let mut line = json!({
             "what": self.what,
             "unit": self.unit,
-            "base": self.found.base,
-            "candidate": self.found.candidate,
-            "ratio": self.found.ratio,
-            "spread": self.found.spread,
             "goal": self.goal.map(|goal| goal.goal),
             "gate": self.goal.map(|goal| goal.gate),
             "verdict": self.verdict(),
-        })
+        });
+        match self.found {
+            Found::Ratio(Comparison { base, candidate, ratio, spread }) => {
+                line["base"] = json!(base);
+                line["candidate"] = json!(candidate);
+                line["ratio"] = json!(ratio);
+                line["spread"] = json!(spread);
+            }
+            Found::Value(value) => line["value"] = json!(value),
+        }
+        line
+    }
+}
+
+impl Found {
+    /// What the goal is held against.
+    fn judged(self) -> f64 {
+        match self {
+            Self::Ratio(comparison) => comparison.ratio,
+            Self::Value(value) => value,
+        }
     }
 }
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Comparison { base, candidate, ratio, spread } = self.found;
-        let (base, candidate) = (self.unit.show(base), self.unit.show(candidate));
-        let goal = self.goal.map_or_else(String::new, |goal| format!("{:.2}x", goal.goal));
-        let line = format!(
-            "{:<26}{base:>9}{candidate:>9}{:>8}{:>7}{goal:>7}  {}",
-            self.what,
-            format!("{ratio:.2}x"),
-            format!("{:.1}%", spread * 100.0),
-            self.verdict(),
-        );
+        let line = match self.found {
+            Found::Ratio(Comparison { base, candidate, ratio, spread }) => format!(
+                "{:<26}{:>9}{:>9}{:>8}{:>7}{:>7}  {}",
+                self.what,
+                self.unit.show(base),
+                self.unit.show(candidate),
+                format!("{ratio:.2}x"),
+                format!("{:.1}%", spread * 100.0),
+                self.goal.map_or_else(String::new, |goal| format!("{:.2}x", goal.goal)),
+                self.verdict(),
+            ),
+            Found::Value(value) => format!(
+                "{:<26}{:>18}{:>22}  {}",
+                self.what,
+                self.unit.show(value),
+                self.goal.map_or_else(String::new, |goal| self.unit.show(goal.goal)),
+                self.verdict(),
+            ),
+        };
         f.write_str(line.trim_end())
     }
 }
@@ -95,7 +133,9 @@ impl Unit {
         match self {
             Self::Seconds if value < 1e-3 => format!("{:.1} us", value * 1e6),
             Self::Seconds => format!("{:.2} ms", value * 1e3),
+            Self::Bytes if value < 1e6 => format!("{:.1} kB", value / 1e3),
             Self::Bytes => format!("{:.2} MB", value / 1e6),
+            Self::Count => format!("{value:.2}"),
         }
     }
 }
@@ -130,7 +170,8 @@ mod tests {
     use super::*;
 
     fn line(ratio: f64, sound: bool) -> Line {
-        let found = Comparison { base: 6.44e-6, candidate: ratio * 6.44e-6, ratio, spread: 0.004 };
+        let found =
+            Found::Ratio(Comparison { base: 6.44e-6, candidate: ratio * 6.44e-6, ratio, spread: 0.004 });
         let goal = Some(Goal { goal: 1.5, gate: 1.8 });
         Line { what: "x".repeat(26), unit: Unit::Seconds, found, goal, sound }
     }
@@ -143,15 +184,18 @@ mod tests {
         check(1.9, true, "over gate");
         check(1.0, false, "inconclusive");
         assert_eq!(Line { goal: None, ..line(9.0, true) }.verdict(), "");
+        assert_eq!(Line { found: Found::Value(1.6), ..line(9.0, true) }.verdict(), "over goal");
     }
 
     #[test]
     fn the_table_fits_the_terminal() {
-        let lines = vec![line(1.514, true), line(1.514, false)];
+        let value = Line { found: Found::Value(9.75e-3), ..line(9.0, true) };
+        let lines = vec![line(1.514, true), line(1.514, false), value];
         let report = Report { row: "intercept", lines, skipped: vec!["python3 is not there".into()] };
         let table = report.to_string();
         assert!(table.lines().all(|line| line.len() <= 80), "{table}");
         assert!(table.contains("6.4 us   9.8 us   1.51x   0.4%  1.50x  over goal"), "{table}");
+        assert!(table.contains("9.75 ms            1500.00 ms  ok"), "{table}");
         assert!(table.ends_with("skipped: python3 is not there\n"), "{table}");
     }
 }
