@@ -109,6 +109,11 @@ impl Piped {
         Ok(())
     }
 
+    /// Writes this as it is.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stdin.write_all(bytes).context("write to a child")
+    }
+
     fn fill(&mut self) -> Result<()> {
         let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
         match self.stdout.read(room).context("read from a child")? {

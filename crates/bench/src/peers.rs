@@ -1,5 +1,7 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
+pub(crate) mod watcher;
+
 use std::io::{self, BufRead, Read, Write};
 use std::process::ExitCode;
 
@@ -20,6 +22,10 @@ pub(crate) const EMPTY: &str = "empty";
 pub(crate) const IDLE: &str = "idle";
 /// The same with a host without extensions.
 pub(crate) const IDLE_HOST: &str = "idle-host";
+/// One that counts the events it is told.
+pub(crate) const WATCHER: &str = "watcher";
+/// One that subscribes to events and never reads.
+pub(crate) const STALLED: &str = "stalled";
 
 /// What the least extension says first.
 const OPENING: &str = concat!(
@@ -38,6 +44,8 @@ pub(crate) fn run(role: &str) -> ExitCode {
         EMPTY => Ok(()),
         IDLE => idle(),
         IDLE_HOST => idle_host(),
+        WATCHER => watcher::count(),
+        STALLED => watcher::stall(),
         _ => Err(io::Error::other(format!("no such child: {role}"))),
     };
     match outcome {

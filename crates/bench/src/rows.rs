@@ -1,5 +1,6 @@
 //! The rows: what is measured. One file each, and one line here.
 
+mod fanout;
 mod intercept;
 mod process;
 mod start;
@@ -26,7 +27,6 @@ enum Place {
     /// On one processor, which shows the cost of code and system calls and is steady.
     OneCpu,
     /// On all there are, for what is about work beside other work; steady on an idle machine only.
-    #[expect(dead_code, reason = "for rows to come")]
     AllCpus,
 }
 
@@ -43,6 +43,18 @@ pub(crate) const ROWS: &[Row] = &[
         about: "starting 50 extensions, against starting the processes",
         place: Place::OneCpu,
         measure: start::measure,
+    },
+    Row {
+        name: "fanout",
+        about: "2,000 events to 100 extensions, against plain writes",
+        place: Place::OneCpu,
+        measure: fanout::measure,
+    },
+    Row {
+        name: "beside",
+        about: "asking an extension while 100 others are told events",
+        place: Place::AllCpus,
+        measure: fanout::beside::measure,
     },
     Row {
         name: "process",

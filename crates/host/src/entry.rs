@@ -1,9 +1,10 @@
 //! One extension of a host: what it shall be, and the process that is it at the moment.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use haft_protocol::ext::{Hook, InterceptKind};
+use haft_protocol::ext::{Event, Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Duration, Instant, timeout_at};
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::discovery::dir_name;
 use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
+use crate::fanout::Topic;
 use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
@@ -32,6 +34,8 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
+    /// The log for those who only watch tells it, and not this.
+    pub(crate) by_log: Arc<AtomicBool>,
     /// What a reload put in its place.
     pub(crate) successor: OnceLock<Arc<Self>>,
 }
@@ -292,6 +296,16 @@ impl Entry {
         match (answer, self.successor.get()) {
             (Err(CallError::Gone { .. }), Some(next)) => Box::pin(next.reach(cancel, deadline)).await,
             (answer, _) => answer,
+        }
+    }
+
+    /// Tells it something, if it wants to know and nobody else tells it.
+    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
+        if self.by_log.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(extension) = self.extension() {
+            extension.observe(topic, event);
         }
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::{SemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::entry::{Slot, Stage};
-use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start};
+use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start, Watching};
 use crate::fault::FaultCode;
 use crate::log::Log;
 use crate::shared::Shared;
@@ -45,6 +45,7 @@ pub(crate) struct Keeper {
     pub(crate) slot: watch::Sender<Slot>,
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     pub(crate) log: Arc<Log>,
+    pub(crate) watching: Watching,
 }
 
 impl Keeper {
@@ -117,6 +118,7 @@ impl Keeper {
             changes: self.shared.changes.clone(),
             supervisor: Arc::clone(&self.supervisor),
             on_demand: self.spec.lifecycle.on_demand,
+            watching: self.watching.clone(),
         };
         Some(extension::start(start, connection))
     }

@@ -21,6 +21,7 @@ mod timeouts;
 mod catalog;
 mod entry;
 mod environment;
+mod fanout;
 mod fault;
 mod frontend;
 mod gates;

@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::{Connection, Facts};
+use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
     pub(crate) slow: SlowStarts,
+    /// For extensions that only watch.
+    pub(crate) fanout: Arc<Fanout>,
 }
 
 impl Shared {
@@ -40,6 +43,7 @@ impl Shared {
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
             slow: SlowStarts::new(config.state.clone()),
+            fanout: Arc::new(Fanout::new(&config.limits)),
             config,
         }
     }
@@ -86,6 +90,7 @@ impl Shared {
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
                 capability::PING.to_owned(),
+                capability::EVENT_GAP.to_owned(),
                 capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),

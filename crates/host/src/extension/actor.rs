@@ -17,8 +17,10 @@ use super::alarm::Alarm;
 use super::connection::{Connection, Reader, opened};
 use super::ids::Ids;
 use super::session::{ExtensionState, Facts, Output, Session, Ui};
-use super::writer::{Writer, WriterEnd};
+use super::watching::Watching;
+use super::writer::{Released, Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
+use crate::fanout::{Filter, Seat, Word};
 use crate::fault::FaultCode;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
@@ -29,6 +31,8 @@ use crate::timeouts::Timeouts;
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
+
+const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
 
 /// Everything an extension's task needs.
 pub(crate) struct Start {
@@ -42,6 +46,7 @@ pub(crate) struct Start {
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
+    pub(crate) watching: Watching,
 }
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
@@ -51,12 +56,16 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
-    let (process, reader, writer, stderr) = opened(connection, &start.log);
+    let (process, reader, outlet, stderr) = opened(connection, &start.log);
     let actor = Actor {
         session,
         framer: Framer::default(),
         reader: Some(reader),
-        writer: Writer::start(writer, timeouts.write_stall, &limits),
+        can_move: outlet.can_move(),
+        seat: None,
+        watching: start.watching,
+        commands: commands.downgrade(),
+        writer: Writer::start(outlet, timeouts.write_stall, &limits),
         process,
         stderr,
         exit: None,
@@ -86,6 +95,13 @@ struct Actor {
     /// Gone when the extension closed its output.
     reader: Option<Reader>,
     writer: Writer,
+    /// Whether another thread can write to it.
+    can_move: bool,
+    /// Its place among those who only watch.
+    seat: Option<Seat>,
+    watching: Watching,
+    /// To itself.
+    commands: mpsc::WeakUnboundedSender<Command>,
     process: Option<Process>,
     /// Gone when standard error ended.
     stderr: Option<JoinHandle<()>>,
@@ -138,6 +154,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
+            self.seat.iter().for_each(Seat::heard);
             return self.drain(true);
         }
         self.reader = None;
@@ -183,11 +200,29 @@ impl Actor {
             // Whoever asked may have gone.
             Some(Command::Ping(ping)) => drop(ping.send(())),
             Some(Command::Shutdown) => self.session.shutdown(now()),
+            Some(Command::Log(word)) => self.on_log(word),
             None => {
                 self.inbox = None;
                 self.session.shutdown(now());
             }
         }
+    }
+
+    fn on_log(&mut self, word: Word) {
+        match word {
+            Word::Joined => self.writer.release(true, None),
+            Word::Left => self.writer.release(false, self.seat.as_ref()),
+            Word::Written => self.session.told(now()),
+            Word::Lost(_) => self.log.host(EVENTS_DROPPED),
+        }
+    }
+
+    /// Somebody else writes from now on. Whoever leaves the log does more than watch, and has no place there.
+    fn on_released(&mut self, released: Released) {
+        if !released.to_log {
+            self.seat = None;
+        }
+        self.writer.resume(released, self.seat.as_ref());
     }
 
     fn on_exit(&mut self, exit: Exit) {
@@ -210,6 +245,7 @@ impl Actor {
     fn on_writer_end(&mut self, end: WriterEnd) {
         match end {
             WriterEnd::Done => {}
+            WriterEnd::Released(released) => self.on_released(released),
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(&format!("its input is closed: {error}"));
@@ -291,14 +327,14 @@ impl Actor {
 
     fn write(&mut self, number: u64, line: String, droppable: bool) {
         tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
-        if self.writer.push(number, line, droppable) {
+        if self.writer.push(number, line, droppable, self.seat.as_ref()) {
             return;
         }
         if !droppable {
             return self.session.refuse(number);
         }
-        if self.event_count.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.log.host("events_dropped: it does not read fast enough");
+        if self.event_count.lose(1) {
+            self.log.host(EVENTS_DROPPED);
         }
     }
 
@@ -332,15 +368,32 @@ impl Actor {
         }
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
+        self.choose_seat();
         self.snapshot.send_replace(Snapshot::of(&self.session));
         self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// One that only watches is told by the log, as soon as what it subscribes to is known. What it offers only grows, so
+    /// whoever has left does not come back.
+    fn choose_seat(&mut self) {
+        let offers = self.session.offers();
+        match &self.seat {
+            Some(seat) if offers.only_watch() => seat.refilter(Filter::of(offers)),
+            Some(seat) => seat.leave(),
+            None if self.can_move && offers.only_watch() && self.session.state() == ExtensionState::Ready => {
+                self.seat = self.watching.join(offers, self.commands.clone(), &self.event_count);
+            }
+            None => {}
+        }
     }
 
     /// Kills what is left and waits for its end, but not for ever.
     async fn finish(mut self) {
         // Whoever still asks is told at once, and not when the last process is gone.
         self.inbox = None;
+        self.seat = None;
+        self.watching.end();
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
             self.log.host(&format!("{dropped} events were dropped"));

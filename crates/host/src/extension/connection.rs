@@ -8,6 +8,7 @@ use tokio::process::ChildStderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use super::outlet::Outlet;
 use crate::log::Log;
 use crate::process::{Pipes, Process};
 use crate::timeouts::DROPPED_PAUSE;
@@ -33,17 +34,16 @@ impl fmt::Debug for Connection {
 }
 
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-pub(super) type Opened =
-    (Option<Process>, Reader, Box<dyn AsyncWrite + Send + Unpin>, Option<JoinHandle<()>>);
+pub(super) type Opened = (Option<Process>, Reader, Outlet, Option<JoinHandle<()>>);
 
 pub(super) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
     match connection {
         Connection::Process(started) => {
             let (process, pipes) = *started;
             let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
-            (Some(process), Box::new(pipes.stdout), Box::new(pipes.stdin), Some(stderr))
+            (Some(process), Box::new(pipes.stdout), Outlet::Process(pipes.stdin), Some(stderr))
         }
-        Connection::Streams(reader, writer) => (None, reader, writer, None),
+        Connection::Streams(reader, writer) => (None, reader, Outlet::Stream(writer), None),
     }
 }
 

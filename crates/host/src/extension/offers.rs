@@ -141,6 +141,12 @@ impl Offers {
         }
     }
 
+    /// Whether it watches and nothing is asked of it.
+    pub(crate) fn only_watch(&self) -> bool {
+        let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();
+        !self.events.is_empty() && !asked
+    }
+
     /// Whether `hello` announced this.
     pub(crate) fn announced(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|known| known == capability)

@@ -2,6 +2,11 @@
 //!
 //! The queue is bounded twice: what may be lost (events) fits within a small budget, what may not (questions)
 //! within a larger one. Whoever puts a line in never waits; the task notices when the extension stops reading.
+//!
+//! One that only watches is written to on the thread for events, by a task that reads the log, too
+//! ([`from_log`]). Lines queue here all the same, and carry the place in the log that they belong behind.
+
+mod from_log;
 
 use std::io;
 use std::sync::Arc;
@@ -12,6 +17,9 @@ use haft_protocol::ext::Limits;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+
+use super::outlet::Outlet;
+use crate::fanout::Seat;
 
 /// Lines that may wait before a question is refused.
 const QUESTIONS: usize = 4096;
@@ -35,11 +43,40 @@ struct Line {
     text: String,
 }
 
+/// What the task is told.
+#[derive(Debug)]
+enum Item {
+    Line(Line),
+    /// Hand everything back: somebody else goes on.
+    Release {
+        /// Whether that is the thread for events.
+        to_log: bool,
+    },
+}
+
+/// An item and its place in the log. A writer that knows no log does not look at it.
+#[derive(Debug)]
+struct Placed {
+    item: Item,
+    after: u64,
+}
+
+/// A writer between two tasks.
+#[derive(Debug)]
+pub(crate) struct Released {
+    outlet: Outlet,
+    lines: mpsc::UnboundedReceiver<Placed>,
+    /// Who goes on: the thread for events, or this one.
+    pub(crate) to_log: bool,
+}
+
 /// How writing ended.
 #[derive(Debug)]
 pub(crate) enum WriterEnd {
     /// Everything was written and the input closed.
     Done,
+    /// Everything that came before it was told to stop is written.
+    Released(Released),
     /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
     Stalled,
     /// The extension closed its end.
@@ -49,8 +86,9 @@ pub(crate) enum WriterEnd {
 /// The sending end.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    queue: Option<mpsc::UnboundedSender<Line>>,
+    queue: Option<mpsc::UnboundedSender<Placed>>,
     waiting: Arc<Waiting>,
+    stall: Duration,
     /// Lines and bytes that may wait before events are dropped.
     events: Budget,
     /// Lines and bytes that may wait before a question is refused.
@@ -61,21 +99,42 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the task.
-    pub(crate) fn start(
-        io: impl AsyncWrite + Send + Unpin + 'static,
-        stall: Duration,
-        limits: &Limits,
-    ) -> Self {
+    pub(crate) fn start(outlet: Outlet, stall: Duration, limits: &Limits) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
-        let task = tokio::spawn(write_all(io, lines, Arc::clone(&waiting), stall));
+        let task = tokio::spawn(write_all(outlet, lines, Arc::clone(&waiting), stall));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
-        Self { queue: Some(queue), waiting, events, questions, task, ended: false }
+        Self { queue: Some(queue), waiting, stall, events, questions, task, ended: false }
     }
 
-    /// Puts a line in; `false` when there is no room for it. Never waits.
-    pub(crate) fn push(&self, number: u64, text: String, droppable: bool) -> bool {
+    /// Lets somebody else go on, once what waits now is written: [`ended`](Self::ended) brings it.
+    pub(crate) fn release(&self, to_log: bool, seat: Option<&Seat>) {
+        let item = Placed { item: Item::Release { to_log }, after: seat.map_or(0, Seat::stamp) };
+        // One that is closed, or whose task is gone, stays where it is.
+        _ = self.queue.as_ref().map(|queue| queue.send(item));
+    }
+
+    /// Goes on with what was released; with a seat, on the thread for events.
+    pub(crate) fn resume(&mut self, released: Released, seat: Option<&Seat>) {
+        let Released { outlet, lines, .. } = released;
+        let (waiting, stall) = (Arc::clone(&self.waiting), self.stall);
+        self.task = match seat {
+            Some(seat) => {
+                seat.thread().spawn(from_log::write_log(outlet, lines, seat.cursor(), waiting, stall))
+            }
+            None => tokio::spawn(async move {
+                match outlet.moved() {
+                    Ok(outlet) => write_all(outlet, lines, waiting, stall).await,
+                    Err(error) => WriterEnd::Broken(error),
+                }
+            }),
+        };
+        self.ended = false;
+    }
+
+    /// Puts a line in, behind what the log has for one with a seat; `false` when there is no room for it. Never waits.
+    pub(crate) fn push(&self, number: u64, text: String, droppable: bool, seat: Option<&Seat>) -> bool {
         let budget = if droppable { self.events } else { self.questions };
         let (lines, bytes) =
             (self.waiting.lines.load(Ordering::Relaxed), self.waiting.bytes.load(Ordering::Relaxed));
@@ -86,7 +145,8 @@ impl Writer {
         self.waiting.lines.fetch_add(1, Ordering::Relaxed);
         self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
         // A task that is gone has said why; `ended` tells the actor.
-        self.queue.as_ref().is_some_and(|queue| queue.send(Line { number, text }).is_ok())
+        let item = Placed { item: Item::Line(Line { number, text }), after: seat.map_or(0, Seat::stamp) };
+        self.queue.as_ref().is_some_and(|queue| queue.send(item).is_ok())
     }
 
     /// Nothing more comes: once the queue is written, the extension's input is closed.
@@ -116,21 +176,37 @@ impl Drop for Writer {
     }
 }
 
+impl Waiting {
+    fn left(&self, line: &Line) {
+        self.lines.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
+        self.flushed.store(line.number, Ordering::Relaxed);
+    }
+}
+
 async fn write_all(
-    mut io: impl AsyncWrite + Unpin,
-    mut lines: mpsc::UnboundedReceiver<Line>,
+    mut outlet: Outlet,
+    mut lines: mpsc::UnboundedReceiver<Placed>,
     waiting: Arc<Waiting>,
     stall: Duration,
 ) -> WriterEnd {
-    while let Some(line) = lines.recv().await {
-        if let Err(end) = write_line(&mut io, line.text.as_bytes(), stall).await {
-            return end;
+    while let Some(Placed { item, .. }) = lines.recv().await {
+        match item {
+            Item::Line(line) => {
+                if let Err(end) = write_line(&mut outlet, line.text.as_bytes(), stall).await {
+                    return end;
+                }
+                waiting.left(&line);
+            }
+            Item::Release { to_log } => return WriterEnd::Released(Released { outlet, lines, to_log }),
         }
-        waiting.lines.fetch_sub(1, Ordering::Relaxed);
-        waiting.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
-        waiting.flushed.store(line.number, Ordering::Relaxed);
     }
-    match io.shutdown().await {
+    finish(outlet).await
+}
+
+/// Nothing more comes: its input ends.
+async fn finish(mut outlet: Outlet) -> WriterEnd {
+    match outlet.shutdown().await {
         Ok(()) => WriterEnd::Done,
         Err(error) => WriterEnd::Broken(error),
     }
@@ -161,31 +237,31 @@ mod tests {
 
     fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
         let (near, far) = tokio::io::duplex(pipe);
-        (Writer::start(near, Duration::from_secs(10), &Limits::default()), far)
+        (Writer::start(Outlet::Stream(Box::new(near)), Duration::from_secs(10), &Limits::default()), far)
     }
 
     #[tokio::test(start_paused = true)]
     async fn events_give_way_and_questions_do_not() {
         let (writer, _far) = started(16);
         for number in 1..=256 {
-            assert!(writer.push(number, "event\n".into(), true));
+            assert!(writer.push(number, "event\n".into(), true, None));
         }
-        assert!(!writer.push(257, "event\n".into(), true));
-        assert!(writer.push(258, "question\n".into(), false));
+        assert!(!writer.push(257, "event\n".into(), true, None));
+        assert!(writer.push(258, "question\n".into(), false, None));
     }
 
     #[tokio::test(start_paused = true)]
     async fn bytes_count_too_and_one_long_line_fits_alone() {
         let (writer, _far) = started(16);
-        assert!(writer.push(1, "x".repeat(8 * 1024 * 1024), false));
-        assert!(!writer.push(2, "x".into(), true));
-        assert!(!writer.push(3, "x".into(), false));
+        assert!(writer.push(1, "x".repeat(8 * 1024 * 1024), false, None));
+        assert!(!writer.push(2, "x".into(), true, None));
+        assert!(!writer.push(3, "x".into(), false, None));
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
         let (mut writer, mut far) = started(16);
-        assert!(writer.push(1, "x".repeat(64), false));
+        assert!(writer.push(1, "x".repeat(64), false, None));
         for _ in 0..3 {
             tokio::time::advance(Duration::from_secs(9)).await;
             far.read_exact(&mut [0; 8]).await.unwrap();
@@ -197,8 +273,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_writes_what_waits_first() {
         let (mut writer, mut far) = started(4);
-        assert!(writer.push(1, "one\n".into(), true));
-        assert!(writer.push(2, "two\n".into(), false));
+        assert!(writer.push(1, "one\n".into(), true, None));
+        assert!(writer.push(2, "two\n".into(), false, None));
         writer.close();
         let mut all = String::new();
         far.read_to_string(&mut all).await.unwrap();

@@ -1,6 +1,7 @@
 //! Starting extensions, and how long a start waits for them.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use haft_protocol::event::ExtensionFault;
@@ -12,7 +13,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 use super::builder::stream_spec;
 use super::{Found, Host, Set};
 use crate::entry::{Entry, Slot, Stage};
-use crate::extension::{Connection, ExtensionState, random};
+use crate::extension::{Connection, ExtensionState, Watching, random};
 use crate::fault::FaultCode;
 use crate::keeper::Keeper;
 use crate::log::Log;
@@ -113,6 +114,7 @@ impl Host {
         let files = !stays && spec.launch == Launch::ThemeOnly;
         let stage = if files { Stage::Files } else { Stage::NEW };
         let (sender, slot) = watch::channel(Slot { stage, instance: None });
+        let by_log = Arc::<AtomicBool>::default();
         if !files {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
             let keeper = Keeper {
@@ -122,6 +124,7 @@ impl Host {
                 slot: sender,
                 supervisor: Arc::new(Mutex::new(supervisor)),
                 log: Arc::new(Log::open(config.logs.as_deref(), &spec.name, &config.limits)),
+                watching: Watching { fanout: Arc::clone(&shared.fanout), by_log: Arc::clone(&by_log) },
             };
             tokio::spawn(keeper.run(connection));
         }
@@ -129,7 +132,7 @@ impl Host {
         let patience = if shared.slow.knows(&spec) { Duration::ZERO } else { config.timeouts.start_patience };
         let (timeouts, loosened) = (config.timeouts, config.on_timeout_allow.contains(&spec.name));
         let successor = OnceLock::new();
-        Arc::new(Entry { spec, timeouts, loosened, patience, stays, slot, orders, successor })
+        Arc::new(Entry { spec, timeouts, loosened, patience, stays, slot, orders, by_log, successor })
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports

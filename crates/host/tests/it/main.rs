@@ -14,6 +14,7 @@ mod install;
 mod lifecycle;
 mod manifest;
 mod misbehaviour;
+mod observers;
 mod processes;
 mod reload;
 mod scripts;
