@@ -23,11 +23,6 @@ impl Program {
         Ok(Self { path, args: vec![peers::MARK.to_owned(), role.to_owned()] })
     }
 
-    /// A Python program without the user's site packages.
-    pub(crate) fn python(path: PathBuf, code: &str) -> Self {
-        Self { path, args: vec!["-I".to_owned(), "-c".to_owned(), code.to_owned()] }
-    }
-
     fn command(&self) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the base is what the standard library can do")]
         let mut command = Command::new(&self.path);

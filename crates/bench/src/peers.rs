@@ -1,6 +1,6 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
 
 use haft_core::model::ModelInfo;
@@ -20,6 +20,11 @@ pub(crate) const EMPTY: &str = "empty";
 pub(crate) const IDLE: &str = "idle";
 /// The same with a host without extensions.
 pub(crate) const IDLE_HOST: &str = "idle-host";
+
+/// An extension as somebody writes it in ten minutes: the arguments of `python3`, without the user's site packages.
+pub(crate) const PYTHON: &[&str] = &["-I", "-c", include_str!("peers/plain.py")];
+/// The same: the arguments of `node`.
+pub(crate) const NODE: &[&str] = &["-e", include_str!("peers/plain.js")];
 
 /// What the least extension says first.
 const OPENING: &str = concat!(
@@ -59,7 +64,9 @@ fn guard() -> Extension {
 }
 
 fn least() -> io::Result<()> {
-    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    // As large as a pipe: with less, the base would be slower than it must be.
+    let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
+    let mut output = io::stdout().lock();
     output.write_all(OPENING.as_bytes())?;
     let (mut line, mut answer) = (Vec::new(), Vec::new());
     loop {
