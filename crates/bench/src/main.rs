@@ -7,10 +7,12 @@
 
 mod children;
 mod method;
+mod model;
 mod peers;
 mod platform;
 mod report;
 mod rows;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -18,6 +20,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match *args {
+        [peers::MARK, watch::ROLE, program, ref args @ ..] => watch::watch(program, args).map_err(Into::into),
         [peers::MARK, role] => return peers::run(role),
         [] => rows::run(rows::ROWS),
         [name] => match rows::ROWS.iter().position(|row| row.name == name) {

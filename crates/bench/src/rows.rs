@@ -1,6 +1,7 @@
 //! The rows: what is measured. One file each, and one line here.
 
 mod intercept;
+mod oneshot;
 mod process;
 mod start;
 
@@ -50,6 +51,12 @@ pub(crate) const ROWS: &[Row] = &[
         place: Place::OneCpu,
         measure: process::measure,
     },
+    Row {
+        name: "oneshot",
+        about: "haft -p with a model that answers at once, against the least client",
+        place: Place::OneCpu,
+        measure: oneshot::measure,
+    },
 ];
 
 /// Runs rows one after the other; each is printed and saved as soon as it is done.
@@ -85,7 +92,6 @@ impl Report {
     }
 
     /// Adds a figure that needs no base.
-    #[expect(dead_code, reason = "for rows to come")]
     fn figure(&mut self, what: &str, unit: Unit, value: f64, goal: Option<Goal>) {
         self.lines.push(Line { what: what.to_owned(), unit, found: Found::Value(value), goal, sound: true });
     }
