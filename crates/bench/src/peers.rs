@@ -1,5 +1,7 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
+pub(crate) mod client;
+
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
 
@@ -14,6 +16,8 @@ pub(crate) const MARK: &str = "--as";
 pub(crate) const LEAST: &str = "least";
 /// A guard made with the SDK, as users write them.
 pub(crate) const GUARD: &str = "guard";
+/// A client of a model that only passes requests on.
+pub(crate) const CLIENT: &str = "client";
 /// A program that ends at once.
 pub(crate) const EMPTY: &str = "empty";
 /// A program that says one line and waits for the end of its input.
@@ -40,6 +44,7 @@ pub(crate) fn run(role: &str) -> ExitCode {
     let outcome = match role {
         LEAST => least(),
         GUARD => return guard().run(),
+        CLIENT => client::run(),
         EMPTY => Ok(()),
         IDLE => idle(),
         IDLE_HOST => idle_host(),

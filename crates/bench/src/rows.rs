@@ -1,6 +1,7 @@
 //! The rows: what is measured. One file each, and one line here.
 
 mod intercept;
+mod oneshot;
 mod process;
 mod start;
 
@@ -45,6 +46,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("intercept-all", Place::AllCpusFirst, "the same on all CPUs", intercept::measure_free),
     row("start", Place::OneCpu, "starting 50 extensions, against starting the processes", start::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
+    row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
 
 const fn row(name: &'static str, place: Place, about: &'static str, measure: Measure) -> Row {
