@@ -41,6 +41,13 @@ impl Program {
     }
 }
 
+/// The `haft` beside this binary, if it is built.
+pub(crate) fn haft() -> Result<Option<PathBuf>> {
+    let own = std::env::current_exe().context("find this binary")?;
+    let path = own.with_file_name(format!("haft{}", std::env::consts::EXE_SUFFIX));
+    Ok(path.is_file().then_some(path))
+}
+
 /// A child with pipes. Killed and waited for when dropped.
 #[derive(Debug)]
 pub(crate) struct Piped {

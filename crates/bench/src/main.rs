@@ -10,12 +10,14 @@ mod children;
 mod facts;
 mod gate;
 mod method;
+mod model;
 mod options;
 mod page;
 mod peers;
 mod platform;
 mod report;
 mod rows;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -29,8 +31,10 @@ const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows,
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    if let [peers::MARK, role] = *args {
-        return peers::run(role);
+    match *args {
+        [peers::MARK, watch::ROLE, program, ref args @ ..] => return ended(watch::watch(program, args)),
+        [peers::MARK, role] => return peers::run(role),
+        _ => {}
     }
     let Some(command) = options::parse(&args) else {
         eprint!("{USAGE}\n{}", rows::list());
@@ -52,4 +56,15 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// How a role ended.
+fn ended(outcome: std::io::Result<()>) -> ExitCode {
+    outcome.map_or_else(
+        |error| {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }

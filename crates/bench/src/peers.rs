@@ -1,5 +1,6 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
+pub(crate) mod client;
 mod least;
 mod standing;
 
@@ -19,6 +20,8 @@ pub(crate) const MARK: &str = "--as";
 pub(crate) const LEAST: &str = "least";
 /// A guard made with the SDK, as users write them.
 pub(crate) const GUARD: &str = "guard";
+/// A client of a model that only passes requests on.
+pub(crate) const CLIENT: &str = "client";
 /// A program that ends at once.
 pub(crate) const EMPTY: &str = "empty";
 /// A program that says one line and waits for the end of its input.
@@ -64,6 +67,7 @@ fn play(role: &str, number: u32) -> Result<()> {
     match role {
         LEAST => Ok(least::ordered()?),
         SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
+        CLIENT => Ok(client::run()?),
         EMPTY => Ok(()),
         IDLE => Ok(idle()?),
         HOST_OF => standing::host_of(count),

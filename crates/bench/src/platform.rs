@@ -1,14 +1,19 @@
 //! What only the operating system can do or say: one CPU for everybody, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Processors, allow_many_files, cpu_time, private_bytes, resident_bytes};
+pub(crate) use linux::{
+    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes,
+};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{Processors, allow_many_files, cpu_time, private_bytes, resident_bytes};
+pub(crate) use other::{
+    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes,
+};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use anyhow::{Context, Result};
     use haft_launch::find_program;
+    use nix::sys::resource::{UsageWho, getrusage};
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
@@ -71,6 +76,25 @@ mod linux {
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     }
 
+    /// Seconds on a clock that all processes share.
+    #[expect(clippy::cast_precision_loss, reason = "a machine runs for less than 2^53 seconds")]
+    pub(crate) fn now() -> f64 {
+        let time = clock_gettime(ClockId::Monotonic);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    }
+
+    /// Of all children that have been waited for, with theirs: seconds of CPU, and the most memory that one held, in
+    /// bytes.
+    #[expect(clippy::cast_precision_loss, reason = "both are less than 2^53")]
+    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+        let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let cpu = [usage.user_time(), usage.system_time()]
+            .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
+            .into_iter()
+            .sum();
+        Ok((cpu, usage.max_rss() as f64 * 1024.0))
+    }
+
     /// Memory of a process that is resident, in bytes.
     pub(crate) fn resident_bytes(process: u32) -> Result<f64> {
         memory(process, "status", "VmRSS:")
@@ -126,6 +150,14 @@ mod other {
 
     pub(crate) fn cpu_time() -> f64 {
         0.0
+    }
+
+    pub(crate) fn now() -> f64 {
+        0.0
+    }
+
+    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+        Err(std::io::Error::other("what children used is read on Linux only"))
     }
 
     pub(crate) fn resident_bytes(_process: u32) -> Result<f64> {

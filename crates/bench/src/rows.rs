@@ -4,6 +4,7 @@ mod chain;
 mod counters;
 mod intercept;
 mod memory;
+mod oneshot;
 mod process;
 mod spawn;
 mod start;
@@ -54,6 +55,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
     row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
+    row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
 
 const fn row(name: &'static str, place: Place, about: &'static str, measure: Measure) -> Row {
