@@ -1,12 +1,14 @@
 //! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
+mod outputs;
+mod seating;
+
 use std::future::pending;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant as StdInstant;
 
-use haft_protocol::event::AgentEvent;
 use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -16,17 +18,16 @@ use tokio_util::task::TaskTracker;
 use super::alarm::Alarm;
 use super::connection::{Connection, Reader, opened};
 use super::ids::Ids;
-use super::session::{ExtensionState, Facts, Output, Session, Ui};
+use super::session::{Facts, Session};
 use super::watching::Watching;
-use super::writer::{Released, Writer, WriterEnd};
+use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
-use crate::fanout::{Filter, Seat, Word};
-use crate::fault::FaultCode;
+use crate::fanout::Seat;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
-use crate::supervisor::{Failure, Supervisor};
+use crate::supervisor::Supervisor;
 use crate::timeouts::Timeouts;
 
 /// Lines of one read after which others get their turn first.
@@ -208,23 +209,6 @@ impl Actor {
         }
     }
 
-    fn on_log(&mut self, word: Word) {
-        match word {
-            Word::Joined => self.writer.release(true, None),
-            Word::Left => self.writer.release(false, self.seat.as_ref()),
-            Word::Written => self.session.told(now()),
-            Word::Lost(_) => self.log.host(EVENTS_DROPPED),
-        }
-    }
-
-    /// Somebody else writes from now on. Whoever leaves the log does more than watch, and has no place there.
-    fn on_released(&mut self, released: Released) {
-        if !released.to_log {
-            self.seat = None;
-        }
-        self.writer.resume(released, self.seat.as_ref());
-    }
-
     fn on_exit(&mut self, exit: Exit) {
         if exit.never_started {
             self.session.never_started();
@@ -308,86 +292,6 @@ impl Actor {
 }
 
 impl Actor {
-    /// Carries out what the session wants.
-    fn flush(&mut self) {
-        while let Some(output) = self.session.poll_output() {
-            match output {
-                Output::Write { number, line, droppable } => self.write(number, line, droppable),
-                Output::CloseInput => self.writer.close(),
-                Output::Terminate => self.terminate(),
-                // Whoever asked may have gone; the answer goes with them.
-                Output::Answer(ticket, answer) => drop(ticket.send(answer)),
-                Output::Fault(code, message) => self.fault(code, message),
-                Output::Log(text) => self.log.noted(&text, now()),
-                Output::Ui(ui) => self.show(ui),
-                Output::Changed => self.publish(),
-            }
-        }
-    }
-
-    fn write(&mut self, number: u64, line: String, droppable: bool) {
-        tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
-        if self.writer.push(number, line, droppable, self.seat.as_ref()) {
-            return;
-        }
-        if !droppable {
-            return self.session.refuse(number);
-        }
-        if self.event_count.lose(1) {
-            self.log.host(EVENTS_DROPPED);
-        }
-    }
-
-    fn terminate(&mut self) {
-        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            self.log.host(&format!("cannot be terminated: {error}"));
-        }
-    }
-
-    /// Reports a failure. What to say of the one that ends the connection is the supervisor's to decide.
-    fn fault(&self, code: FaultCode, message: String) {
-        let mut failure = Failure { code, message };
-        if self.session.state() == ExtensionState::from(failure.clone()) {
-            let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
-            failure = supervisor.failed(now(), self.session.has_greeted(), failure);
-        }
-        self.log.host(&format!("{}: {}", failure.code, failure.message));
-        self.reporter.fault(failure.code, failure.message);
-    }
-
-    fn show(&self, ui: Ui) {
-        let extension = self.reporter.name.clone();
-        match ui {
-            Ui::Notify(note) => {
-                let event = AgentEvent::ExtNotify { extension, level: note.level, message: note.message };
-                self.reporter.emit(event);
-            }
-            Ui::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
-            Ui::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
-            Ui::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
-        }
-    }
-
-    fn publish(&mut self) {
-        self.choose_seat();
-        self.snapshot.send_replace(Snapshot::of(&self.session));
-        self.changes.send_modify(|count| *count += 1);
-    }
-
-    /// One that only watches is told by the log, as soon as what it subscribes to is known. What it offers only grows, so
-    /// whoever has left does not come back.
-    fn choose_seat(&mut self) {
-        let offers = self.session.offers();
-        match &self.seat {
-            Some(seat) if offers.only_watch() => seat.refilter(Filter::of(offers)),
-            Some(seat) => seat.leave(),
-            None if self.can_move && offers.only_watch() && self.session.state() == ExtensionState::Ready => {
-                self.seat = self.watching.join(offers, self.commands.clone(), &self.event_count);
-            }
-            None => {}
-        }
-    }
-
     /// Kills what is left and waits for its end, but not for ever.
     async fn finish(mut self) {
         // Whoever still asks is told at once, and not when the last process is gone.

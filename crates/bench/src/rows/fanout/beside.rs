@@ -15,11 +15,11 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::{config, event, watchers};
+use crate::asking::{runtime, spec};
 use crate::children::Program;
 use crate::method::{Plan, compare, median};
 use crate::peers;
 use crate::report::{Goal, Report, Unit};
-use crate::rows::intercept::{runtime, spec};
 
 const PLAN: Plan = Plan { repetitions: 5, pairs: 16 };
 
@@ -33,9 +33,9 @@ const BESIDE: Goal = Goal { goal: 1.25, gate: 2.0 };
 
 pub(in crate::rows) fn measure(report: &mut Report) -> Result<()> {
     let asked = Asked::start()?;
-    let [found] = compare(PLAN, || asked.block(false), || asked.block(false))?;
+    let [found] = compare(report.plan(PLAN), || asked.block(false), || asked.block(false))?;
     let sound = report.control("control, idle", Unit::Seconds, found);
-    let [found] = compare(PLAN, || asked.block(false), || asked.block(true))?;
+    let [found] = compare(report.plan(PLAN), || asked.block(false), || asked.block(true))?;
     report.line("1,000 events/s to 100", Unit::Seconds, found, Some(BESIDE), sound);
     asked.runtime.block_on(asked.host.shutdown());
     Ok(())
