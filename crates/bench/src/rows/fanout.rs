@@ -207,7 +207,7 @@ fn config() -> HostConfig {
 
 /// A call of 190 B, as a line.
 fn event() -> Result<AgentEvent> {
-    let args = json!({ "path": "src/notes/today.md", "content": "x".repeat(62) });
+    let args = json!({ "path": "src/notes/today.md", "content": "x".repeat(59) });
     Ok(AgentEvent::ToolCall {
         id: ToolCallId::new("call_1"),
         name: "write".into(),
