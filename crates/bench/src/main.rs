@@ -20,9 +20,12 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match *args {
-        [peers::MARK, watch::ROLE, program, ref args @ ..] => watch::watch(program, args).map_err(Into::into),
+        [peers::MARK, watch::ROLE, said, program, ref args @ ..] => {
+            watch::watch(said, program, args).map_err(Into::into)
+        }
         [peers::MARK, role] => return peers::run(role),
         [] => rows::run(rows::ROWS),
+        [name] if name == rows::PEERS.name => rows::run(&[rows::PEERS]),
         [name] => match rows::ROWS.iter().position(|row| row.name == name) {
             Some(at) => rows::run(rows::ROWS.get(at..=at).unwrap_or_default()),
             None => return usage(),
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!("usage: haft-bench [row]\n");
-    for row in rows::ROWS {
+    for row in rows::ROWS.iter().chain([&rows::PEERS]) {
         eprintln!("  {:<10} {}", row.name, row.about);
     }
     ExitCode::from(2)

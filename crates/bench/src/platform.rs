@@ -1,14 +1,18 @@
 //! What only the operating system can do or say: one CPU for everybody, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Machine, children, cpu_time, now, resident_bytes};
+pub(crate) use linux::{Machine, children, cpu_time, kill_group, now, own_group, resident_bytes};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{Machine, children, cpu_time, now, resident_bytes};
+pub(crate) use other::{Machine, children, cpu_time, kill_group, now, own_group, resident_bytes};
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
     use anyhow::{Context, Result};
     use nix::sys::resource::{UsageWho, getrusage};
+    use rustix::process::{Pid, Signal, kill_process_group};
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
@@ -45,6 +49,18 @@ mod linux {
     pub(crate) fn cpu_time() -> f64 {
         let time = clock_gettime(ClockId::ProcessCPUTime);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    }
+
+    /// Gives what is to be started a process group of its own.
+    pub(crate) fn own_group(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Kills a process group, if there still is one.
+    pub(crate) fn kill_group(leader: u32) {
+        if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
     }
 
     /// Seconds on a clock that all processes share.
@@ -99,6 +115,10 @@ mod other {
     pub(crate) fn cpu_time() -> f64 {
         0.0
     }
+
+    pub(crate) fn own_group(_command: &mut std::process::Command) {}
+
+    pub(crate) fn kill_group(_leader: u32) {}
 
     pub(crate) fn now() -> f64 {
         0.0

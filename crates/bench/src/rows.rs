@@ -2,6 +2,7 @@
 
 mod intercept;
 mod oneshot;
+mod peers;
 mod process;
 mod start;
 
@@ -27,7 +28,6 @@ enum Place {
     /// On one processor, which shows the cost of code and system calls and is steady.
     OneCpu,
     /// On all there are, for what is about work beside other work; steady on an idle machine only.
-    #[expect(dead_code, reason = "for rows to come")]
     AllCpus,
 }
 
@@ -58,6 +58,14 @@ pub(crate) const ROWS: &[Row] = &[
         measure: oneshot::measure,
     },
 ];
+
+/// haft beside other agents: no row, because what it finds depends on what is installed.
+pub(crate) const PEERS: Row = Row {
+    name: "peers",
+    about: "haft beside the agents on the PATH: a prompt, 50 shell calls, a hook",
+    place: Place::AllCpus,
+    measure: peers::measure,
+};
 
 /// Runs rows one after the other; each is printed and saved as soon as it is done.
 pub(crate) fn run(rows: &[Row]) -> Result<()> {
