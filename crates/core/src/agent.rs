@@ -173,7 +173,7 @@ pub(crate) struct ToolTable {
 }
 
 /// A schema that is compiled by the first call of its tool.
-struct LateValidator {
+pub(crate) struct LateValidator {
     spec: Arc<ToolSpec>,
     compiled: OnceLock<Result<Validator, SchemaError>>,
 }
@@ -196,13 +196,13 @@ impl ToolTable {
     }
 
     /// A tool, and what checks its arguments.
-    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, Result<&Validator, &SchemaError>)> {
-        Some((self.set.get(name)?, self.validators.get(name)?.get()))
+    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
+        Some((self.set.get(name)?, self.validators.get(name)?))
     }
 }
 
 impl LateValidator {
-    fn get(&self) -> Result<&Validator, &SchemaError> {
+    pub(crate) fn get(&self) -> Result<&Validator, &SchemaError> {
         self.compiled.get_or_init(|| Validator::compile(&self.spec.schema)).as_ref()
     }
 }

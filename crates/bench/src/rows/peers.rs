@@ -134,7 +134,7 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     };
     let model = Model::start(Script::shell("bash", 0))?;
     let plain = Contender::new(&haft::AGENT, &haft, &model, false)?;
-    let found = compare(ONE_SHOT, || plain.run(0), || plain.run(0))?;
+    let found = compare(report.plan(ONE_SHOT), || plain.run(0), || plain.run(0))?;
     let mut sound = [true; 3];
     for ((name, unit), (found, sound)) in METRICS.into_iter().zip(found.into_iter().zip(&mut sound)) {
         *sound = report.control(&format!("control, {name}"), unit, found);
@@ -167,7 +167,7 @@ fn beside(
     // Whatever a first run in a fresh home does is not what its user waits for every day.
     peer.run(0).context("one prompt")?;
     for (what, calls, plan) in [("one", 0, ONE_SHOT), ("50 calls", CALLS, CALLS_PLAN)] {
-        let found = compare(plan, || peer.run(calls), || haft.run(calls)).context(what)?;
+        let found = compare(report.plan(plan), || peer.run(calls), || haft.run(calls)).context(what)?;
         for ((name, unit), (found, sound)) in METRICS.into_iter().zip(found.into_iter().zip(sound)) {
             report.line(&format!("{}, {what}, {name}", agent.name), unit, found, None, sound);
         }
@@ -179,7 +179,7 @@ fn beside(
 
 /// What a hook before each call costs: the difference of two runs, by the calls.
 fn hook(report: &mut Report, plain: &Contender<'_>, hooked: &Contender<'_>) -> Result<()> {
-    let [wall, cpu, _] = compare(CALLS_PLAN, || plain.run(CALLS), || hooked.run(CALLS))?;
+    let [wall, cpu, _] = compare(report.plan(CALLS_PLAN), || plain.run(CALLS), || hooked.run(CALLS))?;
     let name = plain.agent.name;
     report.figure(&format!("{name}, hook, wall a call"), Unit::Seconds, each(wall), None);
     report.figure(&format!("{name}, hook, CPU a call"), Unit::Seconds, each(cpu), None);

@@ -120,7 +120,7 @@ impl Turn {
                 names.join(", ")
             )));
         };
-        let validator = match validator {
+        let validator = match validator.get() {
             Ok(validator) => validator,
             Err(error) => return Ok(answer(format!("{} was not run: {error}", call.name))),
         };

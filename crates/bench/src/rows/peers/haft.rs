@@ -5,14 +5,14 @@ use serde_json::json;
 
 use super::{Agent, Home, Invocation, words};
 use crate::children::Program;
-use crate::peers::GUARD;
+use crate::peers::PASS;
 
 pub(super) const AGENT: Agent =
     Agent { name: "haft", tool: "bash", args: |command| json!({ "command": command }), set_up };
 
 fn set_up(home: &Home) -> Result<Invocation> {
     if home.hooked {
-        let Program { path, args } = Program::own(GUARD)?;
+        let Program { path, args } = Program::own(PASS)?;
         let manifest = json!({"name": "guard", "version": "1.0.0", "exec": path, "args": args, "language": "rust",
             "enabled": true, "intercept": [{"event": "tool_call", "role": "gate"}]});
         home.write("haft/extensions/guard/extension.json", manifest.to_string())?;
