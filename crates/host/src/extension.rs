@@ -12,6 +12,7 @@ mod session;
 mod watching;
 mod writer;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -141,9 +142,9 @@ impl Extension {
         self.inner.event_count.dropped.load(Ordering::Relaxed)
     }
 
-    /// What it is at this moment.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.inner.snapshots.borrow().clone()
+    /// What it is at this moment. It does not change until the guard is dropped, and must not be waited for.
+    pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+        self.inner.snapshots.borrow()
     }
 
     /// Waits until it has said hello, or will not.
@@ -203,7 +204,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND);
-        let outcome = self.ask(cancel, question, what, deadline).await?;
+        let outcome = self.ask(cancel, question, what.into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
     }
 
@@ -215,7 +216,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<CommandAction, CallError> {
         let what = format!("/{}", command.name);
-        let outcome = self.ask(cancel, command, &what, deadline).await?;
+        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 
@@ -225,7 +226,7 @@ impl Extension {
         &self,
         cancel: &CancellationToken,
         request: R,
-        what: &str,
+        what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
         let _open = self.inner.open.token();
@@ -233,7 +234,7 @@ impl Extension {
         let (ticket, answer) = oneshot::channel();
         let frame = request.into_frame(id.clone());
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id: id.clone(), frame, what: what.to_owned(), asked, after, ticket };
+        let question = Question { id: id.clone(), frame, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -277,8 +278,10 @@ impl Extension {
     }
 
     fn absence(&self) -> CallError {
-        let why = match self.snapshot().state {
-            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => message,
+        let why = match &self.snapshot().state {
+            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => {
+                message.clone()
+            }
             ExtensionState::Starting | ExtensionState::Ready => PANICKED.to_owned(),
             ExtensionState::Idle | ExtensionState::Stopping | ExtensionState::Stopped => {
                 "was stopped".to_owned()

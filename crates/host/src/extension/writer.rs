@@ -1,20 +1,25 @@
-//! The task that writes to one extension, so that nobody else ever waits for it.
+//! What is written to one extension, so that nobody ever waits for it.
 //!
-//! The queue is bounded twice: what may be lost (events) fits within a small budget, what may not (questions)
-//! within a larger one. Whoever puts a line in never waits; the task notices when the extension stops reading.
+//! A short line leaves at once when nothing else waits and there is room in the pipe. All else waits in a queue for a
+//! task that writes it. The queue is bounded twice: what may be lost (events) fits within a small budget, what may not
+//! (questions) within a larger one. Whoever puts a line in never waits; the task notices when the extension stops
+//! reading.
 //!
 //! One that only watches is written to on the thread for events, by a task that reads the log, too
 //! ([`from_log`]). Lines queue here all the same, and carry the place in the log that they belong behind.
 
 mod from_log;
 
+use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use haft_protocol::ext::Limits;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -23,6 +28,9 @@ use crate::fanout::Seat;
 
 /// Lines that may wait before a question is refused.
 const QUESTIONS: usize = 4096;
+
+/// A pipe takes so much whole or not at all. Longer lines are left to the task.
+const AT_ONCE: usize = 4096;
 
 #[derive(Debug, Clone, Copy)]
 struct Budget {
@@ -41,7 +49,13 @@ struct Waiting {
 struct Line {
     number: u64,
     text: String,
+    /// What of it has left already.
+    left: usize,
 }
+
+/// The extension's input. Locked for as long as one attempt to write takes, which never waits.
+#[derive(Debug)]
+struct Input(Mutex<Outlet>);
 
 /// What the task is told.
 #[derive(Debug)]
@@ -84,8 +98,9 @@ pub(crate) enum WriterEnd {
 }
 
 /// The sending end.
-#[derive(Debug)]
 pub(crate) struct Writer {
+    /// None while another thread writes.
+    input: Option<Arc<Input>>,
     queue: Option<mpsc::UnboundedSender<Placed>>,
     waiting: Arc<Waiting>,
     stall: Duration,
@@ -102,14 +117,18 @@ impl Writer {
     pub(crate) fn start(outlet: Outlet, stall: Duration, limits: &Limits) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
-        let task = tokio::spawn(write_all(outlet, lines, Arc::clone(&waiting), stall));
+        let input = Arc::new(Input(Mutex::new(outlet)));
+        let task = tokio::spawn(write_all(Arc::clone(&input), lines, Arc::clone(&waiting), stall));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
-        Self { queue: Some(queue), waiting, stall, events, questions, task, ended: false }
+        let (input, queue) = (Some(input), Some(queue));
+        Self { input, queue, waiting, stall, events, questions, task, ended: false }
     }
 
     /// Lets somebody else go on, once what waits now is written: [`ended`](Self::ended) brings it.
-    pub(crate) fn release(&self, to_log: bool, seat: Option<&Seat>) {
+    pub(crate) fn release(&mut self, to_log: bool, seat: Option<&Seat>) {
+        // From here on the task is the only one that holds it.
+        self.input = None;
         let item = Placed { item: Item::Release { to_log }, after: seat.map_or(0, Seat::stamp) };
         // One that is closed, or whose task is gone, stays where it is.
         _ = self.queue.as_ref().map(|queue| queue.send(item));
@@ -119,34 +138,44 @@ impl Writer {
     pub(crate) fn resume(&mut self, released: Released, seat: Option<&Seat>) {
         let Released { outlet, lines, .. } = released;
         let (waiting, stall) = (Arc::clone(&self.waiting), self.stall);
+        self.ended = false;
         self.task = match seat {
             Some(seat) => {
                 seat.thread().spawn(from_log::write_log(outlet, lines, seat.cursor(), waiting, stall))
             }
-            None => tokio::spawn(async move {
-                match outlet.moved() {
-                    Ok(outlet) => write_all(outlet, lines, waiting, stall).await,
-                    Err(error) => WriterEnd::Broken(error),
+            None => match outlet.moved() {
+                Ok(outlet) => {
+                    let input = self.input.insert(Arc::new(Input(Mutex::new(outlet))));
+                    tokio::spawn(write_all(Arc::clone(input), lines, waiting, stall))
                 }
-            }),
+                Err(error) => tokio::spawn(async move { WriterEnd::Broken(error) }),
+            },
         };
-        self.ended = false;
     }
 
     /// Puts a line in, behind what the log has for one with a seat; `false` when there is no room for it. Never waits.
     pub(crate) fn push(&self, number: u64, text: String, droppable: bool, seat: Option<&Seat>) -> bool {
         let budget = if droppable { self.events } else { self.questions };
         let (lines, bytes) =
-            (self.waiting.lines.load(Ordering::Relaxed), self.waiting.bytes.load(Ordering::Relaxed));
+            (self.waiting.lines.load(Ordering::Acquire), self.waiting.bytes.load(Ordering::Relaxed));
         // One line of any size fits into an empty queue: the session refuses what is too long for a frame.
         if lines > 0 && (lines >= budget.lines || bytes + text.len() > budget.bytes) {
             return false;
         }
+        let Some(queue) = &self.queue else { return false };
+        let (left, done) = match &self.input {
+            Some(input) if lines == 0 && text.len() <= AT_ONCE => input.at_once(text.as_bytes()),
+            Some(_) | None => (0, false),
+        };
+        if done {
+            self.waiting.flushed.store(number, Ordering::Relaxed);
+            return true;
+        }
         self.waiting.lines.fetch_add(1, Ordering::Relaxed);
         self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
         // A task that is gone has said why; `ended` tells the actor.
-        let item = Placed { item: Item::Line(Line { number, text }), after: seat.map_or(0, Seat::stamp) };
-        self.queue.as_ref().is_some_and(|queue| queue.send(item).is_ok())
+        let item = Item::Line(Line { number, text, left });
+        queue.send(Placed { item, after: seat.map_or(0, Seat::stamp) }).is_ok()
     }
 
     /// Nothing more comes: once the queue is written, the extension's input is closed.
@@ -176,16 +205,48 @@ impl Drop for Writer {
     }
 }
 
+impl Input {
+    /// Writes what there is room for at this moment; says how much that was, and whether all has left. A failure is the
+    /// task's to see: it tries again.
+    fn at_once(&self, text: &[u8]) -> (usize, bool) {
+        let mut nobody = Context::from_waker(Waker::noop());
+        let Poll::Ready(Ok(written)) = self.poll(|io| io.poll_write(&mut nobody, text)) else {
+            return (0, false);
+        };
+        let whole = written == text.len();
+        (written, whole && matches!(self.poll(|io| io.poll_flush(&mut nobody)), Poll::Ready(Ok(()))))
+    }
+
+    async fn write(&self, text: &[u8]) -> io::Result<usize> {
+        poll_fn(|context| self.poll(|io| io.poll_write(context, text))).await
+    }
+
+    async fn flush(&self) -> io::Result<()> {
+        poll_fn(|context| self.poll(|io| io.poll_flush(context))).await
+    }
+
+    async fn shutdown(&self) -> io::Result<()> {
+        poll_fn(|context| self.poll(|io| io.poll_shutdown(context))).await
+    }
+
+    fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Outlet>) -> Poll<T>) -> Poll<T> {
+        let mut io: MutexGuard<'_, Outlet> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        attempt(Pin::new(&mut io))
+    }
+}
+
 impl Waiting {
-    fn left(&self, line: &Line) {
-        self.lines.fetch_sub(1, Ordering::Relaxed);
-        self.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
-        self.flushed.store(line.number, Ordering::Relaxed);
+    /// A line has left.
+    fn left(&self, number: u64, bytes: usize) {
+        self.flushed.store(number, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        // Last: from here on a line may leave at once.
+        self.lines.fetch_sub(1, Ordering::Release);
     }
 }
 
 async fn write_all(
-    mut outlet: Outlet,
+    input: Arc<Input>,
     mut lines: mpsc::UnboundedReceiver<Placed>,
     waiting: Arc<Waiting>,
     stall: Duration,
@@ -193,33 +254,35 @@ async fn write_all(
     while let Some(Placed { item, .. }) = lines.recv().await {
         match item {
             Item::Line(line) => {
-                if let Err(end) = write_line(&mut outlet, line.text.as_bytes(), stall).await {
+                if let Err(end) = write_line(&input, &line, stall).await {
                     return end;
                 }
-                waiting.left(&line);
+                waiting.left(line.number, line.text.len());
             }
-            Item::Release { to_log } => return WriterEnd::Released(Released { outlet, lines, to_log }),
+            Item::Release { to_log } => return released(input, lines, to_log),
         }
     }
-    finish(outlet).await
-}
-
-/// Nothing more comes: its input ends.
-async fn finish(mut outlet: Outlet) -> WriterEnd {
-    match outlet.shutdown().await {
+    match input.shutdown().await {
         Ok(()) => WriterEnd::Done,
         Err(error) => WriterEnd::Broken(error),
     }
 }
 
-/// Writes one line; any progress starts the stall's time again.
-async fn write_line(
-    io: &mut (impl AsyncWrite + Unpin),
-    mut rest: &[u8],
-    stall: Duration,
-) -> Result<(), WriterEnd> {
+fn released(input: Arc<Input>, lines: mpsc::UnboundedReceiver<Placed>, to_log: bool) -> WriterEnd {
+    match Arc::into_inner(input) {
+        Some(Input(outlet)) => {
+            let outlet = outlet.into_inner().unwrap_or_else(PoisonError::into_inner);
+            WriterEnd::Released(Released { outlet, lines, to_log })
+        }
+        None => WriterEnd::Broken(io::Error::other("somebody else still writes to it")),
+    }
+}
+
+/// Writes what is left of one line; any progress starts the stall's time again.
+async fn write_line(input: &Input, line: &Line, stall: Duration) -> Result<(), WriterEnd> {
+    let mut rest = line.text.as_bytes().get(line.left..).unwrap_or_default();
     while !rest.is_empty() {
-        let written = match tokio::time::timeout(stall, io.write(rest)).await {
+        let written = match tokio::time::timeout(stall, input.write(rest)).await {
             Err(_) => return Err(WriterEnd::Stalled),
             Ok(Err(error)) => return Err(WriterEnd::Broken(error)),
             Ok(Ok(0)) => return Err(WriterEnd::Broken(io::ErrorKind::WriteZero.into())),
@@ -227,7 +290,7 @@ async fn write_line(
         };
         rest = rest.get(written..).unwrap_or_default();
     }
-    io.flush().await.map_err(WriterEnd::Broken)
+    input.flush().await.map_err(WriterEnd::Broken)
 }
 
 #[cfg(test)]
@@ -243,7 +306,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn events_give_way_and_questions_do_not() {
         let (writer, _far) = started(16);
-        for number in 1..=256 {
+        assert!(writer.push(1, "more than there is room for\n".into(), false, None));
+        for number in 2..=256 {
             assert!(writer.push(number, "event\n".into(), true, None));
         }
         assert!(!writer.push(257, "event\n".into(), true, None));
@@ -268,6 +332,23 @@ mod tests {
         }
         assert_eq!(writer.flushed(), 0);
         assert!(matches!(writer.ended().await, WriterEnd::Stalled));
+    }
+
+    #[tokio::test]
+    async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
+        let (mut writer, mut far) = started(10);
+        assert!(writer.push(1, "first\n".into(), false, None));
+        assert_eq!(writer.flushed(), 1, "nothing was awaited yet");
+        for number in [2, 3] {
+            assert!(writer.push(number, "second\n".into(), true, None));
+            assert_eq!(writer.flushed(), 1);
+        }
+        writer.close();
+        let mut all = String::new();
+        far.read_to_string(&mut all).await.unwrap();
+        assert_eq!(all, "first\nsecond\nsecond\n");
+        assert!(matches!(writer.ended().await, WriterEnd::Done));
+        assert_eq!(writer.flushed(), 3);
     }
 
     #[tokio::test(start_paused = true)]

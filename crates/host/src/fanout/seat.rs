@@ -107,6 +107,12 @@ impl Cursor {
     }
 }
 
+impl From<String> for Batch {
+    fn from(line: String) -> Self {
+        Self { parts: [Bytes::from(line)].into() }
+    }
+}
+
 impl Batch {
     pub(crate) fn is_empty(&self) -> bool {
         self.parts.is_empty()

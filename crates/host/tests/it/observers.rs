@@ -240,14 +240,16 @@ async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of
     let change = |config: &mut HostConfig| config.timeouts.ping = Duration::from_millis(50);
     let row = Row::start(&[("live", all())], change).await;
     row.go("live");
-    for number in 0..3 {
-        row.tell(&step(number));
-        row.until(|row| {
-            row.seen("live").iter().filter(|frame| frame["type"] == "ping").count() > number as usize
-        })
-        .await;
+    let pings = || row.seen("live").iter().filter(|frame| frame["type"] == "ping").count();
+    // The first event comes from its own task, all others from the log. A sign of life on its way when it is told
+    // something counts for that, too, so it is told something more than once.
+    let mut told = 0;
+    while pings() < 3 {
+        row.tell(&step(told));
+        told += 1;
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
     row.host.shutdown().await;
-    assert_eq!(row.steps("live"), [0, 1, 2]);
+    assert_eq!(row.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
     assert_eq!(row.events.faults(), []);
 }

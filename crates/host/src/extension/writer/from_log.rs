@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::timeout;
 
-use super::{Item, Outlet, Placed, Released, Waiting, WriterEnd, finish, write_line};
+use super::{Item, Outlet, Placed, Released, Waiting, WriterEnd};
 use crate::fanout::{Batch, Cursor};
 
 /// Parts that are written at once; more than these the system may refuse.
@@ -48,7 +48,7 @@ async fn write_all(
             }
         }
         if closed && next.is_none() {
-            return Ok(finish(outlet).await);
+            return outlet.shutdown().await.map(|()| WriterEnd::Done).map_err(WriterEnd::Broken);
         }
         let batch = cursor.read(next.as_ref().map(|placed| placed.after));
         if !batch.is_empty() {
@@ -58,8 +58,9 @@ async fn write_all(
         }
         match next.take().map(|placed| placed.item) {
             Some(Item::Line(line)) => {
-                write_line(&mut outlet, line.text.as_bytes(), stall).await?;
-                waiting.left(&line);
+                let (number, bytes) = (line.number, line.text.len());
+                write_batch(&mut outlet, line.text.into(), stall).await?;
+                waiting.left(number, bytes);
             }
             Some(Item::Release { to_log }) => {
                 return Ok(WriterEnd::Released(Released { outlet, lines, to_log }));
