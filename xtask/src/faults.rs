@@ -1,7 +1,5 @@
 //! The fault matrix and the measured goals: builds what they start, and runs them. What a row is, `crates/faults/src/main.rs` says.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, bail};
 
 use crate::{ci, repo};
@@ -33,18 +31,16 @@ fn without<'a>(args: &[&'a str], flag: &str) -> Option<Vec<&'a str>> {
 }
 
 fn start(profile: &str, args: &[&str]) -> Result<()> {
-    let binary = target()?.join(profile).join(format!("haft-faults{}", std::env::consts::EXE_SUFFIX));
+    let binary = repo::target()?.join(profile).join(format!("haft-faults{}", std::env::consts::EXE_SUFFIX));
     let status = repo::command(&binary.to_string_lossy())
         .args(args)
         .status()
         .with_context(|| format!("start {}", binary.display()))?;
     if !status.success() {
-        bail!("{status}; what failed, if anything ran, lies below {}", target()?.join("faults").display());
+        bail!(
+            "{status}; what failed, if anything ran, lies below {}",
+            repo::target()?.join("faults").display()
+        );
     }
     Ok(())
-}
-
-fn target() -> Result<PathBuf> {
-    let metadata = repo::metadata()?;
-    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
 }

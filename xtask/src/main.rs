@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod bench;
 mod ci;
 mod codegen;
 mod faults;
@@ -23,7 +24,11 @@ const USAGE: &str = "usage: cargo xtask <command>
                       figures beside what they shall be; --full in release mode and with the latencies
   fuzz [TARGET] [--runs N | --seconds S]
                       replay the corpora of fuzz/, then try N new inputs a target (200000)
-  bench [ROW]         measure in release mode; rows are in docs/benchmarks.md";
+  bench [ROW…] [--quick]
+                      measure in release mode, all rows or these: tables, and pages in target/bench;
+                      --list says which rows there are, --quick takes less often
+  bench gate [--quick]
+                      only what is steady on a busy machine; fails when a change made it too slow";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -36,9 +41,7 @@ fn main() -> ExitCode {
         ["ci", "--full"] => ci::run(ci::Depth::Full),
         ["faults", ref rows @ ..] => faults::run(rows),
         ["fuzz", ref args @ ..] => fuzz::Plan::parse(args).and_then(fuzz::run),
-        ["bench", ref row @ ..] => {
-            ci::cargo_run(&[&["run", "--release", "-p", "haft-bench", "--"], row].concat())
-        }
+        ["bench", ref args @ ..] => bench::run(args),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -46,6 +46,12 @@ pub(crate) fn metadata() -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("read cargo metadata")
 }
 
+/// Where cargo builds.
+pub(crate) fn target() -> Result<PathBuf> {
+    let metadata = metadata()?;
+    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?.into())
+}
+
 /// All text files below `folder` (relative to the root), sorted by path. Build products and git are left out.
 pub(crate) fn files(folder: &str) -> Result<Vec<File>> {
     let mut files = Vec::new();

@@ -23,11 +23,6 @@ impl Program {
         Ok(Self { path, args: vec![peers::MARK.to_owned(), role.to_owned()] })
     }
 
-    /// A Python program without the user's site packages.
-    pub(crate) fn python(path: PathBuf, code: &str) -> Self {
-        Self { path, args: vec!["-I".to_owned(), "-c".to_owned(), code.to_owned()] }
-    }
-
     fn command(&self) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the base is what the standard library can do")]
         let mut command = Command::new(&self.path);
@@ -44,6 +39,13 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// The `haft` beside this binary, if it is built.
+pub(crate) fn haft() -> Result<Option<PathBuf>> {
+    let own = std::env::current_exe().context("find this binary")?;
+    let path = own.with_file_name(format!("haft{}", std::env::consts::EXE_SUFFIX));
+    Ok(path.is_file().then_some(path))
 }
 
 /// A child with pipes. Killed and waited for when dropped.
@@ -96,6 +98,12 @@ impl Piped {
             }
             self.fill()?;
         }
+    }
+
+    /// Writes a line and returns the next one that it says.
+    pub(crate) fn ask(&mut self, line: &str) -> Result<Vec<u8>> {
+        writeln!(self.stdin, "{line}")?;
+        self.line()
     }
 
     /// Writes a line and reads one: the least that a round trip can be.

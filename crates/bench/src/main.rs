@@ -5,40 +5,66 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod asking;
 mod children;
+mod facts;
+mod gate;
 mod method;
+mod model;
+mod options;
+mod page;
 mod peers;
 mod platform;
 mod report;
 mod rows;
+mod watch;
 
 use std::process::ExitCode;
+
+use options::Command;
+
+const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
+       haft-bench gate [--quick]      exit with 1 if a change made something too slow
+       haft-bench --list              the rows
+";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let outcome = match *args {
+    match *args {
+        [peers::MARK, watch::ROLE, program, ref args @ ..] => return ended(watch::watch(program, args)),
         [peers::MARK, role] => return peers::run(role),
-        [] => rows::run(rows::ROWS),
-        [name] => match rows::ROWS.iter().position(|row| row.name == name) {
-            Some(at) => rows::run(rows::ROWS.get(at..=at).unwrap_or_default()),
-            None => return usage(),
-        },
-        _ => return usage(),
+        _ => {}
+    }
+    let Some(command) = options::parse(&args) else {
+        eprint!("{USAGE}\n{}", rows::list());
+        return ExitCode::from(2);
+    };
+    let outcome = match command {
+        Command::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
+        Command::Gate(effort) => gate::run(effort),
+        Command::List => {
+            print!("{}", rows::list());
+            Ok(true)
+        }
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
-            ExitCode::FAILURE
+            ExitCode::from(2)
         }
     }
 }
 
-fn usage() -> ExitCode {
-    eprintln!("usage: haft-bench [row]\n");
-    for row in rows::ROWS {
-        eprintln!("  {:<10} {}", row.name, row.about);
-    }
-    ExitCode::from(2)
+/// How a role ended.
+fn ended(outcome: std::io::Result<()>) -> ExitCode {
+    outcome.map_or_else(
+        |error| {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }

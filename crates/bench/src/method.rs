@@ -6,6 +6,7 @@
 //! spread says how far the result can be trusted.
 
 use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
 
 /// How far base against base may be off before a run says nothing.
 const CONTROL_TOLERANCE: f64 = 0.03;
@@ -20,7 +21,7 @@ pub(crate) struct Plan {
 }
 
 /// What a comparison found. Seconds, or whatever the blocks return.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Comparison {
     /// Median of the base's blocks.
     pub(crate) base: f64,
@@ -30,6 +31,13 @@ pub(crate) struct Comparison {
     pub(crate) ratio: f64,
     /// Distance between the largest and the smallest of those medians, by the ratio.
     pub(crate) spread: f64,
+}
+
+impl Plan {
+    /// Less of it: enough to see a large change.
+    pub(crate) fn quick(self) -> Self {
+        Self { repetitions: self.repetitions.min(3), pairs: self.pairs.div_ceil(3) }
+    }
 }
 
 impl Comparison {
@@ -103,6 +111,13 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     f64::midpoint(lower, upper)
 }
 
+/// The value that so many of a hundred are below; 0 of nothing.
+pub(crate) fn percentile(mut values: Vec<f64>, per_cent: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let below = values.len().saturating_sub(1) * per_cent.min(100) / 100;
+    values.get(below).copied().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +129,17 @@ mod tests {
         check(&[], 0.0);
         check(&[3.0, 1.0, 2.0], 2.0);
         check(&[4.0, 1.0, 2.0, 3.0], 2.5);
+    }
+
+    #[test]
+    fn percentiles() {
+        let check =
+            |values: &[f64], expect: f64| assert_eq!(percentile(values.to_vec(), 99), expect, "{values:?}");
+        check(&[], 0.0);
+        check(&[3.0], 3.0);
+        check(&[2.0, 3.0], 2.0);
+        let hundred: Vec<f64> = (0..=100_u8).rev().map(f64::from).collect();
+        check(&hundred, 99.0);
     }
 
     #[test]

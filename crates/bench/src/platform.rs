@@ -1,42 +1,72 @@
 //! What only the operating system can do or say: one CPU for everybody, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Machine, cpu_time, resident_bytes};
+pub(crate) use linux::{
+    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes,
+};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{Machine, cpu_time, resident_bytes};
+pub(crate) use other::{
+    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes,
+};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use anyhow::{Context, Result};
+    use haft_launch::find_program;
+    use nix::sys::resource::{UsageWho, getrusage};
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
+    use crate::children::Program;
+
     /// The processors that this program may use.
-    pub(crate) struct Machine {
+    pub(crate) struct Processors {
         all: CpuSet,
         last: usize,
     }
 
-    impl Machine {
+    impl Processors {
         pub(crate) fn new() -> Result<Self> {
             let all = sched_getaffinity(None).context("read the CPU affinity")?;
             let last = (0..CpuSet::MAX_CPU).rfind(|&cpu| all.is_set(cpu)).context("no CPU to run on")?;
             Ok(Self { all, last })
         }
 
-        /// Keeps this thread, and all that it starts from here on, on the last processor. Returns its number.
+        /// Keeps this thread, and all that it starts from here on, on the last processor. Returns how many that are.
         pub(crate) fn pin(&self) -> Result<usize> {
             let mut one = CpuSet::new();
             one.set(self.last);
             sched_setaffinity(None, &one).context("pin to one CPU")?;
-            Ok(self.last)
+            Ok(1)
         }
 
         /// Lets it run on all of them again. Returns how many there are.
-        pub(crate) fn unpin(&self) -> Result<u32> {
+        pub(crate) fn unpin(&self) -> Result<usize> {
             sched_setaffinity(None, &self.all).context("undo the pin to one CPU")?;
-            Ok(self.all.count())
+            Ok(self.all.count().try_into()?)
         }
+
+        /// Puts this thread, and all that it starts from here on, before all programs of the usual kind. Whether the
+        /// system allowed it: it takes a privilege and `chrt`.
+        pub(crate) fn go_first(&self) -> bool {
+            reschedule(&["-f", "-p", "1"]).is_ok()
+        }
+
+        /// Undoes that.
+        pub(crate) fn go_with_others(&self) -> Result<()> {
+            reschedule(&["-o", "-p", "0"])
+        }
+    }
+
+    /// By the program, because the system call needs unsafe code.
+    fn reschedule(how: &[&str]) -> Result<()> {
+        let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+        Program {
+            path: find_program("chrt")?,
+            args: how.iter().copied().chain([&*thread]).map(str::to_owned).collect(),
+        }
+        .run()
     }
 
     /// Seconds of CPU that this process has used; children do not count.
@@ -46,13 +76,47 @@ mod linux {
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
     }
 
+    /// Seconds on a clock that all processes share.
+    #[expect(clippy::cast_precision_loss, reason = "a machine runs for less than 2^53 seconds")]
+    pub(crate) fn now() -> f64 {
+        let time = clock_gettime(ClockId::Monotonic);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    }
+
+    /// Of all children that have been waited for, with theirs: seconds of CPU, and the most memory that one held, in
+    /// bytes.
+    #[expect(clippy::cast_precision_loss, reason = "both are less than 2^53")]
+    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+        let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+        let cpu = [usage.user_time(), usage.system_time()]
+            .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
+            .into_iter()
+            .sum();
+        Ok((cpu, usage.max_rss() as f64 * 1024.0))
+    }
+
     /// Memory of a process that is resident, in bytes.
     pub(crate) fn resident_bytes(process: u32) -> Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status"))
-            .context("read the memory of a process")?;
-        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
-        let kilobytes: f64 = kilobytes.context("no VmRSS")?.trim().parse().context("read VmRSS")?;
+        memory(process, "status", "VmRSS:")
+    }
+
+    /// Memory that a process alone has and has written to, in bytes.
+    pub(crate) fn private_bytes(process: u32) -> Result<f64> {
+        memory(process, "smaps_rollup", "Private_Dirty:")
+    }
+
+    fn memory(process: u32, file: &str, field: &str) -> Result<f64> {
+        let file = format!("/proc/{process}/{file}");
+        let text = std::fs::read_to_string(&file).with_context(|| format!("read {file}"))?;
+        let kilobytes = text.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));
+        let kilobytes: f64 = kilobytes.with_context(|| format!("no {field} in {file}"))?.trim().parse()?;
         Ok(kilobytes * 1024.0)
+    }
+
+    /// Three for each extension: as many as the system lets this process have.
+    pub(crate) fn allow_many_files() -> Result<()> {
+        let most = getrlimit(Resource::Nofile).maximum;
+        setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).context("allow more open files")
     }
 }
 
@@ -60,19 +124,27 @@ mod linux {
 mod other {
     use anyhow::{Result, bail};
 
-    pub(crate) struct Machine;
+    pub(crate) struct Processors;
 
-    impl Machine {
+    impl Processors {
         pub(crate) fn new() -> Result<Self> {
             bail!("benchmarks need Linux: without one CPU for everybody their ratios say nothing")
         }
 
         pub(crate) fn pin(&self) -> Result<usize> {
-            Ok(0)
+            Ok(1)
         }
 
-        pub(crate) fn unpin(&self) -> Result<u32> {
+        pub(crate) fn unpin(&self) -> Result<usize> {
             Ok(1)
+        }
+
+        pub(crate) fn go_first(&self) -> bool {
+            false
+        }
+
+        pub(crate) fn go_with_others(&self) -> Result<()> {
+            Ok(())
         }
     }
 
@@ -80,7 +152,23 @@ mod other {
         0.0
     }
 
+    pub(crate) fn now() -> f64 {
+        0.0
+    }
+
+    pub(crate) fn children() -> std::io::Result<(f64, f64)> {
+        Err(std::io::Error::other("what children used is read on Linux only"))
+    }
+
     pub(crate) fn resident_bytes(_process: u32) -> Result<f64> {
         bail!("the memory of a process is read on Linux only")
+    }
+
+    pub(crate) fn private_bytes(_process: u32) -> Result<f64> {
+        bail!("the memory of a process is read on Linux only")
+    }
+
+    pub(crate) fn allow_many_files() -> Result<()> {
+        Ok(())
     }
 }

@@ -1,23 +1,34 @@
 //! The rows: what is measured. One file each, and one line here.
 
+mod chain;
+mod counters;
 mod intercept;
+mod memory;
+mod oneshot;
 mod process;
+mod spawn;
 mod start;
-
-use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::method::Comparison;
-use crate::platform::Machine;
-use crate::report::{Found, Goal, Line, Report, Unit};
+use crate::facts::{Load, Machine, Setting};
+use crate::options::Effort;
+use crate::platform::Processors;
+use crate::report::Report;
+use crate::{page, report};
+
+/// Fills a report.
+type Measure = fn(&mut Report) -> Result<()>;
 
 /// Something to measure.
+#[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     place: Place,
-    measure: fn(&mut Report) -> Result<()>,
+    measure: Measure,
+    /// Only what a check can rely on. None where nothing is.
+    gate: Option<Measure>,
 }
 
 /// Where a row runs, with all its children.
@@ -28,69 +39,85 @@ enum Place {
     /// On all there are, for what is about work beside other work; steady on an idle machine only.
     #[expect(dead_code, reason = "for rows to come")]
     AllCpus,
+    /// The same, before everything else that runs, if the system allows it.
+    AllCpusFirst,
 }
 
 /// Every row, in the order they are run.
+#[rustfmt::skip]
 pub(crate) const ROWS: &[Row] = &[
-    Row {
-        name: "intercept",
-        about: "asking an extension, against a bare pipe",
-        place: Place::OneCpu,
-        measure: intercept::measure,
-    },
-    Row {
-        name: "start",
-        about: "starting 50 extensions, against starting the processes",
-        place: Place::OneCpu,
-        measure: start::measure,
-    },
-    Row {
-        name: "process",
-        about: "haft's start and memory, against an empty program",
-        place: Place::OneCpu,
-        measure: process::measure,
-    },
+    row("intercept", Place::OneCpu, "asking an extension, against a bare pipe", intercept::measure).gate(intercept::gate),
+    row("intercept-all", Place::AllCpusFirst, "the same on all CPUs", intercept::measure_free),
+    row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
+    row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
+    row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
+    row("start", Place::OneCpu, "starting 50 extensions, against starting the processes", start::measure),
+    row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
+    row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
+    row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
+    row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
 
-/// Runs rows one after the other; each is printed and saved as soon as it is done.
-pub(crate) fn run(rows: &[Row]) -> Result<()> {
-    let machine = Machine::new()?;
-    // Beside the build, wherever that is.
-    let binary = std::env::current_exe().context("find this binary")?;
-    let target = binary.ancestors().nth(2).unwrap_or(Path::new("target"));
+const fn row(name: &'static str, place: Place, about: &'static str, measure: Measure) -> Row {
+    Row { name, about, place, measure, gate: None }
+}
+
+/// The rows' names and what they are about, a line each.
+pub(crate) fn list() -> String {
+    ROWS.iter().map(|row| format!("  {:<14} {}\n", row.name, row.about)).collect()
+}
+
+/// Runs rows one after the other; each is printed and saved as soon as it is done, and the page is made anew.
+pub(crate) fn run(rows: &[&Row], effort: Effort) -> Result<()> {
+    let (processors, machine) = (Processors::new()?, Machine::read());
+    let folder = report::folder()?;
+    println!("{machine}\n");
     for row in rows {
-        match row.place {
-            Place::OneCpu => println!("on CPU {}", machine.pin()?),
-            Place::AllCpus => println!("on {} CPUs", machine.unpin()?),
-        }
-        let mut report = Report { row: row.name, lines: Vec::new(), skipped: Vec::new() };
-        (row.measure)(&mut report).with_context(|| format!("row {}", row.name))?;
+        let report = row.report(row.measure, &processors, &machine, effort)?;
         println!("{report}");
-        report.save(&target.join("bench"))?;
+        report.save(&folder)?;
+        page::renew(&folder)?;
     }
+    println!("{}", folder.join(page::FILE).display());
     Ok(())
 }
 
-impl Report {
-    /// Adds a comparison of the base with itself; says whether the machine can be measured on.
-    fn control(&mut self, what: &str, unit: Unit, found: Comparison) -> bool {
-        let sound = found.is_sound_control();
-        self.lines.push(Line { what: what.to_owned(), unit, found: Found::Ratio(found), goal: None, sound });
-        sound
+impl Row {
+    const fn gate(mut self, gate: Measure) -> Self {
+        self.gate = Some(gate);
+        self
     }
 
-    /// Adds a comparison. `sound` is what the control of the same base said.
-    fn line(&mut self, what: &str, unit: Unit, found: Comparison, goal: Option<Goal>, sound: bool) {
-        self.lines.push(Line { what: what.to_owned(), unit, found: Found::Ratio(found), goal, sound });
+    /// What a check can rely on; None where nothing is.
+    pub(crate) fn gates(
+        &self,
+        processors: &Processors,
+        machine: &Machine,
+        effort: Effort,
+    ) -> Option<Result<Report>> {
+        Some(self.report(self.gate?, processors, machine, effort))
     }
 
-    /// Adds a figure that needs no base.
-    #[expect(dead_code, reason = "for rows to come")]
-    fn figure(&mut self, what: &str, unit: Unit, value: f64, goal: Option<Goal>) {
-        self.lines.push(Line { what: what.to_owned(), unit, found: Found::Value(value), goal, sound: true });
-    }
-
-    fn skip(&mut self, what: impl Into<String>) {
-        self.skipped.push(what.into());
+    fn report(
+        &self,
+        measure: Measure,
+        processors: &Processors,
+        machine: &Machine,
+        effort: Effort,
+    ) -> Result<Report> {
+        let before = Load::now();
+        let setting = match self.place {
+            Place::OneCpu => Setting { cpus: processors.pin()?, real_time: false },
+            Place::AllCpus => Setting { cpus: processors.unpin()?, real_time: false },
+            Place::AllCpusFirst => Setting { cpus: processors.unpin()?, real_time: processors.go_first() },
+        };
+        let mut report = Report::new(self.name, self.about, effort, machine.clone(), setting);
+        let outcome = measure(&mut report).with_context(|| format!("row {}", self.name));
+        if setting.real_time {
+            processors.go_with_others()?;
+        }
+        outcome?;
+        report.load = Load { before, after: Load::now() };
+        Ok(report)
     }
 }

@@ -1,7 +1,7 @@
 //! From a line to the handler it is for.
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
@@ -23,7 +23,7 @@ use crate::handler::{Failure, Handler};
 use crate::host::Host;
 use crate::outbox::Outbox;
 use crate::panel::PanelEvent;
-use crate::serve::Options;
+use crate::runtimes::Runtimes;
 use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
 
 mod lane;
@@ -50,25 +50,23 @@ pub(crate) struct Dispatcher {
     greeted: watch::Sender<Option<Arc<HelloAck>>>,
     /// Everything that runs; dropping it stops what still does.
     running: JoinSet<()>,
-    lane: mpsc::UnboundedSender<OneWay>,
-    workers: Handle,
+    runtimes: Runtimes,
+    /// Where events go, once there was one.
+    lane: Option<mpsc::UnboundedSender<OneWay>>,
+    /// A line to send after each event that was dealt with.
+    handled: Option<&'static str>,
 }
 
 impl Dispatcher {
-    /// Must be called inside the runtime that intercepts shall run on.
     pub(crate) fn new(
-        extension: Arc<Extension>,
-        host: Host,
+        extension: Extension,
         outbox: Outbox,
-        greeted: watch::Sender<Option<Arc<HelloAck>>>,
-        options: Options,
+        runtimes: Runtimes,
+        handled: Option<&'static str>,
     ) -> Self {
-        let (lane, queue) = mpsc::unbounded_channel();
-        let mut running = JoinSet::new();
-        let handling =
-            lane::run(Arc::clone(&extension), host.clone(), queue, outbox.clone(), options.handled);
-        running.spawn_on(handling, &options.workers);
-        Self { extension, host, outbox, greeted, running, lane, workers: options.workers }
+        let (greeted, ack) = watch::channel(None);
+        let (extension, host) = (Arc::new(extension), Host::new(outbox.clone(), ack));
+        Self { extension, host, outbox, greeted, running: JoinSet::new(), runtimes, lane: None, handled }
     }
 
     /// Takes one line from the host.
@@ -85,9 +83,14 @@ impl Dispatcher {
         }
     }
 
+    /// Whether there is anything to [finish](Self::finish).
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+
     /// Takes no more events, gives what runs a grace, and stops the rest.
     pub(crate) async fn finish(self) {
-        let Self { lane, mut running, .. } = self;
+        let Self { lane, mut running, runtimes: _in_use, .. } = self;
         drop(lane);
         let _ = timeout(HANDLER_GRACE, joined(&mut running)).await;
         // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
@@ -99,27 +102,41 @@ impl Dispatcher {
     fn frame(&mut self, frame: HostFrame) -> Result<Flow, ServeError> {
         match frame {
             HostFrame::HelloAck(ack) => self.greet(ack)?,
-            HostFrame::CommandInvoked(command) => self.command(command),
-            HostFrame::ToolCall(call) => self.tool(call),
-            HostFrame::Event(event) => self.in_order(OneWay::Event(event)),
-            HostFrame::EventIntercept(intercept) => self.intercept(intercept),
+            HostFrame::CommandInvoked(command) => self.command(command)?,
+            HostFrame::ToolCall(call) => self.tool(call)?,
+            HostFrame::Event(event) => self.in_order(OneWay::Event(event))?,
+            HostFrame::EventIntercept(intercept) => self.intercept(intercept)?,
             HostFrame::PanelKey(key) => {
-                self.in_order(OneWay::Panel(key.panel_id.clone(), PanelEvent::Key(key)))
+                self.in_order(OneWay::Panel(key.panel_id.clone(), PanelEvent::Key(key)))?
             }
             HostFrame::PanelResize(room) => {
                 let resized = PanelEvent::Resized { width: room.width, height: room.height };
-                self.in_order(OneWay::Panel(room.panel_id, resized));
+                self.in_order(OneWay::Panel(room.panel_id, resized))?
             }
-            HostFrame::PanelClose(close) => self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed)),
+            HostFrame::PanelClose(close) => {
+                self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
+            }
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
             HostFrame::Shutdown(_) => return Ok(Flow::Shutdown),
         }
         Ok(Flow::Continue)
     }
 
-    fn in_order(&self, one_way: OneWay) {
+    fn in_order(&mut self, one_way: OneWay) -> Result<(), ServeError> {
+        let lane = match &self.lane {
+            Some(lane) => lane,
+            None => {
+                let (lane, queue) = mpsc::unbounded_channel();
+                let (extension, host) = (Arc::clone(&self.extension), self.host.clone());
+                let handling = lane::run(extension, host, queue, self.outbox.clone(), self.handled);
+                let workers = self.runtimes.workers().map_err(ServeError::NoThread)?;
+                self.running.spawn_on(handling, &workers);
+                self.lane.insert(lane)
+            }
+        };
         // The lane ends after the dispatcher, so it is there to take this.
-        let _ = self.lane.send(one_way);
+        let _ = lane.send(one_way);
+        Ok(())
     }
 
     fn greet(&mut self, ack: HelloAck) -> Result<(), ServeError> {
@@ -129,26 +146,26 @@ impl Dispatcher {
         self.outbox.set_limits(ack.limits.as_deref().copied().unwrap_or_default());
         if self.extension.is_narrow() && self.greeted.borrow().is_none() {
             let roles = ack.capabilities.iter().any(|known| known == capability::INTERCEPT_ROLES);
-            self.extension.subscriptions(roles).into_iter().for_each(|frame| self.outbox.push(frame));
+            self.outbox.push_all(&self.extension.subscriptions(roles));
         }
         self.greeted.send_replace(Some(Arc::new(ack)));
         Ok(())
     }
 
-    fn command(&mut self, command: CommandInvoked) {
+    fn command(&mut self, command: CommandInvoked) -> Result<(), ServeError> {
         let found = self.extension.commands.iter().find(|(registered, _)| registered.name == command.name);
         let handler =
             found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("command", &command.name));
-        self.ask::<InvokeCommand, _>(handler, command.args, command.id);
+        self.ask::<InvokeCommand, _>(handler, command.args, command.id)
     }
 
-    fn tool(&mut self, call: ToolCall) {
+    fn tool(&mut self, call: ToolCall) -> Result<(), ServeError> {
         let found = self.extension.tools.iter().find(|(registered, _)| registered.name == call.name);
         let handler = found.map(|(_, handler)| handler.clone()).ok_or_else(|| unknown("tool", &call.name));
-        self.ask::<CallTool, _>(handler, call.args, call.id);
+        self.ask::<CallTool, _>(handler, call.args, call.id)
     }
 
-    fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) {
+    fn intercept(&mut self, EventIntercept { id, intercept }: EventIntercept) -> Result<(), ServeError> {
         let extension = Arc::clone(&self.extension);
         match intercept {
             Intercept::ToolCall(input) => match extension.tool_call_handler(&input.tool_name) {
@@ -170,21 +187,27 @@ impl Dispatcher {
         }
     }
 
-    /// Asks an intercept's handler, on the runtime of the connection, where no other kind of handler can be in the way.
+    /// Asks an intercept's handler, where no other kind of handler can be in the way.
     fn decide<Q: Question + 'static, I: Send + 'static>(
         &mut self,
         handler: Option<&Handler<I, Q::Answer>>,
         input: I,
         id: RequestId,
-    ) {
-        let Some(handler) = handler else { return self.outbox.push(EventInterceptResponse::pass(id)) };
+    ) -> Result<(), ServeError> {
+        let Some(handler) = handler else {
+            self.outbox.push(EventInterceptResponse::pass(id));
+            return Ok(());
+        };
         let responder = Responder::<Q>::new(self.outbox.clone(), id);
         let mut deciding = handler.call(input, self.host.clone());
-        // Most decide without waiting for anything: a task of their own would cost them a third of the round trip.
-        match deciding.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match self.runtimes.poll_first(deciding.as_mut()).map_err(ServeError::NoThread)? {
             Poll::Ready(outcome) => responder.respond(outcome),
-            Poll::Pending => self.start(async move { responder.respond(deciding.await) }, &Handle::current()),
+            Poll::Pending => {
+                let intercepts = self.runtimes.intercepts().map_err(ServeError::NoThread)?;
+                self.start(async move { responder.respond(deciding.await) }, &intercepts);
+            }
         }
+        Ok(())
     }
 
     /// Starts the handler of a command or tool and sees to it that its question is answered.
@@ -193,16 +216,17 @@ impl Dispatcher {
         handler: Result<Handler<I, Q::Answer>, Failure>,
         input: I,
         id: RequestId,
-    ) {
+    ) -> Result<(), ServeError> {
         let responder = Responder::<Q>::new(self.outbox.clone(), id);
         let host = self.host.clone();
         match handler {
             Ok(handler) => {
-                let workers = self.workers.clone();
+                let workers = self.runtimes.workers().map_err(ServeError::NoThread)?;
                 self.start(async move { responder.respond(handler.call(input, host).await) }, &workers);
             }
             Err(failure) => responder.respond(Err(failure)),
         }
+        Ok(())
     }
 
     fn start(&mut self, work: impl Future<Output = ()> + Send + 'static, on: &Handle) {

@@ -22,6 +22,9 @@ pub enum ServeError {
         /// This SDK's version.
         sdk: u32,
     },
+    /// The system gave no runtime or no thread to a handler.
+    #[error("no thread for a handler: raise the limits on processes and open files")]
+    NoThread(#[source] io::Error),
     /// The extension registers something that the host would refuse.
     #[error("registration is wrong: {detail}")]
     Registration {

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -66,9 +66,11 @@ impl<I: Send + 'static, A> Handler<I, A> {
         let handler = Arc::new(handler);
         Self(Arc::new(move |input, host| {
             let handler = Arc::clone(&handler);
-            // The call itself is inside, so that a closure that panics before its future exists is caught, too.
-            let mut running = Box::pin(async move { handler(input, host).await });
-            Box::pin(poll_fn(move |context| poll_caught(running.as_mut(), context)))
+            Box::pin(async move {
+                // The call itself is inside, so that a closure that panics before its future exists is caught, too.
+                let mut running = pin!(async move { handler(input, host).await });
+                poll_fn(|context| poll_caught(running.as_mut(), context)).await
+            })
         }))
     }
 

@@ -15,40 +15,44 @@ use crate::outbox::Outbox;
 /// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
 /// what is sent goes nowhere.
 #[derive(Debug, Clone)]
-pub struct Host {
+pub struct Host(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
     outbox: Outbox,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: Outbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self { outbox, ack }
+        Self(Arc::new(Shared { outbox, ack }))
     }
 
     /// Shows a note to the user, with the extension's name. It goes when the user sends the next prompt.
     pub fn notify(&self, level: Level, text: impl Into<String>) {
-        self.outbox.push(Notify { level, message: text.into() });
+        self.0.outbox.push(Notify { level, message: text.into() });
     }
 
     /// Takes back every note of this extension.
     pub fn clear_notes(&self) {
-        self.outbox.push(ClearNotes {});
+        self.0.outbox.push(ClearNotes {});
     }
 
-    /// Redraws an open panel. An empty title keeps the old one.
+    /// Redraws an open panel. An empty title keeps the old one. May be called as often as there is something new: the
+    /// first content is sent at once, and of those that follow within 16 ms the last.
     pub fn render_panel(&self, panel: Panel) {
-        self.outbox.push(PanelRender::from(panel));
+        self.0.outbox.render(PanelRender::from(panel));
     }
 
-    /// Closes a panel.
+    /// Closes a panel. What was to be drawn in it and was not yet sent is dropped.
     pub fn close_panel(&self, id: impl Into<String>) {
-        self.outbox.push(PanelClose { panel_id: PanelId::new(id) });
+        self.0.outbox.close_panel(PanelClose { panel_id: PanelId::new(id) });
     }
 
     /// Facts about the host: version, provider, model, working directory, capabilities. Waits for the host's
     /// greeting, which is the first thing any host sends.
     pub async fn info(&self) -> Arc<HelloAck> {
-        let mut ack = self.ack.clone();
+        let mut ack = self.0.ack.clone();
         let greeted = ack.wait_for(Option::is_some).await.ok().and_then(|ack| ack.clone());
         match greeted {
             Some(info) => info,

@@ -1,74 +1,44 @@
-//! The way out: frames become lines, and lines leave one by one, in order.
+//! The way out: frames become lines, and lines leave whole and in order.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use haft_protocol::codec::{self, FrameSet};
-use haft_protocol::ext::{ExtensionFrame, Limits};
+use haft_protocol::ext::{ExtensionFrame, Limits, PanelClose, PanelRender};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
-use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use crate::logging::log;
+
+mod panels;
+mod queue;
+mod stdout;
+
+use panels::Panels;
+use queue::Outgoing;
+pub(crate) use queue::{Queue, write_all};
+use stdout::Stdout;
 
 /// Takes frames from every handler. Cheap to clone; sending never waits and never fails: once the connection is
 /// over, frames go nowhere.
 #[derive(Debug, Clone)]
-pub(crate) struct Outbox {
-    queue: mpsc::UnboundedSender<Outgoing>,
-    limits: Arc<OnceLock<Limits>>,
-    shortcut: Option<Arc<Shortcut>>,
-}
+pub(crate) struct Outbox(Arc<Shared>);
 
-/// The other end of an [`Outbox`]; see [`write_all`].
 #[derive(Debug)]
-pub(crate) struct Queue {
-    lines: mpsc::UnboundedReceiver<Outgoing>,
-    shortcut: Option<Arc<Shortcut>>,
+struct Shared {
+    way: Way,
+    limits: OnceLock<Limits>,
+    /// Held while a panel's content is sent, so that none gets behind a close or an answer that came later.
+    panels: Mutex<Panels>,
 }
 
-/// What a pipe takes whole or not at all, on every system (POSIX asks for 512, Linux gives 4096).
-const WHOLE: usize = 512;
-
-/// The way past the queue: a pipe that does not block. A short line goes straight into it while the queue is empty,
-/// which saves the writer's wake and a turn of its runtime.
+/// What lines go to.
 #[derive(Debug)]
-struct Shortcut {
-    pipe: File,
-    /// Lines that are queued or being written. Locked while the pipe is tried, so that no line gets into another.
-    queued: Mutex<usize>,
-}
-
-impl Shortcut {
-    /// Whether the line is out. If not, it counts as queued.
-    fn take(&self, line: &str) -> bool {
-        let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
-        // A pipe that is full or broken is the writer's business.
-        let out = *queued == 0
-            && line.len() <= WHOLE
-            && (&self.pipe).write(line.as_bytes()).is_ok_and(|written| written == line.len());
-        *queued += usize::from(!out);
-        out
-    }
-
-    /// Counts a line that is never written, so that nothing takes this way from here on.
-    fn close(&self) {
-        *self.queued.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-    }
-
-    fn written(&self) {
-        *self.queued.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-    }
-}
-
-/// One thing for the writer to do.
-#[derive(Debug)]
-pub(crate) enum Outgoing {
-    /// Write this line, newline included.
-    Line(String),
-    /// Nothing follows.
-    Close,
+enum Way {
+    /// A task that writes them; see [`write_all`].
+    Queue(mpsc::UnboundedSender<Outgoing>),
+    Stdout(Stdout),
 }
 
 /// A frame that the host would not take. The text is for the user and the model.
@@ -81,25 +51,113 @@ pub(crate) enum Unsendable {
 }
 
 impl Outbox {
-    /// `pipe` is another handle on what the queue is written to, if that is a pipe that does not block.
-    pub(crate) fn new(pipe: Option<File>) -> (Self, Queue) {
-        let (queue, lines) = mpsc::unbounded_channel();
-        let shortcut = pipe.map(|pipe| Arc::new(Shortcut { pipe, queued: Mutex::default() }));
-        (Self { queue, limits: Arc::default(), shortcut: shortcut.clone() }, Queue { lines, shortcut })
+    /// One whose lines [`write_all`] writes.
+    pub(crate) fn queue() -> (Self, Queue) {
+        let (lines, queue) = mpsc::unbounded_channel();
+        (Self::new(Way::Queue(lines)), queue)
+    }
+
+    /// One that writes to stdout itself; see [`Outbox::finish`] and [`Outbox::check`].
+    ///
+    /// # Errors
+    /// The system gives no handle on stdout.
+    pub(crate) fn stdout() -> io::Result<Self> {
+        Ok(Self::new(Way::Stdout(Stdout::new()?)))
+    }
+
+    fn new(way: Way) -> Self {
+        Self(Arc::new(Shared { way, limits: OnceLock::new(), panels: Mutex::default() }))
     }
 
     /// Keeps to the limits the host named. Before that the protocol's own hold.
     pub(crate) fn set_limits(&self, limits: Limits) {
         // A second `hello_ack` changes nothing.
-        let _ = self.limits.set(limits);
+        let _ = self.0.limits.set(limits);
     }
 
     /// Sends a frame, unless the host would refuse its line and end the extension for it.
     pub(crate) fn send(&self, frame: impl Into<ExtensionFrame>) -> Result<(), Unsendable> {
         let frame = frame.into();
-        let line = codec::encode(&frame)?;
+        let line = self.encode(&frame)?;
+        // A handler's drawings come before its answer: that may open a panel, and a test may look at what it drew.
+        let _panels = is_answer(&frame).then(|| self.flush_panels());
+        self.line(line);
+        Ok(())
+    }
+
+    /// Sends a frame that nobody waits for; one that the host would refuse goes to the log instead.
+    pub(crate) fn push(&self, frame: impl Into<ExtensionFrame>) {
+        drop_unsendable(self.send(frame));
+    }
+
+    /// [`Outbox::push`] for several frames that leave in one write.
+    pub(crate) fn push_all(&self, frames: &[ExtensionFrame]) {
+        let lines = frames.iter().filter_map(|frame| drop_unsendable(self.encode(frame)));
+        self.line(lines.collect());
+    }
+
+    /// Draws a panel: at once, or, of many contents within a short time, the last one at its end.
+    pub(crate) fn render(&self, panel: PanelRender) {
+        let mut panels = self.panels();
+        let waits = panels.deadline();
+        match panels.render(panel, Instant::now()) {
+            Some(panel) => self.push(panel),
+            None if panels.deadline() == waits => {}
+            None => match &self.0.way {
+                Way::Queue(queue) => drop(queue.send(Outgoing::Alarm)),
+                Way::Stdout(stdout) => stdout.alarm(self),
+            },
+        }
+    }
+
+    /// Closes a panel; what was to be drawn in it is not.
+    pub(crate) fn close_panel(&self, panel: PanelClose) {
+        let mut panels = self.panels();
+        panels.forget(&panel.panel_id);
+        self.push(panel);
+    }
+
+    /// Sends a line, newline included, as it is; after what panels have to show.
+    pub(crate) fn mark(&self, line: &str) {
+        let _panels = self.flush_panels();
+        self.line(line.to_owned());
+    }
+
+    /// Says that nothing follows; the writer ends after what was sent before.
+    pub(crate) fn close(&self) {
+        drop(self.flush_panels());
+        match &self.0.way {
+            Way::Queue(queue) => drop(queue.send(Outgoing::Close)),
+            Way::Stdout(stdout) => stdout.close(),
+        }
+    }
+
+    /// Whether everything could be written until now. Always, where another task does it.
+    ///
+    /// # Errors
+    /// Why it could not; said once.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        match &self.0.way {
+            Way::Queue(_) => Ok(()),
+            Way::Stdout(stdout) => stdout.check(),
+        }
+    }
+
+    /// After [`Outbox::close`]: waits until everything is written, unless another task does it.
+    ///
+    /// # Errors
+    /// Something could not be written.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        match &self.0.way {
+            Way::Queue(_) => Ok(()),
+            Way::Stdout(stdout) => stdout.finish(),
+        }
+    }
+
+    fn encode(&self, frame: &ExtensionFrame) -> Result<String, Unsendable> {
+        let line = codec::encode(frame)?;
         let is_result = matches!(frame, ExtensionFrame::ToolResult(_));
-        let limit = match (self.limits.get(), is_result) {
+        let limit = match (self.0.limits.get(), is_result) {
             (Some(limits), true) => limits.max_result_line,
             (Some(limits), false) => limits.max_line,
             (None, true) => MAX_RESULT_LINE,
@@ -109,80 +167,50 @@ impl Outbox {
         if bytes > limit {
             return Err(Unsendable::TooLong { kind: frame.kind(), bytes, limit });
         }
-        self.line(line);
-        Ok(())
+        Ok(line)
     }
 
-    /// Sends a frame that nobody waits for; one that the host would refuse goes to the log instead.
-    pub(crate) fn push(&self, frame: impl Into<ExtensionFrame>) {
-        if let Err(error) = self.send(frame) {
-            log(format_args!("frame dropped: {error}"));
+    fn line(&self, line: String) {
+        match &self.0.way {
+            Way::Queue(queue) => drop(queue.send(Outgoing::Line(line))),
+            Way::Stdout(stdout) => stdout.send(line.as_bytes(), self),
         }
     }
 
-    /// Sends a line as it is.
-    pub(crate) fn line(&self, line: String) {
-        if self.shortcut.as_ref().is_some_and(|shortcut| shortcut.take(&line)) {
-            return;
+    /// The thread that [`Stdout`] starts.
+    fn write_stdout(&self) {
+        if let Way::Stdout(stdout) = &self.0.way {
+            stdout.write_all(|| self.show_panels());
         }
-        let _ = self.queue.send(Outgoing::Line(line));
     }
 
-    /// Says that nothing follows; the writer ends after what was sent before.
-    pub(crate) fn close(&self) {
-        if let Some(shortcut) = &self.shortcut {
-            shortcut.close();
+    fn panels(&self) -> MutexGuard<'_, Panels> {
+        self.0.panels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn flush_panels(&self) -> MutexGuard<'_, Panels> {
+        let mut panels = self.panels();
+        if panels.deadline().is_some() {
+            panels.flush(Instant::now()).into_iter().for_each(|panel| self.push(panel));
         }
-        let _ = self.queue.send(Outgoing::Close);
+        panels
+    }
+
+    /// Sends the contents whose turn it is. Returns when that is for the next one.
+    fn show_panels(&self) -> Option<Instant> {
+        let mut panels = self.panels();
+        if panels.deadline().is_some() {
+            panels.due(Instant::now()).into_iter().for_each(|panel| self.push(panel));
+        }
+        panels.deadline()
     }
 }
 
-/// Writes what is sent, one write a frame, until the outbox is closed.
-pub(crate) async fn write_all<W: AsyncWrite + Unpin>(mut queue: Queue, mut writer: W) -> io::Result<()> {
-    while let Some(Outgoing::Line(line)) = queue.lines.recv().await {
-        writer.write_all(line.as_bytes()).await?;
-        writer.flush().await?;
-        if let Some(shortcut) = &queue.shortcut {
-            shortcut.written();
-        }
-    }
-    writer.shutdown().await
+fn is_answer(frame: &ExtensionFrame) -> bool {
+    use ExtensionFrame::{CommandResponse, EventInterceptResponse, ToolResult};
+    matches!(frame, CommandResponse(_) | ToolResult(_) | EventInterceptResponse(_))
 }
 
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use std::io::Read as _;
-    use std::os::fd::OwnedFd;
-
-    use super::*;
-
-    /// What goes straight into the pipe.
-    #[track_caller]
-    fn check(send: impl FnOnce(&Outbox), expect: &str) {
-        let (mut reader, writer) = io::pipe().unwrap();
-        let (outbox, queue) = Outbox::new(Some(File::from(OwnedFd::from(writer))));
-        send(&outbox);
-        drop((outbox, queue));
-        let mut out = String::new();
-        reader.read_to_string(&mut out).unwrap();
-        assert_eq!(out, expect);
-    }
-
-    #[test]
-    fn a_short_line_goes_straight_out_unless_something_is_before_it() {
-        check(|outbox| ["1\n", "2\n"].into_iter().for_each(|line| outbox.line(line.into())), "1\n2\n");
-        let long = format!("{}\n", "x".repeat(WHOLE));
-        check(|outbox| [&long, "2\n"].into_iter().for_each(|line| outbox.line(line.to_owned())), "");
-    }
-
-    #[test]
-    fn nothing_goes_out_after_the_close() {
-        let send = |outbox: &Outbox| {
-            outbox.line("1\n".into());
-            outbox.close();
-            outbox.line("2\n".into());
-        };
-        check(send, "1\n");
-    }
+fn drop_unsendable<T>(sent: Result<T, Unsendable>) -> Option<T> {
+    sent.inspect_err(|error| log(format_args!("frame dropped: {error}"))).ok()
 }

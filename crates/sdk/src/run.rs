@@ -1,19 +1,24 @@
-//! An extension as a process: two runtimes, stdin and stdout.
+//! An extension as a process: stdin and stdout.
+//!
+//! The thread that runs it reads stdin, finds the handler, and writes the answer of an intercept that need not wait:
+//! two system calls a question, whatever stdin is (a pipe, a file, a socket, a terminal). tokio's stdin would hand
+//! every frame through a second thread and back, and a pipe in a reactor takes a third call.
 
+use std::io::{self, Read};
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 
+use haft_protocol::ext::ShutdownAck;
 use tokio::runtime::{Builder, Handle};
 
+use crate::dispatch::{Dispatcher, Flow};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::logging::log;
-use crate::serve::{self, Options};
-
-mod stdio;
-
-/// Fewest threads for tools, commands and events: one handler that blocks its thread must not stop the others.
-const MIN_WORKERS: usize = 4;
+use crate::outbox::Outbox;
+use crate::platform;
+use crate::runtimes::{Own, Runtimes};
+use crate::serve::cutter::Cutter;
+use crate::serve::lines::end_of_reset;
 
 impl Extension {
     /// Runs the extension on stdin and stdout until the host says `shutdown` or goes. The body of `main`:
@@ -24,8 +29,12 @@ impl Extension {
     /// }
     /// ```
     ///
-    /// Makes its own runtimes, so it must not be called inside one: the connection and the intercepts share this
-    /// thread, everything else runs on others. An error goes to the log (stderr) and gives a failure code.
+    /// Makes its own runtimes, when something needs them, so it must not be called inside one. This thread serves the
+    /// connection and asks the handlers of intercepts; one that has to wait goes on elsewhere. Commands, tools and
+    /// events share four other threads. An error goes to the log (stderr) and gives a failure code.
+    ///
+    /// # Panics
+    /// When it is called inside a tokio runtime.
     #[must_use = "return it from main: it says whether the extension ran"]
     pub fn run(self) -> ExitCode {
         let name = self.name.clone();
@@ -40,25 +49,57 @@ impl Extension {
 }
 
 fn run(extension: Extension) -> Result<(), ServeError> {
-    let threads = available_parallelism().map_or(MIN_WORKERS, |cores| cores.get().max(MIN_WORKERS));
-    let workers =
-        Builder::new_multi_thread().worker_threads(threads).thread_name("handler").enable_all().build()?;
-    let wire = Builder::new_current_thread().enable_all().build()?;
-    let outcome = wire.block_on(connect(extension, workers.handle().clone()));
-    // A handler that blocks its thread is not waited for.
-    workers.shutdown_background();
-    outcome
+    if let Ok(around) = Handle::try_current() {
+        // Panics inside a runtime: better here than at the first question.
+        around.block_on(async {});
+    }
+    extension.check()?;
+    let outbox = Outbox::stdout()?;
+    outbox.push_all(&extension.opening());
+    let dispatcher = Dispatcher::new(extension, outbox.clone(), Runtimes::Own(Own::default()), None);
+    let outcome = converse(dispatcher, &outbox);
+    outbox.close();
+    outcome?;
+    Ok(outbox.finish()?)
 }
 
-async fn connect(extension: Extension, workers: Handle) -> Result<(), ServeError> {
-    let output = stdio::output()?;
-    let options = Options { workers, handled: None, pipe: output.pipe };
-    let outcome = serve::serve(extension, stdio::input()?, output.writer, options).await;
-    if let Some(thread) = output.thread {
-        // Its input is closed, so it ends once everything is written. A panic there has nobody left to hear of it.
-        let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+/// Reads and dispatches until the connection ends, then lets the handlers finish.
+fn converse(mut dispatcher: Dispatcher, outbox: &Outbox) -> Result<(), ServeError> {
+    let mut stdin = io::stdin().lock();
+    let mut cutter = Cutter::new();
+    let mut flow = Flow::Continue;
+    while flow == Flow::Continue {
+        flow = match cutter.cut()? {
+            Some(line) => dispatcher.line(cutter.get(line))?,
+            None => match read(&mut stdin, cutter.room())? {
+                0 => Flow::EndOfInput,
+                read => {
+                    cutter.filled(read);
+                    Flow::Continue
+                }
+            },
+        };
+        outbox.check()?;
     }
-    outcome
+    if dispatcher.is_busy() {
+        Builder::new_current_thread().enable_time().build()?.block_on(dispatcher.finish());
+    }
+    if flow == Flow::Shutdown {
+        outbox.push(ShutdownAck {});
+    }
+    Ok(())
+}
+
+/// Waits for input; 0 bytes are its end.
+fn read(stdin: &mut io::StdinLock<'_>, room: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match end_of_reset(stdin.read(room)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Somebody who shares it made it so.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => platform::wait_readable(stdin)?,
+            read => return read,
+        }
+    }
 }
 
 fn chain(error: &dyn std::error::Error) -> String {

@@ -27,13 +27,12 @@ use haft_protocol::ext::{
 };
 use haft_protocol::ids::{PanelId, RequestId};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
-use tokio::runtime::Handle;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::extension::Extension;
-use crate::serve::{self, Options};
+use crate::serve;
 use crate::timeouts::HARNESS_PATIENCE;
 
 mod ask;
@@ -106,10 +105,9 @@ impl Harness {
         let (from_extension, to_extension) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
         let seen = watch::Sender::new(Seen::new(info.data_dir.clone()));
-        let options = Options { workers: Handle::current(), handled: Some(HANDLED), pipe: None };
         let watching = seen.clone();
         let running = tokio::spawn(async move {
-            let serving = serve::serve(extension, reader, writer, options);
+            let serving = serve::serve(extension, reader, writer, Some(HANDLED));
             let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
             watching.send_modify(|seen| seen.end(outcome.map_err(|error| error.to_string())));
         });

@@ -9,5 +9,13 @@ pub(crate) const HANDLER_GRACE: Duration = Duration::from_secs(1);
 /// How long stopped handlers have to let go, after [`HANDLER_GRACE`].
 pub(crate) const ABORT_GRACE: Duration = Duration::from_millis(100);
 
+/// How long the thread that reads stdin has to find out by itself that stdout is broken, before the process ends without
+/// it. More than the handlers' grace, which it gives them when the host is gone.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The least time between two contents of a panel; of those in between the last one is sent. As often as a screen is
+/// drawn: the host shows no more than 30 a second.
+pub(crate) const PANEL_INTERVAL: Duration = Duration::from_millis(16);
+
 /// How long the harness waits for an answer or a frame before the test fails. Longer than any deadline of a real host.
 pub(crate) const HARNESS_PATIENCE: Duration = Duration::from_secs(90);

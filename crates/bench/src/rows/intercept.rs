@@ -3,205 +3,187 @@
 //! Base: this process writes a frame into a pipe, the least extension answers, this process reads; all of it
 //! blocking and without JSON. Candidates put haft's host on one side, or an SDK extension on the other, or both.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
-
-use anyhow::{Context, Result, ensure};
-use haft_core::hooks::{HookSource, ToolDecision};
-use haft_host::{ExtensionSpec, Host, Launch, Origin, Roles};
-use haft_protocol::RawJson;
-use haft_protocol::codec;
+use anyhow::Result;
 use haft_protocol::content::ToolCall;
-use haft_protocol::ext::{EventIntercept, HostFrame, Intercept, InterceptToolCall};
-use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
-use serde_json::json;
-use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
 
-use crate::children::{Piped, Program};
-use crate::method::{Plan, compare, median};
+use crate::asking::{Asked, Raw, call, line};
+use crate::children::Program;
+use crate::method::{Plan, compare};
 use crate::peers;
 use crate::report::{Goal, Report, Unit};
 
-const PLAN: Plan = Plan { repetitions: 5, pairs: 100 };
+/// Frames of one size, and how often they are sent.
+struct Size {
+    name: &'static str,
+    bytes: u32,
+    /// Round trips of a block: less than a millisecond where possible, so that most blocks run between two preemptions.
+    block: usize,
+    plan: Plan,
+}
 
-/// Round trips of a block: less than a millisecond, so that most blocks run between two preemptions.
-const TRIPS: usize = 20;
+/// The first is the one that has goals.
+const SIZES: [Size; 5] = [
+    Size { name: "200 B", bytes: 200, block: 20, plan: Plan { repetitions: 5, pairs: 100 } },
+    Size { name: "4 KB", bytes: 4096, block: 20, plan: Plan { repetitions: 5, pairs: 100 } },
+    Size { name: "64 KB", bytes: 1 << 16, block: 5, plan: Plan { repetitions: 5, pairs: 40 } },
+    Size { name: "1 MB", bytes: 1 << 20, block: 1, plan: Plan { repetitions: 5, pairs: 20 } },
+    Size { name: "4 MB", bytes: 1 << 22, block: 1, plan: Plan { repetitions: 5, pairs: 8 } },
+];
 
-const HOST: Goal = Goal { goal: 1.5, gate: 1.8 };
+/// The SDK's part alone, its host being the base's.
 const SDK: Goal = Goal { goal: 1.2, gate: 1.4 };
 
-/// An extension as somebody writes it in ten minutes.
-const PYTHON: &str = r#"
-import json, sys
-def emit(frame):
-    sys.stdout.write(json.dumps(frame) + "\n")
-    sys.stdout.flush()
-emit({"type": "hello", "name": "plain", "version": "1.0.0", "capabilities": ["events"]})
-emit({"type": "subscribe", "intercept": ["tool_call"]})
-emit({"type": "ready"})
-for line in sys.stdin:
-    frame = json.loads(line)
-    if frame["type"] == "event_intercept":
-        emit({"type": "event_intercept_response", "id": frame["id"], "block": False})
-    elif frame["type"] == "shutdown":
-        emit({"type": "shutdown_ack"})
-        break
-"#;
+/// An extension that is asked.
+struct Peer {
+    name: &'static str,
+    program: Program,
+    /// What a question about 200 B may take, in seconds.
+    limit: Option<f64>,
+}
+
+/// Ratios and p50 that the smallest frames shall reach.
+#[derive(Debug, Clone, Copy)]
+struct Goals {
+    host: Goal,
+    sdk: Option<Goal>,
+}
+
+/// On one processor.
+const PINNED: Goals = Goals { host: Goal { goal: 1.5, gate: 1.8 }, sdk: Some(SDK) };
+
+/// On all: the cost of waking another processor is in the base, too.
+const FREE: Goals = Goals { host: Goal::reported(1.15), sdk: None };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let (least, guard) = (Program::own(peers::LEAST)?, Program::own(peers::GUARD)?);
-    let python = haft_launch::find_program("python3").ok().map(|path| Program::python(path, PYTHON));
-    if python.is_none() {
-        report.skip("python3 is not there");
-    }
-    for (size, bytes) in [("200 B", 200), ("4 KB", 4096)] {
-        let call = call(bytes)?;
-        let line = line(&call)?;
-        let mut base = Raw::start(&least, &line)?;
-        let mut twin = Raw::start(&least, &line)?;
-        let [found] = compare(PLAN, || base.block(), || twin.block())?;
-        let sound = report.control(&format!("control, {size}"), Unit::Seconds, found);
+    all(report, PINNED)
+}
 
-        let mut hosts = vec![("Rust peer", &least, Some(HOST)), ("SDK guard", &guard, None)];
-        hosts.extend(python.as_ref().map(|python| ("python3", python, None)));
-        for (name, program, goal) in hosts {
-            let mut asked = Asked::start(program, call.clone())?;
-            let [found] = compare(PLAN, || base.block(), || asked.block())?;
-            report.line(&format!("host, {name}, {size}"), Unit::Seconds, found, goal, sound);
-            asked.end();
+pub(super) fn measure_free(report: &mut Report) -> Result<()> {
+    all(report, FREE)
+}
+
+/// The lines that are steady on a busy machine.
+pub(super) fn gate(report: &mut Report) -> Result<()> {
+    let [smallest, ..] = SIZES;
+    let frames = Frames::new(&smallest)?;
+    let mut base = frames.raw(&Program::own(peers::LEAST)?)?;
+    let sound = control(report, &frames, &mut base)?;
+    let least = Peer { name: "Rust peer", program: Program::own(peers::LEAST)?, limit: None };
+    let guard = Peer { name: "SDK guard", program: Program::own(peers::GUARD)?, limit: None };
+    asked(report, &frames, &mut base, &least, Some(PINNED.host), sound)?;
+    bare(report, &frames, &mut base, &guard, PINNED.sdk, sound)
+}
+
+fn all(report: &mut Report, goals: Goals) -> Result<()> {
+    report.axis("bytes of a frame");
+    let peers = peers(report)?;
+    for (at, size) in SIZES.iter().enumerate() {
+        let frames = Frames::new(size)?;
+        let mut base = frames.raw(&Program::own(peers::LEAST)?)?;
+        let sound = control(report, &frames, &mut base)?;
+        for peer in &peers {
+            let goal = (at == 0 && peer.limit.is_none()).then_some(goals.host);
+            asked(report, &frames, &mut base, peer, goal, sound)?;
         }
-        let mut bare = vec![("SDK guard", &guard, Some(SDK))];
-        bare.extend(python.as_ref().map(|python| ("python3", python, None)));
-        for (name, program, goal) in bare {
-            let mut raw = Raw::start(program, &line)?;
-            let [found] = compare(PLAN, || base.block(), || raw.block())?;
-            report.line(&format!("raw, {name}, {size}"), Unit::Seconds, found, goal, sound);
+        for peer in peers.iter().skip(1) {
+            let goal = if at == 0 && peer.name == "SDK guard" { goals.sdk } else { None };
+            bare(report, &frames, &mut base, peer, goal, sound)?;
+        }
+        if at == 0 {
+            report.figure(&format!("p99, bare pipe, {}", size.name), Unit::Seconds, base.trips.p99(), None);
         }
     }
     Ok(())
 }
 
-/// The base's side: blocking, the same line every time.
-struct Raw<'a> {
-    peer: Piped,
-    line: &'a [u8],
-}
-
-impl<'a> Raw<'a> {
-    fn start(program: &Program, line: &'a [u8]) -> Result<Self> {
-        Ok(Self { peer: Piped::extension(program)?, line })
-    }
-
-    fn block(&mut self) -> Result<[f64; 1]> {
-        let mut times = Vec::with_capacity(TRIPS);
-        for _ in 0..TRIPS {
-            let start = Instant::now();
-            self.peer.round_trip(self.line)?;
-            times.push(start.elapsed().as_secs_f64());
-        }
-        Ok([median(times)])
-    }
-}
-
-/// The candidate's side: a host with one extension, asked as the agent asks it.
-struct Asked {
-    runtime: Runtime,
-    host: Host,
-    hooks: Arc<dyn HookSource>,
-    call: ToolCall,
-}
-
-impl Asked {
-    fn start(program: &Program, call: ToolCall) -> Result<Self> {
-        let runtime = runtime()?;
-        let host =
-            runtime.block_on(Host::builder(peers::config()).specs(vec![spec("peer", program)]).start());
-        let hooks = host.hook_source();
-        ensure!(
-            hooks.hooks().before_tool_execute.len() == 1,
-            "the extension did not start: {:?}",
-            host.states()
-        );
-        Ok(Self { runtime, host, hooks, call })
-    }
-
-    fn block(&mut self) -> Result<[f64; 1]> {
-        let cancel = CancellationToken::new();
-        let times: Result<Vec<f64>> = self.runtime.block_on(async {
-            let mut times = Vec::with_capacity(TRIPS);
-            for _ in 0..TRIPS {
-                let start = Instant::now();
-                for hook in self.hooks.hooks().before_tool_execute {
-                    let decision = hook.before_tool_execute(&cancel, &self.call).await;
-                    ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
-                }
-                times.push(start.elapsed().as_secs_f64());
+/// The least one first.
+fn peers(report: &mut Report) -> Result<Vec<Peer>> {
+    let mut peers = vec![
+        Peer { name: "Rust peer", program: Program::own(peers::LEAST)?, limit: None },
+        Peer { name: "SDK guard", program: Program::own(peers::GUARD)?, limit: Some(30e-6) },
+    ];
+    for (name, args) in [("python3", peers::PYTHON), ("node", peers::NODE)] {
+        match haft_launch::find_program(name) {
+            Ok(path) => {
+                let args = args.iter().map(|&arg| arg.to_owned()).collect();
+                peers.push(Peer { name, program: Program { path, args }, limit: Some(100e-6) });
             }
-            Ok(times)
-        });
-        Ok([median(times?)])
-    }
-
-    fn end(self) {
-        self.runtime.block_on(self.host.shutdown());
-    }
-}
-
-/// As the binary's own.
-pub(super) fn runtime() -> Result<Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().context("make a runtime")
-}
-
-/// An extension of this name that is this program.
-pub(super) fn spec(name: &str, program: &Program) -> ExtensionSpec {
-    ExtensionSpec {
-        name: ExtensionName::new(name),
-        version: None,
-        dir: std::env::temp_dir(),
-        launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
-        origin: Origin::Explicit,
-        roles: Roles::default(),
-        description: None,
-        lifecycle: haft_host::Lifecycle::default(),
-    }
-}
-
-/// A call to write a file whose frame has about this many bytes.
-fn call(bytes: usize) -> Result<ToolCall> {
-    let filled = |content: String| -> Result<ToolCall> {
-        let args = json!({ "path": Path::new("notes.md"), "content": content });
-        Ok(ToolCall {
-            id: ToolCallId::new("call_1"),
-            name: "write".into(),
-            args: RawJson::from_value(&args)?,
-        })
-    };
-    let bare = line(&filled(String::new())?)?.len();
-    filled("x".repeat(bytes.saturating_sub(bare)))
-}
-
-/// The frame that asks about a call, with an id like the host's.
-fn line(call: &ToolCall) -> Result<Vec<u8>> {
-    let question = InterceptToolCall {
-        tool_id: call.id.clone(),
-        tool_name: call.name.clone(),
-        tool_args: call.args.clone(),
-    };
-    let id = RequestId::new(format!("{:032x}-{}", 0, 1000));
-    let frame = HostFrame::EventIntercept(EventIntercept { id, intercept: Intercept::ToolCall(question) });
-    Ok(codec::encode(&frame)?.into_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_have_the_size_that_is_asked_for() {
-        for bytes in [200, 4096] {
-            assert_eq!(line(&call(bytes).unwrap()).unwrap().len(), bytes);
+            Err(_) => report.skip(format!("{name} is not there")),
         }
     }
+    Ok(peers)
+}
+
+/// What is sent.
+struct Frames<'a> {
+    size: &'a Size,
+    call: ToolCall,
+    line: Vec<u8>,
+}
+
+impl<'a> Frames<'a> {
+    fn new(size: &'a Size) -> Result<Self> {
+        let call = call(usize::try_from(size.bytes)?)?;
+        Ok(Self { size, line: line(&call)?, call })
+    }
+
+    fn raw(&self, program: &Program) -> Result<Raw<'_>> {
+        Raw::start(program, &self.line, self.size.block)
+    }
+
+    fn x(&self) -> f64 {
+        f64::from(self.size.bytes)
+    }
+}
+
+fn control(report: &mut Report, frames: &Frames<'_>, base: &mut Raw<'_>) -> Result<bool> {
+    let mut twin = frames.raw(&Program::own(peers::LEAST)?)?;
+    let [found] = compare(report.plan(frames.size.plan), || base.block(), || twin.block())?;
+    Ok(report.control(&format!("control, {}", frames.size.name), Unit::Seconds, found))
+}
+
+/// A host asks an extension.
+fn asked(
+    report: &mut Report,
+    frames: &Frames<'_>,
+    base: &mut Raw<'_>,
+    peer: &Peer,
+    goal: Option<Goal>,
+    sound: bool,
+) -> Result<()> {
+    let (size, name) = (frames.size, format!("host, {}", peer.name));
+    let mut asked = Asked::start(&peer.program, frames.call.clone(), size.block)?;
+    let [found] = compare(report.plan(size.plan), || base.block(), || asked.block())?;
+    let line = report.line(&format!("{name}, {}", size.name), Unit::Seconds, found, goal, sound);
+    line.on(&name, frames.x());
+    if goal.is_some_and(|goal| goal.gate.is_finite()) {
+        line.gated();
+    }
+    if let (Some(limit), 200) = (peer.limit, size.bytes) {
+        let (what, limit) = (format!("p50, {}, {}", peer.name, size.name), Some(Goal::reported(limit)));
+        report.figure(&what, Unit::Seconds, found.candidate, limit);
+        report.figure(&format!("p99, {}, {}", peer.name, size.name), Unit::Seconds, asked.trips.p99(), None);
+    }
+    asked.end();
+    Ok(())
+}
+
+/// The base's side asks an extension.
+fn bare(
+    report: &mut Report,
+    frames: &Frames<'_>,
+    base: &mut Raw<'_>,
+    peer: &Peer,
+    goal: Option<Goal>,
+    sound: bool,
+) -> Result<()> {
+    let (size, name) = (frames.size, format!("raw, {}", peer.name));
+    let mut raw = frames.raw(&peer.program)?;
+    let [found] = compare(report.plan(size.plan), || base.block(), || raw.block())?;
+    let line = report.line(&format!("{name}, {}", size.name), Unit::Seconds, found, goal, sound);
+    line.on(&name, frames.x());
+    if goal.is_some() {
+        line.gated();
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use haft_core::hooks::HookSource;
 use haft_host::{ExtensionSpec, Host};
 use tokio::runtime::Runtime;
 
-use super::intercept::{runtime, spec};
+use crate::asking::{runtime, specs};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
 use crate::report::{Goal, Report, Unit};
@@ -24,7 +24,7 @@ const HOST_CPU: Goal = Goal { goal: 1.8, gate: 2.3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     let program = Program::own(peers::LEAST)?;
-    let (runtime, specs) = (runtime()?, specs(&program));
+    let (runtime, specs) = (runtime()?, specs(EXTENSIONS, &program));
     let [wall, cpu] = compare(PLAN, || spawned(&program), || spawned(&program))?;
     let wall_sound = report.control("control, wall", Unit::Seconds, wall);
     let cpu_sound = report.control("control, own CPU", Unit::Seconds, cpu);
@@ -32,10 +32,6 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     report.line("host of 50, wall", Unit::Seconds, wall, None, wall_sound);
     report.line("host of 50, own CPU", Unit::Seconds, cpu, Some(HOST_CPU), cpu_sound);
     Ok(())
-}
-
-fn specs(program: &Program) -> Vec<ExtensionSpec> {
-    (0..EXTENSIONS).map(|number| spec(&format!("peer-{number}"), program)).collect()
 }
 
 fn spawned(program: &Program) -> Result<[f64; 2]> {

@@ -35,7 +35,7 @@ pub(crate) async fn run(
             OneWay::Panel(id, event) => handle_panel(&extension, &host, &id, event).await,
         }
         if let Some(line) = handled {
-            outbox.line(line.to_owned());
+            outbox.mark(line);
         }
     }
 }

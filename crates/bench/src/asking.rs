@@ -1,0 +1,172 @@
+//! One question about a tool call, and its two sides: the base's, which is a bare pipe, and haft's.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use haft_core::hooks::{HookSource, ToolDecision};
+use haft_host::{ExtensionSpec, Host, Launch, Lifecycle, Origin, Roles};
+use haft_protocol::RawJson;
+use haft_protocol::codec;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ext::{EventIntercept, HostFrame, Intercept, InterceptToolCall};
+use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::children::{Piped, Program};
+use crate::method::{median, percentile};
+use crate::peers;
+
+/// The name of the tool that is asked about.
+pub(crate) const TOOL: &str = "write";
+
+/// How long each round trip took, in seconds.
+#[derive(Debug, Default)]
+pub(crate) struct Trips(Vec<f64>);
+
+impl Trips {
+    /// Takes note of a block; returns its statistic.
+    fn block(&mut self, times: Vec<f64>) -> [f64; 1] {
+        self.0.extend_from_slice(&times);
+        [median(times)]
+    }
+
+    /// What 99 of 100 were faster than.
+    pub(crate) fn p99(&self) -> f64 {
+        percentile(self.0.clone(), 99)
+    }
+}
+
+/// The base's side: blocking, the same line every time.
+#[derive(Debug)]
+pub(crate) struct Raw<'a> {
+    peer: Piped,
+    line: &'a [u8],
+    /// Round trips of a block.
+    block: usize,
+    pub(crate) trips: Trips,
+}
+
+impl<'a> Raw<'a> {
+    pub(crate) fn start(program: &Program, line: &'a [u8], block: usize) -> Result<Self> {
+        Ok(Self { peer: Piped::extension(program)?, line, block, trips: Trips::default() })
+    }
+
+    pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
+        let mut times = Vec::with_capacity(self.block);
+        for _ in 0..self.block {
+            let start = Instant::now();
+            self.peer.round_trip(self.line)?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        Ok(self.trips.block(times))
+    }
+}
+
+/// The candidate's side: a host with one extension, asked through its hook.
+pub(crate) struct Asked {
+    runtime: Runtime,
+    host: Host,
+    hooks: Arc<dyn HookSource>,
+    call: ToolCall,
+    /// Round trips of a block.
+    block: usize,
+    pub(crate) trips: Trips,
+}
+
+impl Asked {
+    pub(crate) fn start(program: &Program, call: ToolCall, block: usize) -> Result<Self> {
+        let runtime = runtime()?;
+        let host =
+            runtime.block_on(Host::builder(peers::config()).specs(vec![spec("peer", program)]).start());
+        let hooks = host.hook_source();
+        ensure!(
+            hooks.hooks().before_tool_execute.len() == 1,
+            "the extension did not start: {:?}",
+            host.states()
+        );
+        Ok(Self { runtime, host, hooks, call, block, trips: Trips::default() })
+    }
+
+    pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
+        let cancel = CancellationToken::new();
+        let times: Result<Vec<f64>> = self.runtime.block_on(async {
+            let mut times = Vec::with_capacity(self.block);
+            for _ in 0..self.block {
+                let start = Instant::now();
+                for hook in self.hooks.hooks().before_tool_execute {
+                    let decision = hook.before_tool_execute(&cancel, &self.call).await;
+                    ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
+                }
+                times.push(start.elapsed().as_secs_f64());
+            }
+            Ok(times)
+        });
+        Ok(self.trips.block(times?))
+    }
+
+    pub(crate) fn end(self) {
+        self.runtime.block_on(self.host.shutdown());
+    }
+}
+
+/// As the binary's own.
+pub(crate) fn runtime() -> Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("make a runtime")
+}
+
+/// An extension of this name that is this program.
+pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
+    ExtensionSpec {
+        name: ExtensionName::new(name),
+        version: None,
+        dir: std::env::temp_dir(),
+        launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
+        origin: Origin::Explicit,
+        roles: Roles::default(),
+        description: None,
+        lifecycle: Lifecycle::default(),
+    }
+}
+
+/// So many extensions that are this program.
+pub(crate) fn specs(count: usize, program: &Program) -> Vec<ExtensionSpec> {
+    (0..count).map(|number| spec(&format!("peer-{number}"), program)).collect()
+}
+
+/// A call to write a file whose frame has about this many bytes.
+pub(crate) fn call(bytes: usize) -> Result<ToolCall> {
+    let filled = |content: String| -> Result<ToolCall> {
+        let args = json!({ "path": Path::new("notes.md"), "content": content });
+        Ok(ToolCall { id: ToolCallId::new("call_1"), name: TOOL.into(), args: RawJson::from_value(&args)? })
+    };
+    let bare = line(&filled(String::new())?)?.len();
+    filled("x".repeat(bytes.saturating_sub(bare)))
+}
+
+/// The frame that asks about a call, with an id like the host's.
+pub(crate) fn line(call: &ToolCall) -> Result<Vec<u8>> {
+    let question = InterceptToolCall {
+        tool_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        tool_args: call.args.clone(),
+    };
+    let id = RequestId::new(format!("{:032x}-{}", 0, 1000));
+    let frame = HostFrame::EventIntercept(EventIntercept { id, intercept: Intercept::ToolCall(question) });
+    Ok(codec::encode(&frame)?.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_have_the_size_that_is_asked_for() {
+        for bytes in [200, 4096, 1 << 20] {
+            assert_eq!(line(&call(bytes).unwrap()).unwrap().len(), bytes);
+        }
+    }
+}

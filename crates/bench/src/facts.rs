@@ -1,0 +1,81 @@
+//! Where and how something was measured, for whoever reads the figures later.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The machine and what ran on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    /// The processor, as it calls itself.
+    pub(crate) cpu: String,
+    /// How many there are.
+    pub(crate) cpus: usize,
+    pub(crate) kernel: String,
+    /// The compiler that built this.
+    pub(crate) rustc: String,
+    /// haft's version.
+    pub(crate) haft: String,
+}
+
+/// Where a row ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    /// On how many processors, children included.
+    pub(crate) cpus: usize,
+    /// Whether before all programs that are not (`SCHED_FIFO`).
+    pub(crate) real_time: bool,
+}
+
+/// How busy the machine was: programs that ran or wanted to, over the last minute.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Load {
+    pub(crate) before: f64,
+    pub(crate) after: f64,
+}
+
+impl Machine {
+    /// What can be found out; what cannot is "unknown".
+    pub(crate) fn read() -> Self {
+        let file = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let (processors, kernel) = (file("/proc/cpuinfo"), file("/proc/sys/kernel/osrelease"));
+        let cpu = processors.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        Self {
+            cpu: cpu.map_or("unknown", |(_, name)| name.trim()).to_owned(),
+            cpus: processors.lines().filter(|line| line.starts_with("processor")).count(),
+            kernel: format!("Linux {}", kernel.trim()),
+            rustc: env!("HAFT_BENCH_RUSTC").to_owned(),
+            haft: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+impl Load {
+    /// The load average of the last minute; 0 where it cannot be read.
+    pub(crate) fn now() -> f64 {
+        let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+}
+
+/// Now, in UTC.
+pub(crate) fn date() -> String {
+    format!("{:.0}", jiff::Timestamp::now())
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cpu, cpus, kernel, rustc, haft } = self;
+        write!(f, "haft {haft}, {rustc}, {kernel}, {cpus} x {cpu}")
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before = if self.real_time { ", before all other programs" } else { "" };
+        match self.cpus {
+            1 => write!(f, "on one CPU{before}"),
+            cpus => write!(f, "on {cpus} CPUs{before}"),
+        }
+    }
+}

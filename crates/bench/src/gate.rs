@@ -1,0 +1,92 @@
+//! Whether a change may pass: the lines whose gates are steady on a busy machine, and nothing else.
+//!
+//! A line refuses a change when it is over its gate in three runs in a row, each with a sound control. A run that could
+//! not be judged refuses nothing.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+
+use crate::facts::Machine;
+use crate::options::Effort;
+use crate::platform::Processors;
+use crate::report::{Purpose, Report, Verdict};
+use crate::rows::{ROWS, Row};
+
+/// How often a line is tried before it refuses a change.
+const TRIES: usize = 3;
+
+/// A line that was over its gate: the row and its name.
+type Over = (String, String);
+
+/// Runs the gates. Whether all lines are within theirs, or could not be judged.
+pub(crate) fn run(effort: Effort) -> Result<bool> {
+    let (processors, machine) = (Processors::new()?, Machine::read());
+    println!("{machine}\n");
+    let mut over = measure(ROWS.iter(), &processors, &machine, effort)?;
+    for attempt in 2..=TRIES {
+        if over.is_empty() {
+            break;
+        }
+        println!("over their gates, so measured again ({attempt} of {TRIES}): {}\n", names(&over));
+        let rows = ROWS.iter().filter(|row| over.iter().any(|(name, _)| name == row.name));
+        let again = measure(rows, &processors, &machine, effort)?;
+        over.retain(|line| again.contains(line));
+    }
+    match over.is_empty() {
+        true => println!("no gate is passed"),
+        false => println!("over their gates in {TRIES} runs in a row: {}", names(&over)),
+    }
+    Ok(over.is_empty())
+}
+
+fn measure<'a>(
+    rows: impl Iterator<Item = &'a Row>,
+    processors: &Processors,
+    machine: &Machine,
+    effort: Effort,
+) -> Result<BTreeSet<Over>> {
+    let mut over = BTreeSet::new();
+    for report in rows.filter_map(|row| row.gates(processors, machine, effort)) {
+        let report = report?;
+        println!("{report}");
+        over.extend(over_gate(&report));
+    }
+    Ok(over)
+}
+
+/// The lines of a run that speak against the change.
+fn over_gate(report: &Report) -> impl Iterator<Item = Over> {
+    let gated = report.lines.iter().filter(|line| line.purpose == Purpose::Gated);
+    let over = gated.filter(|line| line.verdict() == Verdict::OverGate);
+    over.map(|line| (report.row.clone(), line.what.clone()))
+}
+
+fn names(over: &BTreeSet<Over>) -> String {
+    let names: Vec<String> = over.iter().map(|(row, line)| format!("{row} ({line})")).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Line;
+    use crate::report::tests::{line, report};
+
+    #[track_caller]
+    fn check(line: Line, expect: bool) {
+        let over: Vec<Over> = over_gate(&report(vec![line.clone()])).collect();
+        let expected = expect.then(|| ("intercept".to_owned(), line.what.clone()));
+        assert_eq!(over, Vec::from_iter(expected), "{line}");
+    }
+
+    #[test]
+    fn only_a_sound_gated_line_over_its_gate_refuses() {
+        check(line(1.9, true), true);
+        check(line(f64::NAN, true), true);
+        check(line(1.7, true), false);
+        check(line(1.9, false), false);
+        check(Line { purpose: Purpose::Reported, ..line(1.9, true) }, false);
+        check(Line { goal: None, ..line(1.9, true) }, false);
+    }
+}

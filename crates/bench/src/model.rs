@@ -1,0 +1,163 @@
+//! A model on loopback that answers at once: what a run costs beside it is the agent's own.
+//!
+//! Blocking, a thread for each connection. The API is that of the path, so any agent can be pointed at it. Which answer
+//! comes next is read from the request alone: every command prints its number, so the last number in a request says
+//! how far the conversation is, and requests that offer no tools (a title, a summary) get a word of text.
+
+mod answer;
+mod http;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use anyhow::{Context, Result};
+use memchr::memmem;
+use serde_json::{Value, json};
+
+use crate::platform;
+
+/// What stands before the number in every command.
+const MARK: &str = "haft-bench-call-";
+
+/// What the model says in the end.
+pub(crate) const LAST_WORD: &str = "Hello.";
+
+/// What the model does before its last word.
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    /// How many commands it asks for, one after the other.
+    pub(crate) calls: usize,
+    /// The agent's tool that runs a command.
+    pub(crate) tool: &'static str,
+    /// That tool's arguments for a command.
+    pub(crate) args: fn(&str) -> Value,
+}
+
+impl Script {
+    /// For an agent whose tool takes `{"command": …}`.
+    pub(crate) fn shell(tool: &'static str, calls: usize) -> Self {
+        Self { calls, tool, args: |command| json!({ "command": command }) }
+    }
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// All its bytes, head and body.
+    pub(crate) bytes: Vec<u8>,
+    /// When the last byte was there, by [`platform::now`].
+    pub(crate) at: f64,
+}
+
+/// A model that listens until the program ends.
+#[derive(Debug)]
+pub(crate) struct Model {
+    address: SocketAddr,
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    script: Script,
+    requests: Vec<Request>,
+}
+
+impl Model {
+    /// Begins to listen on a free port.
+    pub(crate) fn start(script: Script) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).context("bind a loopback port")?;
+        let address = listener.local_addr().context("read the port")?;
+        let shared = Arc::new(Mutex::new(Shared { script, requests: Vec::new() }));
+        let serving = shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = serving.clone();
+                // A client that hangs up needs no answer.
+                thread::spawn(move || drop(serve(stream, &shared)));
+            }
+        });
+        Ok(Self { address, shared })
+    }
+
+    /// Where it is, without a path.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Gives it another script for the requests to come.
+    pub(crate) fn set(&self, script: Script) {
+        lock(&self.shared).script = script;
+    }
+
+    /// The requests for an answer since the last call of this.
+    pub(crate) fn take_requests(&self) -> Vec<Request> {
+        std::mem::take(&mut lock(&self.shared).requests)
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = http::Reader::default();
+    while let Some(request) = reader.next(&mut stream)? {
+        let at = platform::now();
+        let Some(api) = answer::Api::of(request.path()) else {
+            http::write(&mut stream, request.other())?;
+            continue;
+        };
+        let said = {
+            let mut shared = lock(shared);
+            shared.requests.push(Request { bytes: request.bytes.clone(), at });
+            next(&shared.script, request.body())
+        };
+        http::write(&mut stream, &api.stream(&said))?;
+    }
+    Ok(())
+}
+
+/// One answer of the model.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Word,
+    Call { number: usize, tool: &'static str, args: Value },
+}
+
+fn next(script: &Script, body: &[u8]) -> Said {
+    let offered = memmem::find(body, format!("\"{}\"", script.tool).as_bytes()).is_some();
+    let number = memmem::rfind(body, MARK.as_bytes()).map_or(0, |at| {
+        let digits = body.get(at + MARK.len()..).unwrap_or_default().iter();
+        let digits: String =
+            digits.take_while(|byte| byte.is_ascii_digit()).map(|&b| char::from(b)).collect();
+        digits.parse::<usize>().map_or(0, |last| last + 1)
+    });
+    if !offered || number >= script.calls {
+        return Said::Word;
+    }
+    Said::Call { number, tool: script.tool, args: (script.args)(&format!("echo {MARK}{number}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_conversation_says_what_comes_next() {
+        let script = Script::shell("bash", 2);
+        let check = |body: &str, expect: Option<usize>| {
+            let number = match next(&script, body.as_bytes()) {
+                Said::Call { number, .. } => Some(number),
+                Said::Word => None,
+            };
+            assert_eq!(number, expect, "{body}");
+        };
+        check(r#"{"tools":["bash"]}"#, Some(0));
+        check(r#"{"tools":["bash"],"said":"haft-bench-call-0 haft-bench-call-0\n"}"#, Some(1));
+        check(r#"{"tools":["bash"],"said":"haft-bench-call-0 haft-bench-call-1"}"#, None);
+        check(r#"{"title":"please"}"#, None);
+    }
+}

@@ -1,0 +1,175 @@
+//! Lines of a row that share a curve, drawn over what grows along it.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+use super::escape;
+use super::scale::{Scale, bounds};
+use crate::report::{Found, Line, Point, Report, Unit};
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 300.0;
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 44.0;
+
+/// So many colours there are in the style.
+const COLOURS: usize = 8;
+
+/// What is drawn upwards. Each kind has a plot of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Height {
+    Ratio,
+    Value(Unit),
+}
+
+const HEIGHTS: [Height; 4] =
+    [Height::Ratio, Height::Value(Unit::Seconds), Height::Value(Unit::Bytes), Height::Value(Unit::Count)];
+
+/// The points of every curve, by its name.
+type Curves<'a> = BTreeMap<&'a str, Vec<(f64, f64)>>;
+
+/// Adds a plot for every kind of height that has a curve.
+pub(super) fn draw(html: &mut String, report: &Report) -> fmt::Result {
+    for height in HEIGHTS {
+        let curves = curves(&report.lines, height);
+        let points = || curves.values().flatten();
+        let across = Scale::new(bounds(points().map(|(x, _)| *x)), (LEFT, WIDTH - RIGHT));
+        let (least, most) = bounds(points().map(|(_, y)| *y));
+        let up = Scale::new((least / 1.15, most * 1.15), (HEIGHT - BOTTOM, TOP));
+        if let (Some(across), Some(up)) = (across, up) {
+            let axis = report.axis.as_deref().unwrap_or_default();
+            html.push_str("<figure>\n");
+            plot(html, &curves, &Axes { across, up, height, axis })?;
+            legend(html, &curves)?;
+            html.push_str("</figure>\n");
+        }
+    }
+    Ok(())
+}
+
+/// Curves of at least two points; others are in the table alone.
+fn curves(lines: &[Line], height: Height) -> Curves<'_> {
+    let mut curves = Curves::new();
+    for line in lines {
+        if let (Some(Point { curve, x }), Some(y)) = (&line.point, height.of(line)) {
+            curves.entry(curve).or_default().push((*x, y));
+        }
+    }
+    curves.retain(|_, points| points.len() > 1);
+    curves.values_mut().for_each(|points| points.sort_by(|one, other| one.0.total_cmp(&other.0)));
+    curves
+}
+
+struct Axes<'a> {
+    across: Scale,
+    up: Scale,
+    height: Height,
+    /// What grows to the right.
+    axis: &'a str,
+}
+
+fn plot(html: &mut String, curves: &Curves<'_>, axes: &Axes<'_>) -> fmt::Result {
+    let Axes { across, up, height, axis } = axes;
+    let ((left, right), (bottom, top)) = (across.ends(), up.ends());
+    writeln!(html, "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\">")?;
+    for tick in up.ticks(22.0) {
+        let (at, class) = (up.at(tick), if tick == 1.0 { "one" } else { "tick" });
+        write!(html, "<path class=\"{class}\" d=\"M{left} {at:.1}H{right}\"/>")?;
+        writeln!(
+            html,
+            "<text class=\"side\" x=\"{}\" y=\"{:.1}\">{}</text>",
+            left - 8.0,
+            at + 4.0,
+            height.show(tick)
+        )?;
+    }
+    for tick in stops(curves) {
+        let at = across.at(tick);
+        write!(html, "<path class=\"tick\" d=\"M{at:.1} {top}V{bottom}\"/>")?;
+        writeln!(html, "<text x=\"{at:.1}\" y=\"{}\">{}</text>", bottom + 18.0, short(tick))?;
+    }
+    writeln!(
+        html,
+        "<text x=\"{}\" y=\"{}\">{}</text>",
+        f64::midpoint(left, right),
+        HEIGHT - 6.0,
+        escape(axis)
+    )?;
+    for (at, (name, points)) in curves.iter().enumerate() {
+        let colour = at % COLOURS;
+        let places: Vec<String> =
+            points.iter().map(|(x, y)| format!("{:.1},{:.1}", across.at(*x), up.at(*y))).collect();
+        writeln!(html, "<polyline class=\"curve c{colour}\" points=\"{}\"/>", places.join(" "))?;
+        for (x, y) in points {
+            let title = format!("{name}, {}: {}", short(*x), height.show(*y));
+            write!(
+                html,
+                "<circle class=\"point c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\">",
+                across.at(*x),
+                up.at(*y)
+            )?;
+            writeln!(html, "<title>{}</title></circle>", escape(&title))?;
+        }
+    }
+    html.push_str("</svg>\n");
+    Ok(())
+}
+
+fn legend(html: &mut String, curves: &Curves<'_>) -> fmt::Result {
+    html.push_str("<figcaption>");
+    for (at, name) in curves.keys().enumerate() {
+        write!(html, "<span class=\"c{}\">{}</span> ", at % COLOURS, escape(name))?;
+    }
+    html.push_str("</figcaption>\n");
+    Ok(())
+}
+
+impl Height {
+    fn of(self, line: &Line) -> Option<f64> {
+        match (self, line.found) {
+            (Self::Ratio, Found::Ratio(found)) => Some(found.ratio),
+            (Self::Value(unit), Found::Value { value }) if unit == line.unit => Some(value),
+            (Self::Ratio | Self::Value(_), _) => None,
+        }
+    }
+
+    fn show(self, value: f64) -> String {
+        match self {
+            Self::Ratio => format!("{}×", (value * 100.0).round() / 100.0),
+            Self::Value(unit) => unit.show(value),
+        }
+    }
+}
+
+/// Where the points stand.
+fn stops(curves: &Curves<'_>) -> Vec<f64> {
+    let mut stops: Vec<f64> = curves.values().flatten().map(|(x, _)| *x).collect();
+    stops.sort_by(f64::total_cmp);
+    stops.dedup();
+    stops
+}
+
+/// A count, with its thousands as a letter: those of ten, or of two where it has no others.
+fn short(value: f64) -> String {
+    let units = [(1e6, "M"), (1_048_576.0, "Mi"), (1e3, "k"), (1024.0, "Ki")];
+    let unit = units.iter().find(|(unit, _)| value >= *unit && value % unit == 0.0);
+    unit.map_or_else(|| value.to_string(), |(unit, letter)| format!("{} {letter}", value / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        let check = |value, expect: &str| assert_eq!(short(value), expect);
+        check(1.0, "1");
+        check(200.0, "200");
+        check(1000.0, "1 k");
+        check(4096.0, "4 Ki");
+        check(65_536.0, "64 Ki");
+        check(4_194_304.0, "4 Mi");
+    }
+}

@@ -1,0 +1,61 @@
+//! A report as a table of 80 columns.
+
+use std::fmt::{self, Write as _};
+
+use super::{Found, Line, Report};
+use crate::method::Comparison;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut table =
+            format!("{:<26}{:>9}{:>9}{:>8}{:>7}{:>7}\n", self.row, "base", "haft", "ratio", "spread", "goal");
+        for line in &self.lines {
+            writeln!(table, "{line}")?;
+        }
+        for reason in &self.skipped {
+            writeln!(table, "skipped: {reason}")?;
+        }
+        f.write_str(&table)
+    }
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = match self.found {
+            Found::Ratio(Comparison { base, candidate, ratio, spread }) => format!(
+                "{:<26}{:>9}{:>9}{:>8}{:>7}{:>7}  {}",
+                self.what,
+                self.unit.show(base),
+                self.unit.show(candidate),
+                format!("{ratio:.2}x"),
+                format!("{:.1}%", spread * 100.0),
+                self.goal.map_or_else(String::new, |goal| format!("{:.2}x", goal.goal)),
+                self.verdict().text(),
+            ),
+            Found::Value { value } => format!(
+                "{:<26}{:>18}{:>22}  {}",
+                self.what,
+                self.unit.show(value),
+                self.goal.map_or_else(String::new, |goal| self.unit.show(goal.goal)),
+                self.verdict().text(),
+            ),
+        };
+        f.write_str(line.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{line, report};
+    use super::*;
+
+    #[test]
+    fn the_table_fits_the_terminal() {
+        let value = Line { found: Found::Value { value: 9.75e-3 }, ..line(9.0, true) };
+        let table = report(vec![line(1.514, true), line(1.514, false), value]).to_string();
+        assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+        assert!(table.contains("6.4 us   9.8 us   1.51x   0.4%  1.50x  over goal"), "{table}");
+        assert!(table.contains("9.75 ms            1500.00 ms  ok"), "{table}");
+        assert!(table.ends_with("skipped: python3 is not there\n"), "{table}");
+    }
+}

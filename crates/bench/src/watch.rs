@@ -1,0 +1,99 @@
+//! A run of a program from its start to its end, with all that it starts: wall time, CPU time, memory.
+//!
+//! Each run has a parent of its own, this binary in another role, because the system adds up what children used and
+//! remembers the largest one until their parent ends.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::{peers, platform};
+
+/// What the role is called.
+pub(crate) const ROLE: &str = "watch";
+
+/// A program to run and watch.
+#[derive(Debug, Clone)]
+pub(crate) struct Watched {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<String>,
+    /// All of its environment.
+    pub(crate) env: Vec<(String, String)>,
+    pub(crate) cwd: PathBuf,
+}
+
+/// What a run used.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Used {
+    /// When it was started, by [`platform::now`].
+    pub(crate) at: f64,
+    /// Seconds until it had ended.
+    pub(crate) wall: f64,
+    /// Seconds of CPU, children that were waited for included.
+    pub(crate) cpu: f64,
+    /// The most memory that one process of them held at once, in bytes.
+    pub(crate) peak: f64,
+    /// Whether it ended with success.
+    pub(crate) success: bool,
+}
+
+/// A run that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) used: Used,
+    /// What it said, standard error behind standard output.
+    pub(crate) said: String,
+}
+
+impl Watched {
+    /// Runs it with no input. A failure of the program itself is no error.
+    pub(crate) fn run(&self) -> Result<Ended> {
+        let own = std::env::current_exe().context("find this binary")?;
+        #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
+        let mut command = Command::new(own);
+        command.args([peers::MARK, ROLE]).arg(&self.program).args(&self.args);
+        command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
+        let output = command.stdin(Stdio::null()).output().context("start the watching parent")?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        // The last line is the parent's.
+        let (said, line) = said.trim_end().rsplit_once('\n').unwrap_or(("", said.trim_end()));
+        let used = serde_json::from_str(line).with_context(|| format!("run {}: {line}", self.name()))?;
+        Ok(Ended { used, said: said.to_owned() })
+    }
+
+    /// Runs it, and fails when it does.
+    pub(crate) fn succeed(&self) -> Result<Used> {
+        let Ended { used, said } = self.run()?;
+        if !used.success {
+            bail!("{} failed: {}", self.name(), last_lines(&said));
+        }
+        Ok(used)
+    }
+
+    fn name(&self) -> String {
+        self.program.display().to_string()
+    }
+}
+
+/// The end of what a program said.
+pub(crate) fn last_lines(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ")
+}
+
+/// The role: runs the program, says what it used on the last line of standard error.
+pub(crate) fn watch(program: &str, args: &[&str]) -> io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
+    let mut command = Command::new(program);
+    let at = platform::now();
+    let status = command.args(args).stdin(Stdio::null()).status()?;
+    let wall = platform::now() - at;
+    let (cpu, peak) = platform::children()?;
+    let used = Used { at, wall, cpu, peak, success: status.success() };
+    let line = serde_json::to_string(&used)?;
+    io::stderr().write_all(format!("\n{line}\n").as_bytes())
+}

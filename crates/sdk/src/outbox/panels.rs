@@ -1,0 +1,127 @@
+//! Contents of panels that wait for their turn: of many, the last one is sent. Pure.
+
+use haft_protocol::ext::PanelRender;
+use haft_protocol::ids::PanelId;
+use tokio::time::Instant;
+
+use crate::timeouts::PANEL_INTERVAL;
+
+/// The panels that were drawn within the last interval.
+#[derive(Debug, Default)]
+pub(super) struct Panels {
+    turns: Vec<Turn>,
+}
+
+#[derive(Debug)]
+struct Turn {
+    id: PanelId,
+    /// When the next content may be sent.
+    at: Instant,
+    waiting: Option<PanelRender>,
+}
+
+impl Panels {
+    /// Takes a content. Gives it back if it is sent at once.
+    pub(super) fn render(&mut self, mut panel: PanelRender, now: Instant) -> Option<PanelRender> {
+        let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == panel.panel_id) else {
+            self.turns.retain(|turn| turn.at > now || turn.waiting.is_some());
+            self.turns.push(Turn { id: panel.panel_id.clone(), at: now + PANEL_INTERVAL, waiting: None });
+            return Some(panel);
+        };
+        let earlier = turn.waiting.take();
+        if panel.title.is_empty() {
+            // An empty title keeps the one before, and that was never sent.
+            panel.title = earlier.map(|earlier| earlier.title).unwrap_or_default();
+        }
+        if turn.at <= now {
+            turn.at = now + PANEL_INTERVAL;
+            return Some(panel);
+        }
+        turn.waiting = Some(panel);
+        None
+    }
+
+    /// A panel is closed: what waits for it is of no more use.
+    pub(super) fn forget(&mut self, panel: &PanelId) {
+        self.turns.retain(|turn| turn.id != *panel);
+    }
+
+    /// Everything that waits, because what comes now must not be shown before it.
+    pub(super) fn flush(&mut self, now: Instant) -> Vec<PanelRender> {
+        self.take(now, |_| true)
+    }
+
+    /// The contents whose turn it is.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<PanelRender> {
+        self.take(now, |turn| turn.at <= now)
+    }
+
+    /// When [`due`](Self::due) has something.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.turns.iter().filter(|turn| turn.waiting.is_some()).map(|turn| turn.at).min()
+    }
+
+    fn take(&mut self, now: Instant, which: impl Fn(&Turn) -> bool) -> Vec<PanelRender> {
+        let chosen = self.turns.iter_mut().filter(|turn| which(turn));
+        let sent = chosen.filter_map(|turn| {
+            let panel = turn.waiting.take()?;
+            turn.at = now + PANEL_INTERVAL;
+            Some(panel)
+        });
+        sent.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panel(id: &str, title: &str, line: &str) -> PanelRender {
+        PanelRender {
+            panel_id: PanelId::new(id),
+            title: title.into(),
+            lines: vec![line.into()],
+            footer: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_last_content_is_sent_when_its_turn_comes() {
+        let (start, mut panels) = (Instant::now(), Panels::default());
+        assert_eq!(panels.render(panel("a", "one", "1"), start), Some(panel("a", "one", "1")));
+        assert_eq!(panels.deadline(), None, "what was sent does not wait");
+        assert_eq!(panels.render(panel("a", "two", "2"), start), None);
+        assert_eq!(panels.render(panel("a", "", "3"), start), None);
+        let at = start + PANEL_INTERVAL;
+        assert_eq!(panels.deadline(), Some(at));
+        assert_eq!(panels.due(at - PANEL_INTERVAL / 2), []);
+        assert_eq!(panels.due(at), [panel("a", "two", "3")], "no title that was given is lost");
+        assert_eq!((panels.due(at), panels.deadline()), (vec![], None));
+        assert_eq!(panels.render(panel("a", "", "4"), at), None, "the interval begins with every write");
+        let late = at + PANEL_INTERVAL * 2;
+        assert_eq!(panels.render(panel("a", "", "5"), late), Some(panel("a", "", "5")));
+        assert_eq!(panels.deadline(), None, "what is sent takes the place of what waited");
+    }
+
+    #[test]
+    fn panels_do_not_wait_for_each_other_and_a_closed_one_for_nothing() {
+        let (start, mut panels) = (Instant::now(), Panels::default());
+        for id in ["a", "b", "c"] {
+            assert!(panels.render(panel(id, "", "1"), start).is_some());
+            assert!(panels.render(panel(id, "", "2"), start).is_none());
+        }
+        panels.forget(&PanelId::new("b"));
+        assert!(panels.render(panel("b", "", "3"), start).is_some(), "it is a new panel");
+        assert_eq!(panels.flush(start), [panel("a", "", "2"), panel("c", "", "2")]);
+        assert_eq!(panels.flush(start), []);
+    }
+
+    #[test]
+    fn panels_that_are_drawn_no_more_are_forgotten() {
+        let (start, mut panels) = (Instant::now(), Panels::default());
+        for number in 0..1000_u32 {
+            panels.render(panel(&number.to_string(), "", ""), start + PANEL_INTERVAL * number);
+        }
+        assert_eq!(panels.turns.len(), 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! stdout, written by whoever has something to say. What it does not take at once is left to a thread, which is
+//! started when there is something for it to do.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use tokio::time::Instant;
+
+use super::Outbox;
+use crate::logging::log;
+use crate::platform;
+use crate::timeouts::FAREWELL;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Stdout {
+    file: File,
+    /// A write that finds no room returns instead of waiting, so that any thread may try.
+    at_once: bool,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// A write failed: nothing follows.
+    broken: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What stdout did not take yet. Whoever has more to say puts it behind this.
+    backlog: Vec<u8>,
+    /// The thread writes what was the backlog.
+    writing: bool,
+    /// Panels want the thread to look after them.
+    alarm: bool,
+    /// The connection is over: what there is is written, and nothing more is taken.
+    closed: bool,
+    failure: Option<io::Error>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stdout {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self::on(platform::stdout()?))
+    }
+
+    /// Of a terminal, a file or a socket others may have handles that share its mode: only a pipe's end is ours, and
+    /// only that is made not to block.
+    fn on(file: File) -> Self {
+        let at_once = platform::is_pipe(&file) && platform::do_not_block(&file).is_ok();
+        let (state, changed, broken) = (Mutex::default(), Condvar::new(), AtomicBool::new(false));
+        Self { file, at_once, state, changed, broken }
+    }
+
+    /// Writes lines, or leaves them to the thread. Never waits for room.
+    pub(super) fn send(&self, lines: &[u8], outbox: &Outbox) {
+        let mut state = self.state();
+        if state.closed || self.broken.load(Ordering::Relaxed) {
+            return;
+        }
+        let free = self.at_once && state.backlog.is_empty() && !state.writing;
+        match if free { self.try_write(lines) } else { Ok(0) } {
+            Ok(written) if written == lines.len() => return,
+            Ok(written) => state.backlog.extend_from_slice(lines.get(written..).unwrap_or_default()),
+            Err(error) => self.fail(&mut state, error),
+        }
+        self.wake(&mut state, outbox);
+    }
+
+    /// Sees to it that panels are drawn when it is time.
+    pub(super) fn alarm(&self, outbox: &Outbox) {
+        let mut state = self.state();
+        if !state.closed {
+            state.alarm = true;
+            self.wake(&mut state, outbox);
+        }
+    }
+
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// After the close: waits for the last byte.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        let thread = self.state().thread.take();
+        // A panic there has nobody left to hear of it.
+        thread.into_iter().for_each(|thread| drop(thread.join()));
+        self.check()
+    }
+
+    pub(super) fn check(&self) -> io::Result<()> {
+        if !self.broken.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(self.state().failure.take().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()))
+    }
+
+    /// The thread. `show_panels` sends what is due and says when the next content is.
+    pub(super) fn write_all(&self, show_panels: impl Fn() -> Option<Instant>) {
+        loop {
+            // Before the state is locked, because it sends.
+            let due = show_panels();
+            let mut state = self.state();
+            if !(state.alarm || state.closed || self.broken.load(Ordering::Relaxed))
+                && state.backlog.is_empty()
+            {
+                state = self.wait(state, due);
+            }
+            if self.broken.load(Ordering::Relaxed) {
+                return self.take_leave(state);
+            }
+            state.alarm = false;
+            if state.backlog.is_empty() {
+                if state.closed {
+                    return;
+                }
+                continue;
+            }
+            let backlog = mem::take(&mut state.backlog);
+            state.writing = true;
+            drop(state);
+            let written = self.write_whole(&backlog);
+            let mut state = self.state();
+            state.writing = false;
+            if let Err(error) = written {
+                self.fail(&mut state, error);
+            }
+        }
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, due: Option<Instant>) -> MutexGuard<'a, State> {
+        match due {
+            Some(due) => {
+                let time = due.saturating_duration_since(Instant::now());
+                self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// The host does not hear us any more. The thread that reads finds that out by itself when the host is gone or says
+    /// something; while it waits for a host that does neither, nothing wakes it.
+    fn take_leave(&self, state: MutexGuard<'_, State>) {
+        let waited = self.changed.wait_timeout_while(state, FAREWELL, |state| !state.closed);
+        let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            let cause = state.failure.as_ref().map_or_else(String::new, io::Error::to_string);
+            log(format_args!("extension stopped: connection to the host failed: {cause}"));
+            process::exit(1);
+        }
+    }
+
+    fn wake(&self, state: &mut State, outbox: &Outbox) {
+        if state.thread.is_none() {
+            let outbox = outbox.clone();
+            let spawned =
+                thread::Builder::new().name("stdout".to_owned()).spawn(move || outbox.write_stdout());
+            match spawned {
+                Ok(thread) => state.thread = Some(thread),
+                Err(error) => self.fail(state, error),
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    fn fail(&self, state: &mut State, error: io::Error) {
+        state.failure = Some(error);
+        state.backlog = Vec::new();
+        self.broken.store(true, Ordering::Relaxed);
+    }
+
+    /// How much went out without waiting.
+    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match (&self.file).write(bytes) {
+            Err(error) if is_for_later(&error) => Ok(0),
+            written => written,
+        }
+    }
+
+    fn write_whole(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match (&self.file).write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    platform::wait_writable(&self.file)?
+                }
+                Err(error) if is_for_later(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

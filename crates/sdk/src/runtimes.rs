@@ -1,0 +1,102 @@
+//! Where handlers run. Nothing is made before something needs it: an extension whose handlers never wait has one
+//! thread.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use tokio::runtime::{Builder, Handle, Runtime};
+
+mod driven;
+
+use driven::Driven;
+
+/// Threads for tools, commands and events: one handler that blocks its thread must not stop the others. No more on a
+/// machine with more processors, because each costs memory; a handler that computes for long has `spawn_blocking`.
+const WORKERS: usize = 4;
+
+/// Where handlers run.
+#[derive(Debug)]
+pub(crate) enum Runtimes {
+    /// All of them on the caller's runtime, which polls the connection, too.
+    Given(Handle),
+    /// On runtimes of the connection's own, of which none is the thread that reads.
+    Own(Own),
+}
+
+/// See [`Runtimes::Own`].
+#[derive(Debug, Default)]
+pub(crate) struct Own {
+    workers: Option<Runtime>,
+    intercepts: Option<Driven>,
+}
+
+impl Runtimes {
+    /// Polls the handler of an intercept for the first time, on this thread: most decide without waiting for
+    /// anything, and a task of their own would cost them a third of the round trip.
+    ///
+    /// # Errors
+    /// The system gives no runtime.
+    pub(crate) fn poll_first<T>(
+        &mut self,
+        mut handler: Pin<&mut (dyn Future<Output = T> + Send)>,
+    ) -> io::Result<Poll<T>> {
+        let mut poll = || handler.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        match self {
+            Self::Given(_) => Ok(poll()),
+            Self::Own(own) => own.intercepts()?.run(poll),
+        }
+    }
+
+    /// Where the handler of an intercept goes on that has to wait. No other kind of handler can be in its way there.
+    ///
+    /// # Errors
+    /// The system gives no runtime or no thread.
+    pub(crate) fn intercepts(&mut self) -> io::Result<Handle> {
+        match self {
+            Self::Given(handle) => Ok(handle.clone()),
+            Self::Own(own) => own.intercepts()?.drive(),
+        }
+    }
+
+    /// Where everything else runs.
+    ///
+    /// # Errors
+    /// The system gives no runtime or no threads.
+    pub(crate) fn workers(&mut self) -> io::Result<Handle> {
+        match self {
+            Self::Given(handle) => Ok(handle.clone()),
+            Self::Own(own) => own.workers(),
+        }
+    }
+}
+
+impl Own {
+    fn intercepts(&mut self) -> io::Result<&mut Driven> {
+        match &mut self.intercepts {
+            Some(driven) => Ok(driven),
+            none => Ok(none.insert(Driven::new()?)),
+        }
+    }
+
+    fn workers(&mut self) -> io::Result<Handle> {
+        if let Some(workers) = &self.workers {
+            return Ok(workers.handle().clone());
+        }
+        let workers = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name("handler")
+            .enable_all()
+            .build()?;
+        Ok(self.workers.insert(workers).handle().clone())
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        // A handler that blocks its thread is not waited for.
+        if let Some(workers) = self.workers.take() {
+            workers.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A runtime that gets a thread when something in it has to wait.
+
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+use std::thread;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::oneshot;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Driven {
+    handle: Handle,
+    /// Until it has a thread.
+    idle: Option<Runtime>,
+    /// Dropping it ends the thread.
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl Driven {
+    pub(super) fn new() -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { handle: runtime.handle().clone(), idle: Some(runtime), stop: None })
+    }
+
+    /// Runs this on the caller's thread as if on the runtime: timers and tasks may be made in it.
+    pub(super) fn run<T>(&mut self, mut work: impl FnMut() -> T) -> io::Result<T> {
+        let result = self.handle.block_on(poll_fn(|_| Poll::Ready(work())));
+        // A task that was left behind needs the thread as much as a handler that waits.
+        if self.handle.metrics().num_alive_tasks() > 0 {
+            self.drive()?;
+        }
+        Ok(result)
+    }
+
+    /// The runtime with a thread of its own.
+    pub(super) fn drive(&mut self) -> io::Result<Handle> {
+        if let Some(runtime) = self.idle.take() {
+            let (stop, stopped) = oneshot::channel::<()>();
+            let drive = move || {
+                // Nothing is ever sent.
+                let _ = runtime.block_on(stopped);
+                runtime.shutdown_background();
+            };
+            thread::Builder::new().name("intercepts".to_owned()).spawn(drive)?;
+            self.stop = Some(stop);
+        }
+        Ok(self.handle.clone())
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.idle.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
