@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::dir_name;
-use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
+use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Snapshot};
 use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
@@ -42,6 +42,17 @@ pub(crate) struct Slot {
     pub(crate) stage: Stage,
     /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
     pub(crate) instance: Option<Extension>,
+}
+
+/// An extension at one moment, to decide by. Nothing changes while it is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    stage: &'a Stage,
+    /// The process of the moment, or the last one there was.
+    instance: Option<&'a Extension>,
+    /// What that says, or said last.
+    now: Option<&'a Snapshot>,
+    roles: &'a Roles,
 }
 
 /// Where an extension stands, over all its processes.
@@ -98,28 +109,78 @@ impl Slot {
         }
     }
 
-    fn is_alive(&self) -> bool {
-        let alive = self.instance.as_ref().is_some_and(|instance| instance.snapshot().is_alive());
-        alive || self.stage == Stage::Idle
-    }
-
-    fn subscribed(&self, hook: InterceptKind) -> bool {
-        self.instance.as_ref().is_some_and(|instance| instance.snapshot().offers.intercepts.contains(&hook))
-    }
-
-    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
-    /// what it will subscribe to.
-    fn is_new(&self) -> bool {
-        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
-        starts && self.instance.as_ref().is_none_or(|instance| !instance.snapshot().was_ready)
-    }
-
     /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
     pub(crate) fn has_nothing(&self) -> bool {
         self.instance.as_ref().is_none_or(|instance| {
             let now = instance.snapshot();
             !now.was_ready && now.offers.intercepts.is_empty()
         })
+    }
+}
+
+impl View<'_> {
+    fn is_alive(&self) -> bool {
+        self.now.is_some_and(Snapshot::is_alive) || *self.stage == Stage::Idle
+    }
+
+    fn subscribed(&self, hook: InterceptKind) -> bool {
+        self.now.is_some_and(|now| now.offers.intercepts.contains(&hook))
+    }
+
+    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
+    /// what it will subscribe to.
+    fn is_new(&self) -> bool {
+        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
+        starts && self.now.is_none_or(|now| !now.was_ready)
+    }
+
+    /// Whether it only brings files.
+    pub(crate) fn is_files(&self) -> bool {
+        *self.stage == Stage::Files
+    }
+
+    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
+    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
+    pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
+        let may_yet = self.is_new() && (hook == InterceptKind::ToolCall || self.roles.names(hook));
+        // What the manifest calls a gate is one, also when it never came up.
+        let due = self.subscribed(hook) || self.roles.names(hook) && !self.is_alive();
+        let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
+        may_yet || due && counts() || self.roles.guarded(hook)
+    }
+
+    /// Whether it should take part in this hook and did not subscribe to it.
+    fn lacks(&self, hook: InterceptKind) -> bool {
+        self.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
+    }
+
+    /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
+    fn at_hand(&self, hook: InterceptKind) -> Option<&Extension> {
+        let answers = *self.stage == Stage::Running && self.now.is_some_and(Snapshot::is_alive);
+        self.instance.filter(|_| answers && self.subscribed(hook))
+    }
+
+    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
+    /// which ones, or has yet to say it, guards them all.
+    fn tool_role(&self, tool: &str) -> Option<Role> {
+        match self.now {
+            Some(now) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
+                now.offers.tool_calls.of(tool)
+            }
+            Some(_) | None => Some(Role::Plain),
+        }
+    }
+
+    /// In which role it takes part in a hook: as its manifest says, or its subscription.
+    fn role_in(&self, hook: InterceptKind) -> Role {
+        let as_gate = self.now.is_some_and(|now| now.offers.gates.contains(&hook));
+        if self.roles.gates.contains(&hook) || as_gate {
+            Role::Gate
+        } else if self.roles.names(hook) {
+            Role::Redactor
+        } else {
+            Role::Plain
+        }
     }
 }
 
@@ -135,7 +196,12 @@ impl Entry {
 
     /// What it offers, or offered last.
     pub(crate) fn offers(&self) -> Arc<Offers> {
-        self.slot.borrow().instance.as_ref().map(|instance| instance.snapshot().offers).unwrap_or_default()
+        self.slot
+            .borrow()
+            .instance
+            .as_ref()
+            .map(|instance| Arc::clone(&instance.snapshot().offers))
+            .unwrap_or_default()
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -146,9 +212,10 @@ impl Entry {
         let slot = self.slot.borrow();
         match &slot.stage {
             Stage::Starting { .. } => ExtensionState::Starting,
-            Stage::Running => {
-                slot.instance.as_ref().map_or(ExtensionState::Ready, |instance| instance.snapshot().state)
-            }
+            Stage::Running => slot
+                .instance
+                .as_ref()
+                .map_or(ExtensionState::Ready, |instance| instance.snapshot().state.clone()),
             Stage::Restarting(Failure { code, message }) => {
                 ExtensionState::Restarting { code: *code, message: message.clone() }
             }
@@ -160,16 +227,12 @@ impl Entry {
         }
     }
 
-    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
-    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
-    pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
+    /// Looks at it once. Whoever looks must not change it.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
         let slot = self.slot.borrow();
-        let roles = self.roles();
-        let may_yet = slot.is_new() && (hook == InterceptKind::ToolCall || roles.names(hook));
-        // What the manifest calls a gate is one, also when it never came up.
-        let due = slot.subscribed(hook) || roles.names(hook) && !slot.is_alive();
-        let counts = || slot.is_alive() || policy::fails_closed(hook, self.role_in(&slot, hook));
-        may_yet || due && counts() || roles.guarded(hook)
+        let now = slot.instance.as_ref().map(Extension::snapshot);
+        let instance = slot.instance.as_ref();
+        at(View { stage: &slot.stage, instance, now: now.as_deref(), roles: &self.spec.roles })
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -179,12 +242,7 @@ impl Entry {
 
     /// Hooks that it should take part in and did not subscribe to.
     pub(crate) fn lacking(&self) -> BTreeSet<InterceptKind> {
-        InterceptKind::ALL.iter().copied().filter(|&hook| self.lacks(hook)).collect()
-    }
-
-    fn lacks(&self, hook: InterceptKind) -> bool {
-        let slot = self.slot.borrow();
-        self.roles().guarded(hook) && slot.is_alive() && !slot.subscribed(hook)
+        self.look(|now| InterceptKind::ALL.iter().copied().filter(|&hook| now.lacks(hook)).collect())
     }
 
     /// Asks the extension about something that is about to happen.
@@ -202,7 +260,7 @@ impl Entry {
 
     /// What a failure means.
     pub(crate) fn failed(&self, hook: InterceptKind, error: &CallError) -> Failed {
-        let role = self.role_in(&self.slot.borrow(), hook);
+        let role = self.look(|now| now.role_in(hook));
         Failed {
             verdict: policy::on_failure(hook, role, self.loosened, error),
             reason: policy::reason(self.name(), error),
@@ -216,39 +274,26 @@ impl Entry {
     /// # Errors
     /// The run was cancelled, or it is still being restarted.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
-        if !self.slot.borrow().is_new() {
+        if !self.look(|now| now.is_new()) {
             return Ok(());
         }
         let known = async {
             self.settled().await;
             let deadline = Deadline::after(self.timeouts.intercept);
-            let mut slot = self.slot.clone();
-            let known = timeout_at(deadline.at(), slot.wait_for(|slot| !slot.is_new())).await.map(drop);
+            let known = timeout_at(deadline.at(), self.until_known()).await;
             known.map_err(|_| self.late(deadline))
         };
         cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
 
-    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
-    /// which ones, or has yet to say it, guards them all.
+    /// In which role it is asked about calls of this tool, if at all.
     pub(crate) fn tool_role(&self, tool: &str) -> Option<Role> {
-        let unsaid = |slot: &Slot| slot.is_new() || !slot.subscribed(InterceptKind::ToolCall);
-        if unsaid(&self.slot.borrow()) {
-            return Some(Role::Plain);
-        }
-        self.offers().tool_calls.of(tool)
+        self.look(|now| now.tool_role(tool))
     }
 
-    /// In which role it takes part in a hook: as its manifest says, or its subscription.
-    fn role_in(&self, slot: &Slot, hook: InterceptKind) -> Role {
-        let as_gate = |instance: &Extension| instance.snapshot().offers.gates.contains(&hook);
-        if self.roles().gates.contains(&hook) || slot.instance.as_ref().is_some_and(as_gate) {
-            Role::Gate
-        } else if self.roles().names(hook) {
-            Role::Redactor
-        } else {
-            Role::Plain
-        }
+    async fn until_known(&self) {
+        let mut slot = self.slot.clone();
+        while self.look(|now| now.is_new()) && slot.changed().await.is_ok() {}
     }
 
     /// The inner error is no failure: it has nothing to say about this.
@@ -257,18 +302,35 @@ impl Entry {
         cancel: &CancellationToken,
         question: H,
     ) -> Result<Result<H::Decision, Failed>, CallError> {
+        let deadline = Deadline::after(self.timeouts.intercept);
+        if let Some(instance) = self.look(|now| now.at_hand(H::KIND).cloned()) {
+            return instance.intercept(cancel, question, deadline).await.map(Ok);
+        }
+        // Waiting for it takes room that a question need not have.
+        match Box::pin(self.come_forward(cancel, H::KIND)).await? {
+            Ok((instance, deadline)) => instance.intercept(cancel, question, deadline).await.map(Ok),
+            Err(failed) => Ok(Err(failed)),
+        }
+    }
+
+    /// Waits for one that cannot be asked at once.
+    async fn come_forward(
+        &self,
+        cancel: &CancellationToken,
+        hook: InterceptKind,
+    ) -> Result<Result<(Extension, Deadline), Failed>, CallError> {
         self.known(cancel).await?;
-        if !self.takes_part(H::KIND) {
+        if !self.look(|now| now.takes_part(hook)) {
             let reason = "it does not take part".to_owned();
             return Ok(Err(Failed { verdict: Verdict::Pass, reason, detail: None }));
         }
         let deadline = Deadline::after(self.timeouts.intercept);
         let instance = self.reach(cancel, deadline).await?;
-        if self.lacks(H::KIND) {
-            let why = format!("is required for {} and did not subscribe to it", H::KIND.name());
+        if self.look(|now| now.lacks(hook)) {
+            let why = format!("is required for {} and did not subscribe to it", hook.name());
             return Err(CallError::Gone { why });
         }
-        instance.intercept(cancel, question, deadline).await.map(Ok)
+        Ok(Ok((instance, deadline)))
     }
 
     /// The process to ask. While one is being started, it is waited for until the question is due.
@@ -370,9 +432,5 @@ impl Entry {
             | Stage::Files => format!("is being started and was not ready within {seconds} s"),
         };
         CallError::Gone { why }
-    }
-
-    fn roles(&self) -> &Roles {
-        &self.spec.roles
     }
 }

@@ -10,6 +10,7 @@ mod pending;
 mod session;
 mod writer;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -134,9 +135,9 @@ impl Extension {
         self.inner.event_count.dropped.load(Ordering::Relaxed)
     }
 
-    /// What it is at this moment.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.inner.snapshots.borrow().clone()
+    /// What it is at this moment. It does not change until the guard is dropped, and must not be waited for.
+    pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+        self.inner.snapshots.borrow()
     }
 
     /// Waits until it has said hello, or will not.
@@ -196,7 +197,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND);
-        let outcome = self.ask(cancel, question, what, deadline).await?;
+        let outcome = self.ask(cancel, question, what.into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
     }
 
@@ -208,7 +209,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<CommandAction, CallError> {
         let what = format!("/{}", command.name);
-        let outcome = self.ask(cancel, command, &what, deadline).await?;
+        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 
@@ -218,7 +219,7 @@ impl Extension {
         &self,
         cancel: &CancellationToken,
         request: R,
-        what: &str,
+        what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
         let _open = self.inner.open.token();
@@ -226,7 +227,7 @@ impl Extension {
         let (ticket, answer) = oneshot::channel();
         let frame = request.into_frame(id.clone());
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id: id.clone(), frame, what: what.to_owned(), asked, after, ticket };
+        let question = Question { id: id.clone(), frame, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -268,8 +269,10 @@ impl Extension {
     }
 
     fn absence(&self) -> CallError {
-        let why = match self.snapshot().state {
-            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => message,
+        let why = match &self.snapshot().state {
+            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => {
+                message.clone()
+            }
             ExtensionState::Starting | ExtensionState::Ready => PANICKED.to_owned(),
             ExtensionState::Idle | ExtensionState::Stopping | ExtensionState::Stopped => {
                 "was stopped".to_owned()

@@ -22,7 +22,7 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 
 use crate::catalog::{Claim, Names};
-use crate::entry::{Entry, Stage};
+use crate::entry::Entry;
 use crate::environment::ExtensionEnv;
 use crate::extension::ExtensionState;
 use crate::fault::FaultCode;
@@ -306,24 +306,28 @@ impl HookSource for Host {
     fn hooks(&self) -> Hooks {
         let mut hooks = Hooks::default();
         for entry in &self.set().entries {
-            if entry.stage() != Stage::Files {
-                hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
-            }
-            if self.gates().is_off(entry.name()) {
-                continue;
-            }
-            if entry.takes_part(InterceptKind::BeforeAgentStart) {
-                hooks.before_agent_start.push(Arc::clone(entry) as _);
-            }
-            if entry.takes_part(InterceptKind::TurnStart) {
-                hooks.before_turn.push(Arc::clone(entry) as _);
-            }
-            if entry.takes_part(InterceptKind::ToolCall) {
-                hooks.before_tool_execute.push(Arc::new(ToolCallHook::new(Arc::clone(entry), self.clone())));
-            }
-            if entry.takes_part(InterceptKind::AssistantMessage) {
-                hooks.before_assistant_message.push(Arc::clone(entry) as _);
-            }
+            let off = self.gates().is_off(entry.name());
+            entry.look(|now| {
+                if !now.is_files() {
+                    hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
+                }
+                if off {
+                    return;
+                }
+                if now.takes_part(InterceptKind::BeforeAgentStart) {
+                    hooks.before_agent_start.push(Arc::clone(entry) as _);
+                }
+                if now.takes_part(InterceptKind::TurnStart) {
+                    hooks.before_turn.push(Arc::clone(entry) as _);
+                }
+                if now.takes_part(InterceptKind::ToolCall) {
+                    let hook = ToolCallHook::new(Arc::clone(entry), self.clone());
+                    hooks.before_tool_execute.push(Arc::new(hook));
+                }
+                if now.takes_part(InterceptKind::AssistantMessage) {
+                    hooks.before_assistant_message.push(Arc::clone(entry) as _);
+                }
+            });
         }
         hooks
     }

@@ -90,7 +90,7 @@ impl Tool for ExtensionTool {
         };
         let request = CallTool { name: name.clone(), args: call.args };
         let what = format!("tool {name}");
-        match extension.ask(&context.cancel, request, &what, deadline).await {
+        match extension.ask(&context.cancel, request, what.clone().into(), deadline).await {
             Ok(Ok(result)) => {
                 let read = match self.read(result).await {
                     Ok(read) => read,
