@@ -1,24 +1,31 @@
 //! One extension of a host: what it shall be, and the process that is it at the moment.
 
+mod first_use;
+mod slot;
+mod view;
+
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use haft_protocol::ext::{Event, Hook, InterceptKind};
+use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::backlog::Backlog;
 use crate::discovery::dir_name;
-use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Snapshot};
-use crate::fanout::Topic;
+use crate::dormant::Dormant;
+use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
 use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
-use crate::spec::{ExtensionSpec, Roles};
+use crate::spec::ExtensionSpec;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+pub(crate) use slot::{Slot, Stage};
+use view::View;
 
 /// One extension of a host. It lives over restarts; a reload puts another one in its place.
 #[derive(Debug)]
@@ -36,52 +43,12 @@ pub(crate) struct Entry {
     pub(crate) orders: mpsc::UnboundedSender<Order>,
     /// The log for those who only watch tells it, and not this.
     pub(crate) by_log: Arc<AtomicBool>,
+    /// Its keeper, until it is needed.
+    pub(crate) dormant: Dormant,
+    /// Events that start it; none for one that was started at once.
+    pub(crate) backlog: Option<Arc<Backlog>>,
     /// What a reload put in its place.
     pub(crate) successor: OnceLock<Arc<Self>>,
-}
-
-/// The process of the moment, or why there is none.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) stage: Stage,
-    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
-    pub(crate) instance: Option<Extension>,
-}
-
-/// An extension at one moment, to decide by. Nothing changes while it is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct View<'a> {
-    stage: &'a Stage,
-    /// The process of the moment, or the last one there was.
-    instance: Option<&'a Extension>,
-    /// What that says, or said last.
-    now: Option<&'a Snapshot>,
-    roles: &'a Roles,
-}
-
-/// Where an extension stands, over all its processes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Somebody wants it to run, and it is not ready yet.
-    Starting {
-        /// When its process was started, or has greeted; none while it waits for its turn.
-        since: Option<Instant>,
-        greeted: bool,
-    },
-    /// It is ready.
-    Running,
-    /// It crashed, and starts again by itself.
-    Restarting(Failure),
-    /// It left, as it may; the next question starts it.
-    Idle,
-    /// It is asked to leave.
-    Stopping,
-    /// It left when it was asked to.
-    Stopped,
-    /// It failed and does not start again by itself.
-    Failed(Failure),
-    /// It only brings files.
-    Files,
 }
 
 /// A failed interception: what it means, and what to say.
@@ -91,101 +58,6 @@ pub(crate) struct Failed {
     pub(crate) reason: String,
     /// What it did wrong, fit to follow its name; nothing when the run was cancelled.
     pub(crate) detail: Option<String>,
-}
-
-impl Stage {
-    /// It has yet to be started.
-    pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
-}
-
-impl Slot {
-    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
-    fn answer(&self) -> Option<Result<Extension, CallError>> {
-        let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
-        match &self.stage {
-            // One that has ended is about to be dealt with.
-            Stage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
-            Stage::Starting { .. } | Stage::Restarting(_) | Stage::Idle => None,
-            Stage::Stopping => gone("is being stopped"),
-            Stage::Stopped => gone("was stopped"),
-            Stage::Failed(failure) => gone(&failure.message),
-            Stage::Files => gone("has no program that could be asked"),
-        }
-    }
-
-    /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
-    pub(crate) fn has_nothing(&self) -> bool {
-        self.instance.as_ref().is_none_or(|instance| {
-            let now = instance.snapshot();
-            !now.was_ready && now.offers.intercepts.is_empty()
-        })
-    }
-}
-
-impl View<'_> {
-    fn is_alive(&self) -> bool {
-        self.now.is_some_and(Snapshot::is_alive) || *self.stage == Stage::Idle
-    }
-
-    fn subscribed(&self, hook: InterceptKind) -> bool {
-        self.now.is_some_and(|now| now.offers.intercepts.contains(&hook))
-    }
-
-    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
-    /// what it will subscribe to.
-    fn is_new(&self) -> bool {
-        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
-        starts && self.now.is_none_or(|now| !now.was_ready)
-    }
-
-    /// Whether it only brings files.
-    pub(crate) fn is_files(&self) -> bool {
-        *self.stage == Stage::Files
-    }
-
-    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
-    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
-    pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
-        let may_yet = self.is_new() && (hook == InterceptKind::ToolCall || self.roles.names(hook));
-        // What the manifest calls a gate is one, also when it never came up.
-        let due = self.subscribed(hook) || self.roles.names(hook) && !self.is_alive();
-        let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
-        may_yet || due && counts() || self.roles.guarded(hook)
-    }
-
-    /// Whether it should take part in this hook and did not subscribe to it.
-    fn lacks(&self, hook: InterceptKind) -> bool {
-        self.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
-    }
-
-    /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
-    fn at_hand(&self, hook: InterceptKind) -> Option<&Extension> {
-        let answers = *self.stage == Stage::Running && self.now.is_some_and(Snapshot::is_alive);
-        self.instance.filter(|_| answers && self.subscribed(hook))
-    }
-
-    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
-    /// which ones, or has yet to say it, guards them all.
-    fn tool_role(&self, tool: &str) -> Option<Role> {
-        match self.now {
-            Some(now) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
-                now.offers.tool_calls.of(tool)
-            }
-            Some(_) | None => Some(Role::Plain),
-        }
-    }
-
-    /// In which role it takes part in a hook: as its manifest says, or its subscription.
-    fn role_in(&self, hook: InterceptKind) -> Role {
-        let as_gate = self.now.is_some_and(|now| now.offers.gates.contains(&hook));
-        if self.roles.gates.contains(&hook) || as_gate {
-            Role::Gate
-        } else if self.roles.names(hook) {
-            Role::Redactor
-        } else {
-            Role::Plain
-        }
-    }
 }
 
 impl Entry {
@@ -200,12 +72,7 @@ impl Entry {
 
     /// What it offers, or offered last.
     pub(crate) fn offers(&self) -> Arc<Offers> {
-        self.slot
-            .borrow()
-            .instance
-            .as_ref()
-            .map(|instance| Arc::clone(&instance.snapshot().offers))
-            .unwrap_or_default()
+        self.slot.borrow().offers()
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -235,8 +102,7 @@ impl Entry {
     pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
         let slot = self.slot.borrow();
         let now = slot.instance.as_ref().map(Extension::snapshot);
-        let instance = slot.instance.as_ref();
-        at(View { stage: &slot.stage, instance, now: now.as_deref(), roles: &self.spec.roles })
+        at(View::new(&slot, now.as_deref(), &self.spec.roles))
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -278,6 +144,7 @@ impl Entry {
     /// # Errors
     /// The run was cancelled, or it is still being restarted.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
+        self.awake(cancel).await?;
         if !self.look(|now| now.is_new()) {
             return Ok(());
         }
@@ -361,16 +228,6 @@ impl Entry {
         }
     }
 
-    /// Tells it something, if it wants to know and nobody else tells it.
-    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        if self.by_log.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(extension) = self.extension() {
-            extension.observe(topic, event);
-        }
-    }
-
     /// The tool of this name that the process of the moment offers.
     pub(crate) fn tool(&self, name: &str) -> Option<Arc<OfferedTool>> {
         self.offers().tools.iter().find(|tool| tool.name == name).cloned()
@@ -394,12 +251,14 @@ impl Entry {
 
     /// Waits until it and its process are gone for good.
     pub(crate) async fn gone(&self) {
+        self.dormant.dismiss();
         let mut slot = self.slot.clone();
         while slot.changed().await.is_ok() {}
     }
 
     /// Asks it to leave for good, another one being in its place. [`gone`](Self::gone) tells when it has.
     pub(crate) fn retire(&self) {
+        self.dormant.dismiss();
         // A keeper that is gone needs no order.
         _ = self.orders.send(Order::Retire);
     }
@@ -407,6 +266,9 @@ impl Entry {
     /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
     /// is nothing to start any more.
     pub(crate) async fn restart(&self) -> bool {
+        if self.dormant.wake() {
+            return true;
+        }
         let (begun, has_begun) = oneshot::channel();
         self.orders.send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }

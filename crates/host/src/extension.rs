@@ -11,6 +11,7 @@ mod pending;
 mod session;
 mod watching;
 mod writer;
+mod written;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ use session::{Question, Session};
 pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
-const WAITING_EVENTS: usize = 1024;
+pub(crate) const WAITING_EVENTS: usize = 1024;
 
 /// What is said of one whose task ended without a word.
 pub(crate) const PANICKED: &str = "is gone: its task panicked";
@@ -250,9 +251,7 @@ impl Extension {
     /// Sends an event if it is subscribed to. Never waits; what does not fit is dropped and counted.
     pub(crate) fn observe(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
         let snapshot = self.inner.snapshots.borrow();
-        let offers = &snapshot.offers;
-        let tool = topic.tool.is_none_or(|tool| offers.watched_tools.has(tool));
-        let wanted = snapshot.is_alive() && offers.events.contains(topic.name) && tool;
+        let wanted = snapshot.is_alive() && snapshot.offers.watches(topic);
         drop(snapshot);
         if !wanted {
             return;
@@ -263,6 +262,12 @@ impl Extension {
         } else if let Some(event) = event() {
             self.tell(HostFrame::Event(event));
         }
+    }
+
+    /// Sends an event that was kept for it, if it turns out to watch it.
+    pub(crate) fn observe_kept(&self, event: Event) {
+        let (name, tool) = (event.event.clone(), event.tool_name.clone());
+        self.observe(Topic { name: &name, tool: tool.as_deref() }, || Some(event));
     }
 
     /// Sends a frame that nobody answers.

@@ -102,8 +102,24 @@ impl Entry {
 
 impl Observer for Entry {
     fn observe(&self, event: &AgentEvent) {
+        if self.is_told_by_log() {
+            return;
+        }
+        if matches!(event, AgentEvent::TurnStart { .. }) {
+            self.foresee();
+        }
         if let Some(topic) = topic(event) {
-            self.tell(topic, || told(event));
+            self.pass_on(topic, || told(event));
+        }
+    }
+}
+
+impl Entry {
+    /// A turn begins: whoever watches what comes in every turn is started now, beside the model's work.
+    fn foresee(&self) {
+        let sure = ["assistant_message", "turn_end"];
+        if self.backlog.is_some() && sure.iter().any(|event| self.offers().events.contains(*event)) {
+            self.wake();
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
 use crate::log::slug;
 use crate::process::Process;
+use crate::registration::Registrations;
 use crate::slow::SlowStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) slow: SlowStarts,
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
+    pub(crate) registrations: Registrations,
 }
 
 impl Shared {
@@ -44,6 +46,7 @@ impl Shared {
             closing: CancellationToken::new(),
             slow: SlowStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
+            registrations: Registrations::new(&config),
             config,
         }
     }

@@ -196,6 +196,8 @@ impl Actor {
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.session.tell(&frame, now());
+                // What kept it from its place in the log may be over.
+                self.choose_seat();
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.

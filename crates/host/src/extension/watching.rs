@@ -7,6 +7,7 @@ use haft_protocol::ext::capability;
 use tokio::sync::mpsc;
 
 use super::{Command, EventCount, Offers};
+use crate::backlog::Backlog;
 use crate::fanout::{Fanout, Filter, Member, Seat, Word};
 
 /// See the module.
@@ -15,16 +16,21 @@ pub(crate) struct Watching {
     pub(crate) fanout: Arc<Fanout>,
     /// The log tells it.
     pub(crate) by_log: Arc<AtomicBool>,
+    /// Events that it has yet to be told, and first of all.
+    pub(crate) backlog: Option<Arc<Backlog>>,
 }
 
 impl Watching {
-    /// A place in the log for an extension with these offers.
+    /// A place in the log for an extension with these offers; none while older events wait for it elsewhere.
     pub(super) fn join(
         &self,
         offers: &Offers,
         commands: mpsc::WeakUnboundedSender<Command>,
         count: &Arc<EventCount>,
     ) -> Option<Seat> {
+        if self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over()) {
+            return None;
+        }
         let (by_log, count) = (Arc::clone(&self.by_log), Arc::clone(count));
         let member = Member::new(offers.announced(capability::EVENT_GAP), move |word| {
             let is_news = match word {

@@ -13,7 +13,7 @@ pub(super) type Kinds = u8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Topic<'a> {
     /// Its name.
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
     /// The tool that is called.
     pub(crate) tool: Option<&'a str>,
 }
