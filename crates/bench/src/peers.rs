@@ -78,7 +78,8 @@ fn play(role: &str, number: u32) -> Result<()> {
     }
 }
 
-fn guard() -> Extension {
+/// [`GUARD`].
+pub(crate) fn guard() -> Extension {
     Extension::new("guard", "1.0.0").intercept_tool_call(|call, _host| async move {
         match call.tool_name.as_str() {
             "bash" => ToolCallDecision::block("no shell"),
