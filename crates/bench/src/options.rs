@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows::{ROWS, Row};
+use crate::rows::{PEERS, ROWS, Row};
 
 /// How often things are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,7 @@ pub(crate) fn parse(args: &[&str]) -> Option<Command> {
         [] => Some(Command::Measure(ROWS.iter().collect(), effort)),
         ["counts"] if options.is_empty() => Some(Command::Counts { write: false }),
         ["gate"] => Some(Command::Gate(effort)),
+        ["peers"] => Some(Command::Measure(vec![PEERS], effort)),
         _ => {
             let named = |word: &&str| ROWS.iter().find(|row| row.name == *word);
             Some(Command::Measure(words.iter().map(named).collect::<Option<_>>()?, effort))
@@ -81,6 +82,7 @@ mod tests {
         check("counts --write", Some("counts true"));
         check("counts --quick", None);
         check("process --write", None);
+        check("peers --quick", Some("Quick peers"));
         check("--list", Some("list"));
         check("--list gate", None);
         check("no-such-row", None);

@@ -1,22 +1,30 @@
 //! One extension of a host: what it shall be, and the process that is it at the moment.
 
+mod first_use;
+mod slot;
+mod view;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::backlog::Backlog;
 use crate::discovery::dir_name;
+use crate::dormant::Dormant;
 use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
 use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
-use crate::spec::{ExtensionSpec, Roles};
+use crate::spec::ExtensionSpec;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+pub(crate) use slot::{Slot, Stage};
+use view::View;
 
 /// One extension of a host. It lives over restarts; a reload puts another one in its place.
 #[derive(Debug)]
@@ -32,41 +40,12 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
+    /// Its keeper, until it is needed.
+    pub(crate) dormant: Dormant,
+    /// Events that start it; none for one that was started at once.
+    pub(crate) backlog: Option<Arc<Backlog>>,
     /// What a reload put in its place.
     pub(crate) successor: OnceLock<Arc<Self>>,
-}
-
-/// The process of the moment, or why there is none.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) stage: Stage,
-    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
-    pub(crate) instance: Option<Extension>,
-}
-
-/// Where an extension stands, over all its processes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Somebody wants it to run, and it is not ready yet.
-    Starting {
-        /// When its process was started, or has greeted; none while it waits for its turn.
-        since: Option<Instant>,
-        greeted: bool,
-    },
-    /// It is ready.
-    Running,
-    /// It crashed, and starts again by itself.
-    Restarting(Failure),
-    /// It left, as it may; the next question starts it.
-    Idle,
-    /// It is asked to leave.
-    Stopping,
-    /// It left when it was asked to.
-    Stopped,
-    /// It failed and does not start again by itself.
-    Failed(Failure),
-    /// It only brings files.
-    Files,
 }
 
 /// A failed interception: what it means, and what to say.
@@ -76,51 +55,6 @@ pub(crate) struct Failed {
     pub(crate) reason: String,
     /// What it did wrong, fit to follow its name; nothing when the run was cancelled.
     pub(crate) detail: Option<String>,
-}
-
-impl Stage {
-    /// It has yet to be started.
-    pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
-}
-
-impl Slot {
-    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
-    fn answer(&self) -> Option<Result<Extension, CallError>> {
-        let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
-        match &self.stage {
-            // One that has ended is about to be dealt with.
-            Stage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
-            Stage::Starting { .. } | Stage::Restarting(_) | Stage::Idle => None,
-            Stage::Stopping => gone("is being stopped"),
-            Stage::Stopped => gone("was stopped"),
-            Stage::Failed(failure) => gone(&failure.message),
-            Stage::Files => gone("has no program that could be asked"),
-        }
-    }
-
-    fn is_alive(&self) -> bool {
-        let alive = self.instance.as_ref().is_some_and(|instance| instance.snapshot().is_alive());
-        alive || self.stage == Stage::Idle
-    }
-
-    fn subscribed(&self, hook: InterceptKind) -> bool {
-        self.instance.as_ref().is_some_and(|instance| instance.snapshot().offers.intercepts.contains(&hook))
-    }
-
-    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
-    /// what it will subscribe to.
-    fn is_new(&self) -> bool {
-        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
-        starts && self.instance.as_ref().is_none_or(|instance| !instance.snapshot().was_ready)
-    }
-
-    /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
-    pub(crate) fn has_nothing(&self) -> bool {
-        self.instance.as_ref().is_none_or(|instance| {
-            let now = instance.snapshot();
-            !now.was_ready && now.offers.intercepts.is_empty()
-        })
-    }
 }
 
 impl Entry {
@@ -135,7 +69,7 @@ impl Entry {
 
     /// What it offers, or offered last.
     pub(crate) fn offers(&self) -> Arc<Offers> {
-        self.slot.borrow().instance.as_ref().map(|instance| instance.snapshot().offers).unwrap_or_default()
+        self.slot.borrow().offers()
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -146,9 +80,10 @@ impl Entry {
         let slot = self.slot.borrow();
         match &slot.stage {
             Stage::Starting { .. } => ExtensionState::Starting,
-            Stage::Running => {
-                slot.instance.as_ref().map_or(ExtensionState::Ready, |instance| instance.snapshot().state)
-            }
+            Stage::Running => slot
+                .instance
+                .as_ref()
+                .map_or(ExtensionState::Ready, |instance| instance.snapshot().state.clone()),
             Stage::Restarting(Failure { code, message }) => {
                 ExtensionState::Restarting { code: *code, message: message.clone() }
             }
@@ -160,16 +95,11 @@ impl Entry {
         }
     }
 
-    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
-    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
-    pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
+    /// Looks at it once. Whoever looks must not change it.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
         let slot = self.slot.borrow();
-        let roles = self.roles();
-        let may_yet = slot.is_new() && (hook == InterceptKind::ToolCall || roles.names(hook));
-        // What the manifest calls a gate is one, also when it never came up.
-        let due = slot.subscribed(hook) || roles.names(hook) && !slot.is_alive();
-        let counts = || slot.is_alive() || policy::fails_closed(hook, self.role_in(&slot, hook));
-        may_yet || due && counts() || roles.guarded(hook)
+        let now = slot.instance.as_ref().map(Extension::snapshot);
+        at(View::new(&slot, now.as_deref(), &self.spec.roles))
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -179,12 +109,7 @@ impl Entry {
 
     /// Hooks that it should take part in and did not subscribe to.
     pub(crate) fn lacking(&self) -> BTreeSet<InterceptKind> {
-        InterceptKind::ALL.iter().copied().filter(|&hook| self.lacks(hook)).collect()
-    }
-
-    fn lacks(&self, hook: InterceptKind) -> bool {
-        let slot = self.slot.borrow();
-        self.roles().guarded(hook) && slot.is_alive() && !slot.subscribed(hook)
+        self.look(|now| InterceptKind::ALL.iter().copied().filter(|&hook| now.lacks(hook)).collect())
     }
 
     /// Asks the extension about something that is about to happen.
@@ -202,7 +127,7 @@ impl Entry {
 
     /// What a failure means.
     pub(crate) fn failed(&self, hook: InterceptKind, error: &CallError) -> Failed {
-        let role = self.role_in(&self.slot.borrow(), hook);
+        let role = self.look(|now| now.role_in(hook));
         Failed {
             verdict: policy::on_failure(hook, role, self.loosened, error),
             reason: policy::reason(self.name(), error),
@@ -216,39 +141,27 @@ impl Entry {
     /// # Errors
     /// The run was cancelled, or it is still being restarted.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
-        if !self.slot.borrow().is_new() {
+        self.awake(cancel).await?;
+        if !self.look(|now| now.is_new()) {
             return Ok(());
         }
         let known = async {
             self.settled().await;
             let deadline = Deadline::after(self.timeouts.intercept);
-            let mut slot = self.slot.clone();
-            let known = timeout_at(deadline.at(), slot.wait_for(|slot| !slot.is_new())).await.map(drop);
+            let known = timeout_at(deadline.at(), self.until_known()).await;
             known.map_err(|_| self.late(deadline))
         };
         cancel.run_until_cancelled(known).await.unwrap_or(Err(CallError::Cancelled))
     }
 
-    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
-    /// which ones, or has yet to say it, guards them all.
+    /// In which role it is asked about calls of this tool, if at all.
     pub(crate) fn tool_role(&self, tool: &str) -> Option<Role> {
-        let unsaid = |slot: &Slot| slot.is_new() || !slot.subscribed(InterceptKind::ToolCall);
-        if unsaid(&self.slot.borrow()) {
-            return Some(Role::Plain);
-        }
-        self.offers().tool_calls.of(tool)
+        self.look(|now| now.tool_role(tool))
     }
 
-    /// In which role it takes part in a hook: as its manifest says, or its subscription.
-    fn role_in(&self, slot: &Slot, hook: InterceptKind) -> Role {
-        let as_gate = |instance: &Extension| instance.snapshot().offers.gates.contains(&hook);
-        if self.roles().gates.contains(&hook) || slot.instance.as_ref().is_some_and(as_gate) {
-            Role::Gate
-        } else if self.roles().names(hook) {
-            Role::Redactor
-        } else {
-            Role::Plain
-        }
+    async fn until_known(&self) {
+        let mut slot = self.slot.clone();
+        while self.look(|now| now.is_new()) && slot.changed().await.is_ok() {}
     }
 
     /// The inner error is no failure: it has nothing to say about this.
@@ -257,18 +170,35 @@ impl Entry {
         cancel: &CancellationToken,
         question: H,
     ) -> Result<Result<H::Decision, Failed>, CallError> {
+        let deadline = Deadline::after(self.timeouts.intercept);
+        if let Some(instance) = self.look(|now| now.at_hand(H::KIND).cloned()) {
+            return instance.intercept(cancel, question, deadline).await.map(Ok);
+        }
+        // Waiting for it takes room that a question need not have.
+        match Box::pin(self.come_forward(cancel, H::KIND)).await? {
+            Ok((instance, deadline)) => instance.intercept(cancel, question, deadline).await.map(Ok),
+            Err(failed) => Ok(Err(failed)),
+        }
+    }
+
+    /// Waits for one that cannot be asked at once.
+    async fn come_forward(
+        &self,
+        cancel: &CancellationToken,
+        hook: InterceptKind,
+    ) -> Result<Result<(Extension, Deadline), Failed>, CallError> {
         self.known(cancel).await?;
-        if !self.takes_part(H::KIND) {
+        if !self.look(|now| now.takes_part(hook)) {
             let reason = "it does not take part".to_owned();
             return Ok(Err(Failed { verdict: Verdict::Pass, reason, detail: None }));
         }
         let deadline = Deadline::after(self.timeouts.intercept);
         let instance = self.reach(cancel, deadline).await?;
-        if self.lacks(H::KIND) {
-            let why = format!("is required for {} and did not subscribe to it", H::KIND.name());
+        if self.look(|now| now.lacks(hook)) {
+            let why = format!("is required for {} and did not subscribe to it", hook.name());
             return Err(CallError::Gone { why });
         }
-        instance.intercept(cancel, question, deadline).await.map(Ok)
+        Ok(Ok((instance, deadline)))
     }
 
     /// The process to ask. While one is being started, it is waited for until the question is due.
@@ -318,12 +248,14 @@ impl Entry {
 
     /// Waits until it and its process are gone for good.
     pub(crate) async fn gone(&self) {
+        self.dormant.dismiss();
         let mut slot = self.slot.clone();
         while slot.changed().await.is_ok() {}
     }
 
     /// Asks it to leave for good, another one being in its place. [`gone`](Self::gone) tells when it has.
     pub(crate) fn retire(&self) {
+        self.dormant.dismiss();
         // A keeper that is gone needs no order.
         _ = self.orders.send(Order::Retire);
     }
@@ -331,6 +263,9 @@ impl Entry {
     /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
     /// is nothing to start any more.
     pub(crate) async fn restart(&self) -> bool {
+        if self.dormant.wake() {
+            return true;
+        }
         let (begun, has_begun) = oneshot::channel();
         self.orders.send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }
@@ -370,9 +305,5 @@ impl Entry {
             | Stage::Files => format!("is being started and was not ready within {seconds} s"),
         };
         CallError::Gone { why }
-    }
-
-    fn roles(&self) -> &Roles {
-        &self.spec.roles
     }
 }

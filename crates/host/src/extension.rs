@@ -9,7 +9,9 @@ mod offers;
 mod pending;
 mod session;
 mod writer;
+mod written;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -35,7 +37,7 @@ pub(crate) use session::Facts;
 use session::{Question, Session};
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
-const WAITING_EVENTS: usize = 1024;
+pub(crate) const WAITING_EVENTS: usize = 1024;
 
 /// What is said of one whose task ended without a word.
 pub(crate) const PANICKED: &str = "is gone: its task panicked";
@@ -134,9 +136,9 @@ impl Extension {
         self.inner.event_count.dropped.load(Ordering::Relaxed)
     }
 
-    /// What it is at this moment.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        self.inner.snapshots.borrow().clone()
+    /// What it is at this moment. It does not change until the guard is dropped, and must not be waited for.
+    pub(crate) fn snapshot(&self) -> watch::Ref<'_, Snapshot> {
+        self.inner.snapshots.borrow()
     }
 
     /// Waits until it has said hello, or will not.
@@ -196,7 +198,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<H::Decision, CallError> {
         let what = intercept_label(H::KIND);
-        let outcome = self.ask(cancel, question, what, deadline).await?;
+        let outcome = self.ask(cancel, question, what.into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::HookError, what, detail))
     }
 
@@ -208,7 +210,7 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<CommandAction, CallError> {
         let what = format!("/{}", command.name);
-        let outcome = self.ask(cancel, command, &what, deadline).await?;
+        let outcome = self.ask(cancel, command, what.clone().into(), deadline).await?;
         outcome.map_err(|detail| self.bad_answer(FaultCode::FrameInvalid, &what, detail))
     }
 
@@ -218,7 +220,7 @@ impl Extension {
         &self,
         cancel: &CancellationToken,
         request: R,
-        what: &str,
+        what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
         let _open = self.inner.open.token();
@@ -226,7 +228,7 @@ impl Extension {
         let (ticket, answer) = oneshot::channel();
         let frame = request.into_frame(id.clone());
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id: id.clone(), frame, what: what.to_owned(), asked, after, ticket };
+        let question = Question { id: id.clone(), frame, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -255,6 +257,16 @@ impl Extension {
         }
     }
 
+    /// Sends an event that was kept for it, if it turns out to watch it.
+    pub(crate) fn observe_kept(&self, event: Event) {
+        let filtered = event.event == InterceptKind::ToolCall.name();
+        let tool = event.tool_name.as_deref().filter(|_| filtered);
+        if tool.is_none_or(|tool| self.snapshot().offers.watched_tools.has(tool)) {
+            let name = event.event.clone();
+            self.observe(|| event, &name);
+        }
+    }
+
     /// Sends a frame that nobody answers.
     pub(crate) fn tell(&self, frame: HostFrame) {
         self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
@@ -268,8 +280,10 @@ impl Extension {
     }
 
     fn absence(&self) -> CallError {
-        let why = match self.snapshot().state {
-            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => message,
+        let why = match &self.snapshot().state {
+            ExtensionState::Failed { message, .. } | ExtensionState::Restarting { message, .. } => {
+                message.clone()
+            }
             ExtensionState::Starting | ExtensionState::Ready => PANICKED.to_owned(),
             ExtensionState::Idle | ExtensionState::Stopping | ExtensionState::Stopped => {
                 "was stopped".to_owned()

@@ -22,7 +22,7 @@ use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 
 use crate::catalog::{Claim, Names};
-use crate::entry::{Entry, Stage};
+use crate::entry::Entry;
 use crate::environment::ExtensionEnv;
 use crate::extension::ExtensionState;
 use crate::fault::FaultCode;
@@ -55,8 +55,15 @@ pub struct HostConfig {
     pub logs: Option<PathBuf>,
     /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
-    /// Where the host remembers which extensions were slow to start; `None` remembers nothing.
+    /// Where the host remembers which extensions were slow to start, and what they registered; `None` remembers
+    /// nothing.
     pub state: Option<PathBuf>,
+    /// Whether an extension that has not changed since it last ran may wait for its first use, with what it registered
+    /// then in its place. Needs `state`. Otherwise every extension is started at once.
+    ///
+    /// Started at once in any case: what is named on the command line or `required`, what says so in its manifest
+    /// ([`Lazy`](crate::Lazy)), what takes part in every turn, and what registers more after `ready`.
+    pub lazy: bool,
     /// How many extensions may be starting at once. As many as there are processors, unless set.
     pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
@@ -87,6 +94,7 @@ impl HostConfig {
             logs: None,
             data: None,
             state: None,
+            lazy: true,
             start_at_once: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
@@ -306,24 +314,28 @@ impl HookSource for Host {
     fn hooks(&self) -> Hooks {
         let mut hooks = Hooks::default();
         for entry in &self.set().entries {
-            if entry.stage() != Stage::Files {
-                hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
-            }
-            if self.gates().is_off(entry.name()) {
-                continue;
-            }
-            if entry.takes_part(InterceptKind::BeforeAgentStart) {
-                hooks.before_agent_start.push(Arc::clone(entry) as _);
-            }
-            if entry.takes_part(InterceptKind::TurnStart) {
-                hooks.before_turn.push(Arc::clone(entry) as _);
-            }
-            if entry.takes_part(InterceptKind::ToolCall) {
-                hooks.before_tool_execute.push(Arc::new(ToolCallHook::new(Arc::clone(entry), self.clone())));
-            }
-            if entry.takes_part(InterceptKind::AssistantMessage) {
-                hooks.before_assistant_message.push(Arc::clone(entry) as _);
-            }
+            let off = self.gates().is_off(entry.name());
+            entry.look(|now| {
+                if !now.is_files() {
+                    hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
+                }
+                if off {
+                    return;
+                }
+                if now.takes_part(InterceptKind::BeforeAgentStart) {
+                    hooks.before_agent_start.push(Arc::clone(entry) as _);
+                }
+                if now.takes_part(InterceptKind::TurnStart) {
+                    hooks.before_turn.push(Arc::clone(entry) as _);
+                }
+                if now.takes_part(InterceptKind::ToolCall) {
+                    let hook = ToolCallHook::new(Arc::clone(entry), self.clone());
+                    hooks.before_tool_execute.push(Arc::new(hook));
+                }
+                if now.takes_part(InterceptKind::AssistantMessage) {
+                    hooks.before_assistant_message.push(Arc::clone(entry) as _);
+                }
+            });
         }
         hooks
     }
@@ -349,6 +361,6 @@ fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        events_dropped: entry.extension().map_or(0, |extension| extension.events_dropped()),
+        events_dropped: entry.events_dropped(),
     }
 }

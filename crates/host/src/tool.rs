@@ -83,14 +83,19 @@ impl Tool for ExtensionTool {
         let failed = |error: &dyn std::fmt::Display| {
             ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
         };
+        let awake = self.entry.current().awake(&context.cancel).await;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
-        let extension = match self.reach(&context, deadline).await {
+        let reached = match awake {
+            Ok(()) => self.reach(&context, deadline).await,
+            Err(error) => Err(error),
+        };
+        let extension = match reached {
             Ok(extension) => extension,
             Err(error) => return failed(&format_args!("it {error}")),
         };
         let request = CallTool { name: name.clone(), args: call.args };
         let what = format!("tool {name}");
-        match extension.ask(&context.cancel, request, &what, deadline).await {
+        match extension.ask(&context.cancel, request, what.clone().into(), deadline).await {
             Ok(Ok(result)) => {
                 let read = match self.read(result).await {
                     Ok(read) => read,

@@ -1,12 +1,16 @@
 //! Request ids that one extension cannot guess for another's connection.
 
 use std::collections::hash_map::RandomState;
+use std::fmt::Write as _;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::RequestId;
+
+/// What the largest number has.
+const DIGITS: usize = 20;
 
 /// Counts the requests of one connection behind a prefix that only its two ends know.
 #[derive(Debug)]
@@ -29,7 +33,11 @@ impl Ids {
     /// The next id.
     pub(crate) fn next(&self) -> RequestId {
         let step = u64::from(is_up(Defence::UniqueIds));
-        RequestId::new(format!("{}{}", self.prefix, self.next.fetch_add(step, Ordering::Relaxed)))
+        let mut text = String::with_capacity(self.prefix.len() + DIGITS);
+        text.push_str(&self.prefix);
+        // Writing into a string cannot fail.
+        _ = write!(text, "{}", self.next.fetch_add(step, Ordering::Relaxed));
+        RequestId::new(text)
     }
 }
 

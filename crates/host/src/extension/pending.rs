@@ -1,6 +1,7 @@
 //! The open questions of one connection, and the recent ones, so that a late answer is told from an invented one.
 
-use std::collections::{HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use haft_protocol::ext::{HostFrame, Response};
@@ -15,7 +16,7 @@ pub(crate) struct Open<T> {
     pub(crate) ticket: T,
     pub(crate) kind: Kind,
     /// What was asked, for people: `tool_call intercept`, `tool weather`.
-    pub(crate) what: String,
+    pub(crate) what: Cow<'static, str>,
     pub(crate) until: Instant,
     pub(crate) after: Duration,
     /// The number of the line that asks, to see whether it ever left.
@@ -78,7 +79,8 @@ pub(crate) enum Past {
 /// All questions of one connection.
 #[derive(Debug)]
 pub(crate) struct Pending<T> {
-    open: HashMap<RequestId, Open<T>>,
+    /// In the order they were asked: there are few at a time, and looking through few is quicker than a hash.
+    open: VecDeque<(RequestId, Open<T>)>,
     past: VecDeque<(RequestId, Past)>,
     /// How many of them are tool calls that were dropped. Counted, because every line that comes asks for it.
     dropped_tools: usize,
@@ -86,31 +88,38 @@ pub(crate) struct Pending<T> {
 
 impl<T> Default for Pending<T> {
     fn default() -> Self {
-        Self { open: HashMap::new(), past: VecDeque::new(), dropped_tools: 0 }
+        Self { open: VecDeque::new(), past: VecDeque::new(), dropped_tools: 0 }
     }
 }
 
 impl<T> Pending<T> {
+    /// Opens a question. Lines are asked in the order of their numbers.
     pub(crate) fn insert(&mut self, id: RequestId, open: Open<T>) {
-        self.open.insert(id, open);
+        self.open.push_back((id, open));
     }
 
     pub(crate) fn get(&self, id: &RequestId) -> Option<&Open<T>> {
-        self.open.get(id)
+        self.open.iter().find(|(known, _)| known == id).map(|(_, open)| open)
     }
 
     /// Closes a question that got its answer.
     pub(crate) fn answered(&mut self, id: &RequestId) -> Option<Open<T>> {
-        let open = self.open.remove(id)?;
-        self.remember(id.clone(), Past::Answered);
-        Some(open)
+        self.close(|known, _| known == id, |_| Past::Answered)
     }
 
     /// Closes a question that nobody waits for any more.
     pub(crate) fn dropped(&mut self, id: &RequestId) -> Option<Open<T>> {
-        let open = self.open.remove(id)?;
-        self.remember(id.clone(), Past::Dropped(open.kind));
-        Some(open)
+        self.close(|known, _| known == id, |open| Past::Dropped(open.kind))
+    }
+
+    /// Closes a question whose time is up, the first one that was asked first.
+    pub(crate) fn overdue(&mut self, now: Instant) -> Option<Open<T>> {
+        self.close(|_, open| open.until <= now, |open| Past::Dropped(open.kind))
+    }
+
+    /// Closes the question that was asked in this line: it could not be.
+    pub(crate) fn refused(&mut self, line: u64) -> Option<Open<T>> {
+        self.close(|_, open| open.line == line, |open| Past::Dropped(open.kind))
     }
 
     /// What became of a question that is not open. A dropped one counts as answered from here on.
@@ -123,23 +132,12 @@ impl<T> Pending<T> {
 
     /// The earliest deadline.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.open.values().map(|open| open.until).min()
-    }
-
-    /// A question whose time is up.
-    pub(crate) fn overdue(&self, now: Instant) -> Option<RequestId> {
-        let due = self.open.iter().filter(|(_, open)| open.until <= now);
-        due.min_by_key(|(_, open)| open.line).map(|(id, _)| id.clone())
-    }
-
-    /// The question that was asked in this line.
-    pub(crate) fn by_line(&self, line: u64) -> Option<RequestId> {
-        self.open.iter().find(|(_, open)| open.line == line).map(|(id, _)| id.clone())
+        self.open.iter().map(|(_, open)| open.until).min()
     }
 
     /// Whether a question is open whose line has not left: only the first `flushed` lines have.
     pub(crate) fn waits_beyond(&self, flushed: u64) -> bool {
-        self.open.values().any(|open| open.line > flushed)
+        self.open.iter().any(|(_, open)| open.line > flushed)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -148,19 +146,28 @@ impl<T> Pending<T> {
 
     /// Whether a tool's result may still come, and with it a long line.
     pub(crate) fn expects_result(&self) -> bool {
-        self.dropped_tools > 0 || self.open.values().any(|open| open.kind == Kind::Tool)
+        self.dropped_tools > 0 || self.open.iter().any(|(_, open)| open.kind == Kind::Tool)
     }
 
     /// Takes all open questions, in the order they were asked.
-    pub(crate) fn drain(&mut self) -> Vec<Open<T>> {
-        let mut all: Vec<_> = self.open.drain().map(|(_, open)| open).collect();
-        all.sort_by_key(|open| open.line);
-        all
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Open<T>> {
+        std::mem::take(&mut self.open).into_iter().map(|(_, open)| open)
     }
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.open.len()
+    }
+
+    fn close(
+        &mut self,
+        which: impl Fn(&RequestId, &Open<T>) -> bool,
+        past: impl FnOnce(&Open<T>) -> Past,
+    ) -> Option<Open<T>> {
+        let place = self.open.iter().position(|(id, open)| which(id, open))?;
+        let (id, open) = self.open.remove(place)?;
+        self.remember(id, past(&open));
+        Some(open)
     }
 
     fn remember(&mut self, id: RequestId, past: Past) {

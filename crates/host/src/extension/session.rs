@@ -16,6 +16,7 @@ mod tests;
 mod unasked;
 mod watch;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -50,7 +51,7 @@ pub(crate) struct Question<T> {
     pub(crate) id: RequestId,
     pub(crate) frame: HostFrame,
     /// What is asked, for people: `tool_call intercept`, `tool weather`.
-    pub(crate) what: String,
+    pub(crate) what: Cow<'static, str>,
     /// The deadline counts from here.
     pub(crate) asked: Instant,
     pub(crate) after: Duration,
@@ -284,8 +285,7 @@ impl<T> Session<T> {
 
     /// The line of a question did not fit into the queue.
     pub(crate) fn refuse(&mut self, number: u64) {
-        let Some(id) = self.pending.by_line(number) else { return };
-        let Some(open) = self.pending.dropped(&id) else { return };
+        let Some(open) = self.pending.refused(number) else { return };
         let detail = "too much is waiting to be read by it already".to_owned();
         self.fault(FaultCode::WriteStalled, format!("{} was not asked: {detail}", open.what));
         self.out.push_back(Output::Answer(open.ticket, Err(CallError::NotSent { detail })));
@@ -304,8 +304,7 @@ impl<T> Session<T> {
         }
         self.phase_deadline(now);
         self.flow_deadline(flushed, now);
-        while let Some(id) = self.pending.overdue(now) {
-            let Some(open) = self.pending.dropped(&id) else { break };
+        while let Some(open) = self.pending.overdue(now) {
             self.overdue(open, flushed);
         }
     }

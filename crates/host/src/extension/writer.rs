@@ -1,20 +1,30 @@
-//! The task that writes to one extension, so that nobody else ever waits for it.
+//! What is written to one extension, so that nobody ever waits for it.
 //!
-//! The queue is bounded twice: what may be lost (events) fits within a small budget, what may not (questions)
-//! within a larger one. Whoever puts a line in never waits; the task notices when the extension stops reading.
+//! A short line leaves at once when nothing else waits and there is room in the pipe. All else waits in a queue for a
+//! task that writes it. The queue is bounded twice: what may be lost (events) fits within a small budget, what may not
+//! (questions) within a larger one. Whoever puts a line in never waits; the task notices when the extension stops
+//! reading.
 
+use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use haft_protocol::ext::Limits;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// Lines that may wait before a question is refused.
 const QUESTIONS: usize = 4096;
+
+/// A pipe takes so much whole or not at all. Longer lines are left to the task.
+const AT_ONCE: usize = 4096;
+
+type Io = Box<dyn AsyncWrite + Send + Unpin>;
 
 #[derive(Debug, Clone, Copy)]
 struct Budget {
@@ -33,7 +43,12 @@ struct Waiting {
 struct Line {
     number: u64,
     text: String,
+    /// What of it has left already.
+    left: usize,
 }
+
+/// The extension's input. Locked for as long as one attempt to write takes, which never waits.
+struct Input(Mutex<Io>);
 
 /// How writing ended.
 #[derive(Debug)]
@@ -47,8 +62,8 @@ pub(crate) enum WriterEnd {
 }
 
 /// The sending end.
-#[derive(Debug)]
 pub(crate) struct Writer {
+    input: Arc<Input>,
     queue: Option<mpsc::UnboundedSender<Line>>,
     waiting: Arc<Waiting>,
     /// Lines and bytes that may wait before events are dropped.
@@ -61,32 +76,38 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the task.
-    pub(crate) fn start(
-        io: impl AsyncWrite + Send + Unpin + 'static,
-        stall: Duration,
-        limits: &Limits,
-    ) -> Self {
+    pub(crate) fn start(io: Io, stall: Duration, limits: &Limits) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
-        let task = tokio::spawn(write_all(io, lines, Arc::clone(&waiting), stall));
+        let input = Arc::new(Input(Mutex::new(io)));
+        let task = tokio::spawn(write_all(Arc::clone(&input), lines, Arc::clone(&waiting), stall));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
-        Self { queue: Some(queue), waiting, events, questions, task, ended: false }
+        Self { input, queue: Some(queue), waiting, events, questions, task, ended: false }
     }
 
     /// Puts a line in; `false` when there is no room for it. Never waits.
     pub(crate) fn push(&self, number: u64, text: String, droppable: bool) -> bool {
         let budget = if droppable { self.events } else { self.questions };
         let (lines, bytes) =
-            (self.waiting.lines.load(Ordering::Relaxed), self.waiting.bytes.load(Ordering::Relaxed));
+            (self.waiting.lines.load(Ordering::Acquire), self.waiting.bytes.load(Ordering::Relaxed));
         // One line of any size fits into an empty queue: the session refuses what is too long for a frame.
         if lines > 0 && (lines >= budget.lines || bytes + text.len() > budget.bytes) {
             return false;
         }
+        let Some(queue) = &self.queue else { return false };
+        let (left, done) = match lines == 0 && text.len() <= AT_ONCE {
+            true => self.input.at_once(text.as_bytes()),
+            false => (0, false),
+        };
+        if done {
+            self.waiting.flushed.store(number, Ordering::Relaxed);
+            return true;
+        }
         self.waiting.lines.fetch_add(1, Ordering::Relaxed);
         self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
         // A task that is gone has said why; `ended` tells the actor.
-        self.queue.as_ref().is_some_and(|queue| queue.send(Line { number, text }).is_ok())
+        queue.send(Line { number, text, left }).is_ok()
     }
 
     /// Nothing more comes: once the queue is written, the extension's input is closed.
@@ -116,34 +137,62 @@ impl Drop for Writer {
     }
 }
 
+impl Input {
+    /// Writes what there is room for at this moment; says how much that was, and whether all has left. A failure is the
+    /// task's to see: it tries again.
+    fn at_once(&self, text: &[u8]) -> (usize, bool) {
+        let mut nobody = Context::from_waker(Waker::noop());
+        let Poll::Ready(Ok(written)) = self.poll(|io| io.poll_write(&mut nobody, text)) else {
+            return (0, false);
+        };
+        let whole = written == text.len();
+        (written, whole && matches!(self.poll(|io| io.poll_flush(&mut nobody)), Poll::Ready(Ok(()))))
+    }
+
+    async fn write(&self, text: &[u8]) -> io::Result<usize> {
+        poll_fn(|context| self.poll(|io| io.poll_write(context, text))).await
+    }
+
+    async fn flush(&self) -> io::Result<()> {
+        poll_fn(|context| self.poll(|io| io.poll_flush(context))).await
+    }
+
+    async fn shutdown(&self) -> io::Result<()> {
+        poll_fn(|context| self.poll(|io| io.poll_shutdown(context))).await
+    }
+
+    fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Io>) -> Poll<T>) -> Poll<T> {
+        let mut io: MutexGuard<'_, Io> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        attempt(Pin::new(&mut io))
+    }
+}
+
 async fn write_all(
-    mut io: impl AsyncWrite + Unpin,
+    input: Arc<Input>,
     mut lines: mpsc::UnboundedReceiver<Line>,
     waiting: Arc<Waiting>,
     stall: Duration,
 ) -> WriterEnd {
     while let Some(line) = lines.recv().await {
-        if let Err(end) = write_line(&mut io, line.text.as_bytes(), stall).await {
+        if let Err(end) = write_line(&input, &line, stall).await {
             return end;
         }
-        waiting.lines.fetch_sub(1, Ordering::Relaxed);
-        waiting.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
         waiting.flushed.store(line.number, Ordering::Relaxed);
+        waiting.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
+        // Last: from here on a line may leave at once.
+        waiting.lines.fetch_sub(1, Ordering::Release);
     }
-    match io.shutdown().await {
+    match input.shutdown().await {
         Ok(()) => WriterEnd::Done,
         Err(error) => WriterEnd::Broken(error),
     }
 }
 
-/// Writes one line; any progress starts the stall's time again.
-async fn write_line(
-    io: &mut (impl AsyncWrite + Unpin),
-    mut rest: &[u8],
-    stall: Duration,
-) -> Result<(), WriterEnd> {
+/// Writes what is left of one line; any progress starts the stall's time again.
+async fn write_line(input: &Input, line: &Line, stall: Duration) -> Result<(), WriterEnd> {
+    let mut rest = line.text.as_bytes().get(line.left..).unwrap_or_default();
     while !rest.is_empty() {
-        let written = match tokio::time::timeout(stall, io.write(rest)).await {
+        let written = match tokio::time::timeout(stall, input.write(rest)).await {
             Err(_) => return Err(WriterEnd::Stalled),
             Ok(Err(error)) => return Err(WriterEnd::Broken(error)),
             Ok(Ok(0)) => return Err(WriterEnd::Broken(io::ErrorKind::WriteZero.into())),
@@ -151,7 +200,7 @@ async fn write_line(
         };
         rest = rest.get(written..).unwrap_or_default();
     }
-    io.flush().await.map_err(WriterEnd::Broken)
+    input.flush().await.map_err(WriterEnd::Broken)
 }
 
 #[cfg(test)]
@@ -161,13 +210,14 @@ mod tests {
 
     fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
         let (near, far) = tokio::io::duplex(pipe);
-        (Writer::start(near, Duration::from_secs(10), &Limits::default()), far)
+        (Writer::start(Box::new(near), Duration::from_secs(10), &Limits::default()), far)
     }
 
     #[tokio::test(start_paused = true)]
     async fn events_give_way_and_questions_do_not() {
         let (writer, _far) = started(16);
-        for number in 1..=256 {
+        assert!(writer.push(1, "more than there is room for\n".into(), false));
+        for number in 2..=256 {
             assert!(writer.push(number, "event\n".into(), true));
         }
         assert!(!writer.push(257, "event\n".into(), true));
@@ -192,6 +242,23 @@ mod tests {
         }
         assert_eq!(writer.flushed(), 0);
         assert!(matches!(writer.ended().await, WriterEnd::Stalled));
+    }
+
+    #[tokio::test]
+    async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
+        let (mut writer, mut far) = started(10);
+        assert!(writer.push(1, "first\n".into(), false));
+        assert_eq!(writer.flushed(), 1, "nothing was awaited yet");
+        for number in [2, 3] {
+            assert!(writer.push(number, "second\n".into(), true));
+            assert_eq!(writer.flushed(), 1);
+        }
+        writer.close();
+        let mut all = String::new();
+        far.read_to_string(&mut all).await.unwrap();
+        assert_eq!(all, "first\nsecond\nsecond\n");
+        assert!(matches!(writer.ended().await, WriterEnd::Done));
+        assert_eq!(writer.flushed(), 3);
     }
 
     #[tokio::test(start_paused = true)]

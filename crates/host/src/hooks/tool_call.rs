@@ -79,7 +79,7 @@ impl ToolCallHook {
 #[async_trait]
 impl BeforeToolExecute for ToolCallHook {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
-        let by = self.entry.name().to_string();
+        let by = || self.entry.name().to_string();
         let outcome = self.ask(cancel, call).await;
         // Otherwise it passed, because the user has said so, or the run was cancelled.
         if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
@@ -87,12 +87,12 @@ impl BeforeToolExecute for ToolCallHook {
         }
         match outcome {
             Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by, args },
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), args },
             Ok(ToolCallDecision::Block { reason }) => {
-                let reason = or_else(reason, || format!("tool call refused by extension {by}"));
-                ToolDecision::Block { by, reason }
+                let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
+                ToolDecision::Block { by: by(), reason }
             }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by, reason },
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by: by(), reason },
         }
     }
 
@@ -101,7 +101,11 @@ impl BeforeToolExecute for ToolCallHook {
     }
 
     fn role(&self, tool: &str) -> Option<HookRole> {
-        self.entry.current().tool_role(tool).map(|role| match role {
+        let entry = self.entry.current();
+        let role = entry.tool_role(tool)?;
+        // It will be asked. All that will be are started now and beside each other, and not each in its turn.
+        entry.wake();
+        Some(match role {
             Role::Gate => HookRole::Gate,
             Role::Plain | Role::Rewrite | Role::Redactor => HookRole::Ordered,
         })

@@ -171,8 +171,7 @@ impl<T> Session<T> {
     }
 
     fn on_response(&mut self, response: Response, bytes: usize, now: Instant) {
-        let id = response.id().clone();
-        let Some(open) = self.pending.get(&id) else {
+        let Some(open) = self.pending.get(response.id()) else {
             return self.on_stray(&response, bytes, now);
         };
         if open.kind != Kind::of(&response) && is_up(Defence::AnswerKinds) {
@@ -181,7 +180,7 @@ impl<T> Session<T> {
             self.count(bytes, now);
             return self.report(FaultCode::FrameInvalid, text);
         }
-        if let Some(open) = self.pending.answered(&id) {
+        if let Some(open) = self.pending.answered(response.id()) {
             self.out.push_back(Output::Answer(open.ticket, Ok(response)));
         }
     }

@@ -117,7 +117,7 @@ impl Bench {
         let frame = request.into_frame(id.clone());
         let after = Duration::from_secs(after);
         let question =
-            Question { id: id.clone(), frame, what: ticket.to_owned(), asked: self.now, after, ticket };
+            Question { id: id.clone(), frame, what: ticket.into(), asked: self.now, after, ticket };
         self.session.ask(question);
         self.settle();
         id
