@@ -85,7 +85,8 @@ fn pass() -> Extension {
     Extension::new("pass", "1.0.0").intercept_tool_call(|_call, _host| async { ToolCallDecision::allow() })
 }
 
-fn guard() -> Extension {
+/// [`GUARD`].
+pub(crate) fn guard() -> Extension {
     Extension::new("guard", "1.0.0").intercept_tool_call(|call, _host| async move {
         match call.tool_name.as_str() {
             "bash" => ToolCallDecision::block("no shell"),
