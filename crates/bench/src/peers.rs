@@ -3,6 +3,7 @@
 pub(crate) mod client;
 mod least;
 mod standing;
+mod toolbox;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ pub(crate) const LEAST: &str = "least";
 pub(crate) const GUARD: &str = "guard";
 /// An extension made with the SDK that lets every call pass.
 pub(crate) const PASS: &str = "pass";
+/// An extension with three tools, which end in its number.
+pub(crate) const TOOLBOX: &str = "toolbox";
 /// A client of a model that only passes requests on.
 pub(crate) const CLIENT: &str = "client";
 /// A program that ends at once.
@@ -70,6 +73,7 @@ fn play(role: &str, number: u32) -> Result<()> {
     match role {
         LEAST => Ok(least::ordered()?),
         SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
+        TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
         EMPTY => Ok(()),
         IDLE => Ok(idle()?),

@@ -3,6 +3,7 @@
 mod chain;
 mod counters;
 mod intercept;
+mod lazy;
 mod memory;
 mod oneshot;
 mod peers;
@@ -51,7 +52,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
     row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
     row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
-    row("start", Place::OneCpu, "starting 50 extensions, against starting the processes", start::measure),
+    row("start", Place::OneCpu, "starting 1 to 1,000 extensions, against starting the processes", start::measure),
+    row("lazy", Place::OneCpu, "starting extensions that wait for their first use, against reading their manifests", lazy::measure),
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
     row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
