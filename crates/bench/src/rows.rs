@@ -6,6 +6,7 @@ mod intercept;
 mod memory;
 mod oneshot;
 mod process;
+mod results;
 mod spawn;
 mod start;
 
@@ -51,6 +52,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
     row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
     row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
+    row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure),
     row("start", Place::OneCpu, "starting 50 extensions, against starting the processes", start::measure),
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),

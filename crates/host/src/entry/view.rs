@@ -1,0 +1,95 @@
+//! What an extension is at one moment, and what follows from that for its hooks.
+
+use haft_protocol::ext::InterceptKind;
+
+use super::{Entry, Stage};
+use crate::extension::{Extension, Snapshot};
+use crate::policy::{self, Role};
+use crate::spec::Roles;
+
+/// An extension at one moment, to decide by. Nothing changes while it is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    stage: &'a Stage,
+    /// The process of the moment, or the last one there was.
+    instance: Option<&'a Extension>,
+    /// What that says, or said last.
+    now: Option<&'a Snapshot>,
+    roles: &'a Roles,
+}
+
+impl Entry {
+    /// Looks at it once. Whoever looks must not change it.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
+        let slot = self.slot.borrow();
+        let now = slot.instance.as_ref().map(Extension::snapshot);
+        let instance = slot.instance.as_ref();
+        at(View { stage: &slot.stage, instance, now: now.as_deref(), roles: &self.spec.roles })
+    }
+}
+
+impl View<'_> {
+    fn is_alive(&self) -> bool {
+        self.now.is_some_and(Snapshot::is_alive) || *self.stage == Stage::Idle
+    }
+
+    fn subscribed(&self, hook: InterceptKind) -> bool {
+        self.now.is_some_and(|now| now.offers.intercepts.contains(&hook))
+    }
+
+    /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
+    /// what it will subscribe to.
+    pub(super) fn is_new(&self) -> bool {
+        let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
+        starts && self.now.is_none_or(|now| !now.was_ready)
+    }
+
+    /// Whether it only brings files.
+    pub(crate) fn is_files(&self) -> bool {
+        *self.stage == Stage::Files
+    }
+
+    /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
+    /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
+    pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
+        let may_yet = self.is_new() && (hook == InterceptKind::ToolCall || self.roles.names(hook));
+        // What the manifest calls a gate is one, also when it never came up.
+        let due = self.subscribed(hook) || self.roles.names(hook) && !self.is_alive();
+        let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
+        may_yet || due && counts() || self.roles.guarded(hook)
+    }
+
+    /// Whether it should take part in this hook and did not subscribe to it.
+    pub(super) fn lacks(&self, hook: InterceptKind) -> bool {
+        self.roles.guarded(hook) && self.is_alive() && !self.subscribed(hook)
+    }
+
+    /// The process, if it runs and subscribed to this hook, so that there is nothing to wait for.
+    pub(super) fn at_hand(&self, hook: InterceptKind) -> Option<&Extension> {
+        let answers = *self.stage == Stage::Running && self.now.is_some_and(Snapshot::is_alive);
+        self.instance.filter(|_| answers && self.subscribed(hook))
+    }
+
+    /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
+    /// which ones, or has yet to say it, guards them all.
+    pub(super) fn tool_role(&self, tool: &str) -> Option<Role> {
+        match self.now {
+            Some(now) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
+                now.offers.tool_calls.of(tool)
+            }
+            Some(_) | None => Some(Role::Plain),
+        }
+    }
+
+    /// In which role it takes part in a hook: as its manifest says, or its subscription.
+    pub(super) fn role_in(&self, hook: InterceptKind) -> Role {
+        let as_gate = self.now.is_some_and(|now| now.offers.gates.contains(&hook));
+        if self.roles.gates.contains(&hook) || as_gate {
+            Role::Gate
+        } else if self.roles.names(hook) {
+            Role::Redactor
+        } else {
+            Role::Plain
+        }
+    }
+}
