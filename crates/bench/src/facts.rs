@@ -72,10 +72,16 @@ impl fmt::Display for Machine {
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let before = if self.real_time { ", before all other programs" } else { "" };
-        match self.cpus {
-            1 => write!(f, "on one CPU{before}"),
-            cpus => write!(f, "on {cpus} CPUs{before}"),
+        match self {
+            Self { cpus: 1, .. } => f.write_str("on one CPU"),
+            Self { cpus, real_time: true } => write!(f, "on {cpus} CPUs, before all other programs"),
+            Self { cpus, real_time: false } => write!(f, "on {cpus} CPUs, beside all other programs"),
         }
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "load {:.1} to {:.1}", self.before, self.after)
     }
 }

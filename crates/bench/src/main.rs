@@ -25,6 +25,7 @@ use options::Command;
 
 const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
        haft-bench gate [--quick]      exit with 1 if a change made something too slow
+       haft-bench peers [--quick]     measure haft beside the agents on the PATH
        haft-bench --list              the rows
 ";
 
@@ -32,7 +33,9 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
-        [peers::MARK, watch::ROLE, program, ref args @ ..] => return ended(watch::watch(program, args)),
+        [peers::MARK, watch::ROLE, said, program, ref args @ ..] => {
+            return ended(watch::watch(said, program, args));
+        }
         [peers::MARK, role] => return peers::run(role),
         _ => {}
     }

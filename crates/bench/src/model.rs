@@ -24,6 +24,12 @@ const MARK: &str = "haft-bench-call-";
 /// What the model says in the end.
 pub(crate) const LAST_WORD: &str = "Hello.";
 
+/// What it says instead when a command was asked for and not run.
+const NOT_RUN: &str = "A command was not run.";
+
+/// What stands before the mark in a command.
+const ECHO: &str = "echo ";
+
 /// What the model does before its last word.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
@@ -123,22 +129,27 @@ fn serve(mut stream: TcpStream, shared: &Mutex<Shared>) -> io::Result<()> {
 /// One answer of the model.
 #[derive(Debug, PartialEq)]
 enum Said {
-    Word,
+    Word(&'static str),
     Call { number: usize, tool: &'static str, args: Value },
 }
 
 fn next(script: &Script, body: &[u8]) -> Said {
     let offered = memmem::find(body, format!("\"{}\"", script.tool).as_bytes()).is_some();
-    let number = memmem::rfind(body, MARK.as_bytes()).map_or(0, |at| {
+    let last = memmem::rfind(body, MARK.as_bytes());
+    // Only a command that was run has printed its number.
+    if last.is_some_and(|at| body.get(..at).unwrap_or_default().ends_with(ECHO.as_bytes())) {
+        return Said::Word(NOT_RUN);
+    }
+    let number = last.map_or(0, |at| {
         let digits = body.get(at + MARK.len()..).unwrap_or_default().iter();
         let digits: String =
             digits.take_while(|byte| byte.is_ascii_digit()).map(|&b| char::from(b)).collect();
         digits.parse::<usize>().map_or(0, |last| last + 1)
     });
     if !offered || number >= script.calls {
-        return Said::Word;
+        return Said::Word(LAST_WORD);
     }
-    Said::Call { number, tool: script.tool, args: (script.args)(&format!("echo {MARK}{number}")) }
+    Said::Call { number, tool: script.tool, args: (script.args)(&format!("{ECHO}{MARK}{number}")) }
 }
 
 #[cfg(test)]
@@ -148,16 +159,17 @@ mod tests {
     #[test]
     fn the_conversation_says_what_comes_next() {
         let script = Script::shell("bash", 2);
-        let check = |body: &str, expect: Option<usize>| {
-            let number = match next(&script, body.as_bytes()) {
-                Said::Call { number, .. } => Some(number),
-                Said::Word => None,
+        let check = |body: &str, expect: Result<usize, &str>| {
+            let found = match next(&script, body.as_bytes()) {
+                Said::Call { number, .. } => Ok(number),
+                Said::Word(word) => Err(word),
             };
-            assert_eq!(number, expect, "{body}");
+            assert_eq!(found, expect, "{body}");
         };
-        check(r#"{"tools":["bash"]}"#, Some(0));
-        check(r#"{"tools":["bash"],"said":"haft-bench-call-0 haft-bench-call-0\n"}"#, Some(1));
-        check(r#"{"tools":["bash"],"said":"haft-bench-call-0 haft-bench-call-1"}"#, None);
-        check(r#"{"title":"please"}"#, None);
+        check(r#"{"tools":["bash"]}"#, Ok(0));
+        check(r#"{"tools":["bash"],"said":"echo haft-bench-call-0 haft-bench-call-0\n"}"#, Ok(1));
+        check(r#"{"tools":["bash"],"said":"echo haft-bench-call-0 blocked"}"#, Err(NOT_RUN));
+        check(r#"{"tools":["bash"],"said":"haft-bench-call-0 haft-bench-call-1"}"#, Err(LAST_WORD));
+        check(r#"{"title":"please"}"#, Err(LAST_WORD));
     }
 }

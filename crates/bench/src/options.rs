@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rows::{ROWS, Row};
+use crate::rows::{PEERS, ROWS, Row};
 
 /// How often things are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,7 @@ pub(crate) fn parse(args: &[&str]) -> Option<Command> {
     match *words {
         [] => Some(Command::Measure(ROWS.iter().collect(), effort)),
         ["gate"] => Some(Command::Gate(effort)),
+        ["peers"] => Some(Command::Measure(vec![PEERS], effort)),
         _ => {
             let named = |word: &&str| ROWS.iter().find(|row| row.name == *word);
             Some(Command::Measure(words.iter().map(named).collect::<Option<_>>()?, effort))
@@ -72,6 +73,7 @@ mod tests {
         check("process intercept --quick", Some("Quick process intercept"));
         check("gate", Some("gate Full"));
         check("gate --quick", Some("gate Quick"));
+        check("peers --quick", Some("Quick peers"));
         check("--list", Some("list"));
         check("--list gate", None);
         check("no-such-row", None);

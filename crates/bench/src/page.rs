@@ -86,11 +86,7 @@ fn section(html: &mut String, report: &Report) -> fmt::Result {
     }
     curves::draw(html, report)?;
     let (machine, date) = (escape(&machine.to_string()), escape(date));
-    writeln!(
-        html,
-        "<p class=\"facts\">{date}; {machine}; load {} to {}{effort}</p>",
-        load.before, load.after
-    )?;
+    writeln!(html, "<p class=\"facts\">{date}; {machine}; {load}{effort}</p>")?;
     html.push_str("</section>\n");
     Ok(())
 }

@@ -23,6 +23,8 @@ pub(crate) const MARK: &str = "--as";
 pub(crate) const LEAST: &str = "least";
 /// A guard made with the SDK, as users write them.
 pub(crate) const GUARD: &str = "guard";
+/// An extension made with the SDK that lets every call pass.
+pub(crate) const PASS: &str = "pass";
 /// A client of a model that only passes requests on.
 pub(crate) const CLIENT: &str = "client";
 /// A program that ends at once.
@@ -54,6 +56,7 @@ pub(crate) fn run(role: &str) -> ExitCode {
     let (role, number) = role.split_once(':').unwrap_or((role, "0"));
     let outcome = match role {
         GUARD => return guard().run(),
+        PASS => return pass().run(),
         _ => number.parse().context("read a role's number").and_then(|number| play(role, number)),
     };
     match outcome {
@@ -82,6 +85,10 @@ fn play(role: &str, number: u32) -> Result<()> {
             None => bail!("no such child"),
         },
     }
+}
+
+fn pass() -> Extension {
+    Extension::new("pass", "1.0.0").intercept_tool_call(|_call, _host| async { ToolCallDecision::allow() })
 }
 
 fn guard() -> Extension {

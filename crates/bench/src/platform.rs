@@ -2,19 +2,24 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes,
+    Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
+    resident_bytes,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
-    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes,
+    Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
+    resident_bytes,
 };
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::os::unix::process::CommandExt as _;
+    use std::process::Command;
+
     use anyhow::{Context, Result};
     use haft_launch::find_program;
     use nix::sys::resource::{UsageWho, getrusage};
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, setrlimit};
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
@@ -74,6 +79,18 @@ mod linux {
     pub(crate) fn cpu_time() -> f64 {
         let time = clock_gettime(ClockId::ProcessCPUTime);
         time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    }
+
+    /// Gives what is to be started a process group of its own.
+    pub(crate) fn own_group(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Kills a process group, if there still is one.
+    pub(crate) fn kill_group(leader: u32) {
+        if let Some(leader) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(leader, Signal::KILL);
+        }
     }
 
     /// Seconds on a clock that all processes share.
@@ -151,6 +168,10 @@ mod other {
     pub(crate) fn cpu_time() -> f64 {
         0.0
     }
+
+    pub(crate) fn own_group(_command: &mut std::process::Command) {}
+
+    pub(crate) fn kill_group(_leader: u32) {}
 
     pub(crate) fn now() -> f64 {
         0.0

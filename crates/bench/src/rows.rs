@@ -5,6 +5,7 @@ mod counters;
 mod intercept;
 mod memory;
 mod oneshot;
+mod peers;
 mod process;
 mod results;
 mod spawn;
@@ -38,7 +39,6 @@ enum Place {
     /// On one processor, which shows the cost of code and system calls and is steady.
     OneCpu,
     /// On all there are, for what is about work beside other work; steady on an idle machine only.
-    #[expect(dead_code, reason = "for rows to come")]
     AllCpus,
     /// The same, before everything else that runs, if the system allows it.
     AllCpusFirst,
@@ -59,6 +59,10 @@ pub(crate) const ROWS: &[Row] = &[
     row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
     row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
+
+/// haft beside other agents. Not one of the rows, because what it finds depends on what is installed.
+pub(crate) const PEERS: &Row =
+    &row("peers", Place::AllCpus, "haft beside the agents on the PATH", peers::measure);
 
 const fn row(name: &'static str, place: Place, about: &'static str, measure: Measure) -> Row {
     Row { name, about, place, measure, gate: None }

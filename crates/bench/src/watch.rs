@@ -3,9 +3,12 @@
 //! Each run has a parent of its own, this binary in another role, because the system adds up what children used and
 //! remembers the largest one until their parent ends.
 
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -14,6 +17,9 @@ use crate::{peers, platform};
 
 /// What the role is called.
 pub(crate) const ROLE: &str = "watch";
+
+/// A run that takes longer is killed, and has failed.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// A program to run and watch.
 #[derive(Debug, Clone)]
@@ -44,7 +50,7 @@ pub(crate) struct Used {
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) used: Used,
-    /// What it said, standard error behind standard output.
+    /// What it said on both outputs.
     pub(crate) said: String,
 }
 
@@ -54,15 +60,15 @@ impl Watched {
         let own = std::env::current_exe().context("find this binary")?;
         #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
         let mut command = Command::new(own);
-        command.args([peers::MARK, ROLE]).arg(&self.program).args(&self.args);
+        // No pipe: something that the program leaves behind would keep it open.
+        let said = tempfile::NamedTempFile::new().context("make a file")?;
+        command.args([peers::MARK, ROLE]).arg(said.path()).arg(&self.program).args(&self.args);
         command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
         let output = command.stdin(Stdio::null()).output().context("start the watching parent")?;
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        // The last line is the parent's.
-        let (said, line) = said.trim_end().rsplit_once('\n').unwrap_or(("", said.trim_end()));
-        let used = serde_json::from_str(line).with_context(|| format!("run {}: {line}", self.name()))?;
-        Ok(Ended { used, said: said.to_owned() })
+        let used = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("run {}: {}", self.name(), String::from_utf8_lossy(&output.stderr)))?;
+        let said = std::fs::read(said.path()).context("read what a program said")?;
+        Ok(Ended { used, said: String::from_utf8_lossy(&said).into_owned() })
     }
 
     /// Runs it, and fails when it does.
@@ -85,15 +91,25 @@ pub(crate) fn last_lines(said: &str) -> String {
     lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ")
 }
 
-/// The role: runs the program, says what it used on the last line of standard error.
-pub(crate) fn watch(program: &str, args: &[&str]) -> io::Result<()> {
+/// The role: runs the program with its outputs in a file, and says what it used.
+pub(crate) fn watch(said: &str, program: &str, args: &[&str]) -> io::Result<()> {
+    let said = File::options().append(true).open(said)?;
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+    platform::own_group(&mut command);
     let at = platform::now();
-    let status = command.args(args).stdin(Stdio::null()).status()?;
+    let mut child = command.spawn()?;
+    let group = child.id();
+    thread::spawn(move || {
+        thread::sleep(LIMIT);
+        platform::kill_group(group);
+    });
+    let status = child.wait()?;
     let wall = platform::now() - at;
+    // What it left behind would work beside the next run.
+    platform::kill_group(group);
     let (cpu, peak) = platform::children()?;
     let used = Used { at, wall, cpu, peak, success: status.success() };
-    let line = serde_json::to_string(&used)?;
-    io::stderr().write_all(format!("\n{line}\n").as_bytes())
+    io::stdout().write_all(serde_json::to_string(&used)?.as_bytes())
 }

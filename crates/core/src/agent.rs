@@ -3,7 +3,7 @@
 mod builder;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use haft_protocol::content::Content;
 use haft_protocol::message::{Message, Time, Usage};
@@ -13,7 +13,7 @@ use crate::model::{Model, ModelInfo, Reasoning};
 use crate::prompt::SystemPrompt;
 use crate::run::Run;
 use crate::schema::{SchemaError, Validator};
-use crate::tool::{Tool, ToolSet, ToolSpec};
+use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
 
 pub use builder::{AgentBuilder, BuildError};
 
@@ -95,7 +95,8 @@ impl Agent {
     /// at once, so that a call of an extension's tool reaches the extension that is running now.
     ///
     /// # Errors
-    /// [`ToolSchemaError`] when a tool's schema does not compile; nothing is replaced then.
+    /// [`ToolSchemaError`] when the schema of an embedder's tool does not compile; nothing is replaced then. Other
+    /// tools' schemas are compiled at their first call, which is answered with an error if that fails.
     pub fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
         let table = Arc::new(ToolTable::new(tools)?);
         *lock(&self.inner.tools) = table;
@@ -164,25 +165,45 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A tool set with its schemas compiled.
+/// A tool set with its schemas, each compiled when it is first needed: compiling takes longer than all else before the
+/// first request.
 pub(crate) struct ToolTable {
     pub(crate) set: ToolSet,
-    validators: HashMap<String, Validator>,
+    validators: HashMap<String, LateValidator>,
+}
+
+/// A schema that is compiled by the first call of its tool.
+pub(crate) struct LateValidator {
+    spec: Arc<ToolSpec>,
+    compiled: OnceLock<Result<Validator, SchemaError>>,
 }
 
 impl ToolTable {
     fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
         let mut validators = HashMap::new();
         for spec in set.specs() {
-            let validator = Validator::compile(&spec.schema)
-                .map_err(|source| ToolSchemaError { tool: spec.name.clone(), source })?;
-            validators.insert(spec.name.clone(), validator);
+            let name = spec.name.clone();
+            let late = LateValidator { spec, compiled: OnceLock::new() };
+            // Nobody has looked at an embedder's schema before. An extension's was compiled when it was registered,
+            // and those of haft's own tools are tested.
+            if late.spec.owner == ToolOwner::Embedder {
+                late.get()
+                    .map_err(|source| ToolSchemaError { tool: name.clone(), source: source.clone() })?;
+            }
+            validators.insert(name, late);
         }
         Ok(Self { set, validators })
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &Validator)> {
+    /// A tool, and what checks its arguments.
+    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
         Some((self.set.get(name)?, self.validators.get(name)?))
+    }
+}
+
+impl LateValidator {
+    pub(crate) fn get(&self) -> Result<&Validator, &SchemaError> {
+        self.compiled.get_or_init(|| Validator::compile(&self.spec.schema)).as_ref()
     }
 }
 

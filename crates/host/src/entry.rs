@@ -1,5 +1,7 @@
 //! One extension of a host: what it shall be, and the process that is it at the moment.
 
+mod first_use;
+mod slot;
 mod view;
 
 use std::collections::BTreeSet;
@@ -8,10 +10,12 @@ use std::sync::{Arc, OnceLock};
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Duration, Instant, timeout_at};
+use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use crate::backlog::Backlog;
 use crate::discovery::dir_name;
+use crate::dormant::Dormant;
 use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
 use crate::fault::CallError;
 use crate::keeper::Order;
@@ -19,6 +23,8 @@ use crate::policy::{self, Role, Verdict};
 use crate::spec::ExtensionSpec;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+pub(crate) use slot::{Slot, Stage};
+use view::View;
 
 /// One extension of a host. It lives over restarts; a reload puts another one in its place.
 #[derive(Debug)]
@@ -34,41 +40,12 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
+    /// Its keeper, until it is needed.
+    pub(crate) dormant: Dormant,
+    /// Events that start it; none for one that was started at once.
+    pub(crate) backlog: Option<Arc<Backlog>>,
     /// What a reload put in its place.
     pub(crate) successor: OnceLock<Arc<Self>>,
-}
-
-/// The process of the moment, or why there is none.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) stage: Stage,
-    /// The process that is asked, or the last one that was: what it offered stays listed until another one is ready.
-    pub(crate) instance: Option<Extension>,
-}
-
-/// Where an extension stands, over all its processes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// Somebody wants it to run, and it is not ready yet.
-    Starting {
-        /// When its process was started, or has greeted; none while it waits for its turn.
-        since: Option<Instant>,
-        greeted: bool,
-    },
-    /// It is ready.
-    Running,
-    /// It crashed, and starts again by itself.
-    Restarting(Failure),
-    /// It left, as it may; the next question starts it.
-    Idle,
-    /// It is asked to leave.
-    Stopping,
-    /// It left when it was asked to.
-    Stopped,
-    /// It failed and does not start again by itself.
-    Failed(Failure),
-    /// It only brings files.
-    Files,
 }
 
 /// A failed interception: what it means, and what to say.
@@ -78,35 +55,6 @@ pub(crate) struct Failed {
     pub(crate) reason: String,
     /// What it did wrong, fit to follow its name; nothing when the run was cancelled.
     pub(crate) detail: Option<String>,
-}
-
-impl Stage {
-    /// It has yet to be started.
-    pub(crate) const NEW: Self = Self::Starting { since: None, greeted: false };
-}
-
-impl Slot {
-    /// The process to ask, or why nobody can be asked; nothing while that is not known yet.
-    fn answer(&self) -> Option<Result<Extension, CallError>> {
-        let gone = |why: &str| Some(Err(CallError::Gone { why: why.to_owned() }));
-        match &self.stage {
-            // One that has ended is about to be dealt with.
-            Stage::Running => self.instance.clone().filter(|instance| instance.snapshot().is_alive()).map(Ok),
-            Stage::Starting { .. } | Stage::Restarting(_) | Stage::Idle => None,
-            Stage::Stopping => gone("is being stopped"),
-            Stage::Stopped => gone("was stopped"),
-            Stage::Failed(failure) => gone(&failure.message),
-            Stage::Files => gone("has no program that could be asked"),
-        }
-    }
-
-    /// Whether nothing is lost when another process takes the place of this one: it never was ready, and holds no gate.
-    pub(crate) fn has_nothing(&self) -> bool {
-        self.instance.as_ref().is_none_or(|instance| {
-            let now = instance.snapshot();
-            !now.was_ready && now.offers.intercepts.is_empty()
-        })
-    }
 }
 
 impl Entry {
@@ -121,12 +69,7 @@ impl Entry {
 
     /// What it offers, or offered last.
     pub(crate) fn offers(&self) -> Arc<Offers> {
-        self.slot
-            .borrow()
-            .instance
-            .as_ref()
-            .map(|instance| Arc::clone(&instance.snapshot().offers))
-            .unwrap_or_default()
+        self.slot.borrow().offers()
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -150,6 +93,13 @@ impl Entry {
             Stage::Failed(failure) => failure.clone().into(),
             Stage::Files => ExtensionState::Ready,
         }
+    }
+
+    /// Looks at it once. Whoever looks must not change it.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
+        let slot = self.slot.borrow();
+        let now = slot.instance.as_ref().map(Extension::snapshot);
+        at(View::new(&slot, now.as_deref(), &self.spec.roles))
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -191,6 +141,7 @@ impl Entry {
     /// # Errors
     /// The run was cancelled, or it is still being restarted.
     pub(crate) async fn known(&self, cancel: &CancellationToken) -> Result<(), CallError> {
+        self.awake(cancel).await?;
         if !self.look(|now| now.is_new()) {
             return Ok(());
         }
@@ -297,12 +248,14 @@ impl Entry {
 
     /// Waits until it and its process are gone for good.
     pub(crate) async fn gone(&self) {
+        self.dormant.dismiss();
         let mut slot = self.slot.clone();
         while slot.changed().await.is_ok() {}
     }
 
     /// Asks it to leave for good, another one being in its place. [`gone`](Self::gone) tells when it has.
     pub(crate) fn retire(&self) {
+        self.dormant.dismiss();
         // A keeper that is gone needs no order.
         _ = self.orders.send(Order::Retire);
     }
@@ -310,6 +263,9 @@ impl Entry {
     /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
     /// is nothing to start any more.
     pub(crate) async fn restart(&self) -> bool {
+        if self.dormant.wake() {
+            return true;
+        }
         let (begun, has_begun) = oneshot::channel();
         self.orders.send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }

@@ -10,6 +10,7 @@ mod pending;
 mod seldom;
 mod session;
 mod writer;
+mod written;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ pub(crate) use session::Facts;
 use session::{Question, Session};
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
-const WAITING_EVENTS: usize = 1024;
+pub(crate) const WAITING_EVENTS: usize = 1024;
 
 /// What is said of one whose task ended without a word.
 pub(crate) const PANICKED: &str = "is gone: its task panicked";
@@ -254,6 +255,16 @@ impl Extension {
             self.tell(HostFrame::Event(event()));
         } else {
             count.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends an event that was kept for it, if it turns out to watch it.
+    pub(crate) fn observe_kept(&self, event: Event) {
+        let filtered = event.event == InterceptKind::ToolCall.name();
+        let tool = event.tool_name.as_deref().filter(|_| filtered);
+        if tool.is_none_or(|tool| self.snapshot().offers.watched_tools.has(tool)) {
+            let name = event.event.clone();
+            self.observe(|| event, &name);
         }
     }
 

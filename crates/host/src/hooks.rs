@@ -101,21 +101,33 @@ impl Entry {
 
 impl Observer for Entry {
     fn observe(&self, event: &AgentEvent) {
-        let Some(extension) = self.extension() else { return };
         #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
         match event {
-            AgentEvent::TurnStart { step } => extension.observe(|| Event::turn_start(*step), "turn_start"),
-            AgentEvent::ToolCall { name, .. } if !extension.snapshot().offers.watched_tools.has(name) => {}
+            AgentEvent::TurnStart { step } => {
+                self.foresee();
+                self.pass_on(|| Event::turn_start(*step), "turn_start");
+            }
+            AgentEvent::ToolCall { name, .. } if !self.offers().watched_tools.has(name) => {}
             AgentEvent::ToolCall { id, name, args } => {
-                extension.observe(|| Event::tool_call(id.clone(), name.clone(), args.clone()), "tool_call");
+                self.pass_on(|| Event::tool_call(id.clone(), name.clone(), args.clone()), "tool_call");
             }
             AgentEvent::AssistantMessage { content, .. } => {
-                extension.observe(|| Event::assistant_message(shown_text(content)), "assistant_message");
+                self.pass_on(|| Event::assistant_message(shown_text(content)), "assistant_message");
             }
             AgentEvent::TurnEnd { stop, error } => {
-                extension.observe(|| Event::turn_end(*stop, error.clone()), "turn_end");
+                self.pass_on(|| Event::turn_end(*stop, error.clone()), "turn_end");
             }
             _ => {}
+        }
+    }
+}
+
+impl Entry {
+    /// A turn begins: whoever watches what comes in every turn is started now, beside the model's work.
+    fn foresee(&self) {
+        let sure = ["assistant_message", "turn_end"];
+        if self.backlog.is_some() && sure.iter().any(|event| self.offers().events.contains(*event)) {
+            self.wake();
         }
     }
 }

@@ -55,8 +55,15 @@ pub struct HostConfig {
     pub logs: Option<PathBuf>,
     /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
-    /// Where the host remembers which extensions were slow to start; `None` remembers nothing.
+    /// Where the host remembers which extensions were slow to start, and what they registered; `None` remembers
+    /// nothing.
     pub state: Option<PathBuf>,
+    /// Whether an extension that has not changed since it last ran may wait for its first use, with what it registered
+    /// then in its place. Needs `state`. Otherwise every extension is started at once.
+    ///
+    /// Started at once in any case: what is named on the command line or `required`, what says so in its manifest
+    /// ([`Lazy`](crate::Lazy)), what takes part in every turn, and what registers more after `ready`.
+    pub lazy: bool,
     /// How many extensions may be starting at once. As many as there are processors, unless set.
     pub start_at_once: NonZeroUsize,
     /// Tool names that extensions cannot have: those of the built-in tools.
@@ -87,6 +94,7 @@ impl HostConfig {
             logs: None,
             data: None,
             state: None,
+            lazy: true,
             start_at_once: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
@@ -353,6 +361,6 @@ fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
         log,
         commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
         tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        events_dropped: entry.extension().map_or(0, |extension| extension.events_dropped()),
+        events_dropped: entry.events_dropped(),
     }
 }

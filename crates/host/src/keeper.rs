@@ -4,13 +4,16 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::event::{AgentEvent, Level};
 use tokio::sync::{SemaphorePermit, mpsc, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
+use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
 use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start};
 use crate::fault::FaultCode;
 use crate::log::Log;
+use crate::registration::{Memory, difference};
 use crate::shared::Shared;
 use crate::spec::ExtensionSpec;
 use crate::supervisor::{Failure, Supervisor, Verdict};
@@ -45,6 +48,10 @@ pub(crate) struct Keeper {
     pub(crate) slot: watch::Sender<Slot>,
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     pub(crate) log: Arc<Log>,
+    /// What is written down about it.
+    pub(crate) memory: Option<Memory>,
+    /// Events that started it.
+    pub(crate) backlog: Option<Arc<Backlog>>,
 }
 
 impl Keeper {
@@ -83,7 +90,7 @@ impl Keeper {
         let shared = Arc::clone(&self.shared);
         let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(Next::Wait) };
         let Some(instance) = self.start(connection) else { return Ok(self.next()) };
-        match self.accompany(&instance, turn).await {
+        let outcome = match self.accompany(&instance, turn).await {
             Ok(()) => {
                 let next = self.next();
                 let gone = self.unless_ordered(instance.gone()).await;
@@ -94,13 +101,20 @@ impl Keeper {
                 self.stop(&instance, &order).await;
                 Err(order)
             }
+        };
+        if let Some(memory) = &mut self.memory {
+            memory.ended(&instance.snapshot().offers);
         }
+        outcome
     }
 
     /// Starts the process; nothing when it cannot be started, which is reported.
-    fn start(&self, connection: Option<Connection>) -> Option<Extension> {
+    fn start(&mut self, connection: Option<Connection>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
         self.log.forget();
+        if let Some(memory) = &mut self.memory {
+            memory.started();
+        }
         let connection = match connection.map_or_else(|| self.shared.connect(&self.spec), Ok) {
             Ok(connection) => connection,
             Err(failure) => {
@@ -139,12 +153,37 @@ impl Keeper {
         }
         self.unless_ordered(instance.settled()).await?;
         if instance.snapshot().state == ExtensionState::Ready {
-            self.slot.send_replace(Slot { stage: Stage::Running, instance: Some(instance.clone()) });
-            self.shared.changed();
+            self.join(instance);
         }
         self.unless_ordered(instance.ended()).await?;
         self.check(instance);
         Ok(())
+    }
+
+    /// It is ready: from here on it speaks for itself.
+    fn join(&mut self, instance: &Extension) {
+        let offers = Arc::clone(&instance.snapshot().offers);
+        if let Some(memory) = &mut self.memory {
+            memory.ready(&offers);
+        }
+        let slot = Slot { stage: Stage::Running, instance: Some(instance.clone()), stand_in: None };
+        let before = self.slot.send_replace(slot);
+        if let Some(different) = before.stand_in.and_then(|stood_in| difference(&stood_in, &offers)) {
+            let message = format!(
+                "was not started before it was needed, and registered otherwise than last time: {different}; that counts from now on"
+            );
+            self.log.host(&message);
+            let extension = self.spec.name.clone();
+            self.shared.reporter(&extension).emit(AgentEvent::ExtNotify {
+                extension,
+                level: Level::Warn,
+                message,
+            });
+        }
+        if let Some(backlog) = &self.backlog {
+            backlog.hand_over(instance);
+        }
+        self.shared.changed();
     }
 
     /// Shows how far a start has come. A first process is there for everybody; a later one takes the place of one that
@@ -185,6 +224,11 @@ impl Keeper {
             Some((failure, Verdict::Down)) => (Stage::Failed(failure), Next::Wait),
             None => (Stage::Idle, Next::Wait),
         };
+        if matches!(stage, Stage::Failed(_))
+            && let Some(backlog) = &self.backlog
+        {
+            backlog.give_up();
+        }
         self.set(stage);
         next
     }
@@ -209,7 +253,7 @@ impl Keeper {
         self.shared.reporter(&self.spec.name).fault(failure.code, failure.message.as_str());
     }
 
-    fn set(&self, stage: Stage) {
+    pub(crate) fn set(&self, stage: Stage) {
         self.slot.send_modify(|slot| slot.stage = stage);
         self.shared.changed();
     }

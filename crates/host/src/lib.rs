@@ -18,15 +18,19 @@ mod spec;
 mod timeouts;
 
 // What a host is made of: one entry an extension, and its face towards core.
+mod backlog;
 mod catalog;
+mod dormant;
 mod entry;
 mod environment;
 mod fault;
 mod frontend;
 mod gates;
+mod hash;
 mod hooks;
 mod keeper;
 mod policy;
+mod registration;
 mod shared;
 mod slow;
 mod supervisor;
@@ -48,5 +52,5 @@ pub use host::{
     ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
-pub use spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

@@ -13,6 +13,7 @@ use std::time::Instant;
 use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
+use crate::hash::fnv;
 use crate::timeouts::LOG_WINDOW;
 
 /// The end of what an extension printed, kept for the report of its exit.
@@ -37,11 +38,8 @@ pub(crate) fn slug(name: &str) -> String {
     if slug == name && !slug.is_empty() && !ends_in_hash(name) {
         return slug;
     }
-    // FNV-1a: short, and the same on every run, because `haft ext logs` must find the file again.
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{slug}-{hash:016x}")
+    // The same on every run, because `haft ext logs` must find the file again.
+    format!("{slug}-{:016x}", fnv(name.as_bytes()))
 }
 
 /// Whether a name looks like one that was changed: it must not share the file of the one that was.
@@ -64,6 +62,8 @@ struct Inner {
     /// Bytes of an extension that are written within one [`LOG_WINDOW`]; the rest is counted.
     burst: usize,
     file: Option<File>,
+    /// Whether the file was opened, or that was tried.
+    opened: bool,
     length: u64,
     tail: VecDeque<u8>,
     window: Option<Instant>,
@@ -72,24 +72,22 @@ struct Inner {
 }
 
 impl Log {
-    /// Opens, or creates, the log of an extension in `dir`. A log that cannot be opened is told about by
-    /// `tracing` and is no reason not to start.
-    pub(crate) fn open(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
+    /// The log of an extension in `dir`. Its file is opened, or created, by the first line. One that cannot be is told
+    /// about by `tracing` and is no reason not to start.
+    pub(crate) fn new(dir: Option<&Path>, name: &ExtensionName, limits: &Limits) -> Self {
         let path = dir.map(|dir| log_path(dir, name));
-        let mut inner = Inner {
+        let inner = Inner {
             path,
             longest: limits.max_log as u64,
             burst: limits.stderr_per_second,
             file: None,
+            opened: false,
             length: 0,
             tail: VecDeque::new(),
             window: None,
             in_window: 0,
             dropped: 0,
         };
-        if let Err(error) = inner.reopen() {
-            tracing::warn!(extension = %name, %error, "extension log cannot be written");
-        }
         Self { inner: Mutex::new(inner) }
     }
 
@@ -191,6 +189,9 @@ impl Inner {
     }
 
     fn try_append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !std::mem::replace(&mut self.opened, true) {
+            self.reopen()?;
+        }
         let added = bytes.len() as u64;
         if self.length + added > self.longest
             && let Some(path) = &self.path
@@ -239,7 +240,7 @@ mod tests {
     fn a_flood_is_dropped_and_counted_and_the_files_stay_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let log = Log::open(Some(dir.path()), &name, &Limits::default());
+        let log = Log::new(Some(dir.path()), &name, &Limits::default());
         let start = Instant::now();
         for second in 0..60 {
             for _ in 0..100 {
@@ -260,7 +261,7 @@ mod tests {
     fn check_second(printed: usize, dropped: &str) {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
-        let log = Log::open(Some(dir.path()), &name, &Limits::default());
+        let log = Log::new(Some(dir.path()), &name, &Limits::default());
         log.stderr(&vec![b'x'; printed], Instant::now());
         log.last("gone");
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
@@ -278,7 +279,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("x");
         let limits = Limits { max_log: 16, ..Limits::default() };
-        let log = Log::open(Some(dir.path()), &name, &limits);
+        let log = Log::new(Some(dir.path()), &name, &limits);
         let moved = || log_path(dir.path(), &name).with_extension("log.1").exists();
         log.stderr(&[b'x'; 16], Instant::now());
         assert!(!moved());
@@ -290,7 +291,7 @@ mod tests {
     fn remarks_on_a_flood_are_a_flood_too() {
         let dir = tempfile::tempdir().unwrap();
         let name = ExtensionName::new("flood");
-        let (log, now) = (Log::open(Some(dir.path()), &name, &Limits::default()), Instant::now());
+        let (log, now) = (Log::new(Some(dir.path()), &name, &Limits::default()), Instant::now());
         for _ in 0..10_000 {
             log.noted("frame_not_json: line is not JSON", now);
         }
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_tail_is_the_last_lines() {
-        let log = Log::open(None, &ExtensionName::new("x"), &Limits::default());
+        let log = Log::new(None, &ExtensionName::new("x"), &Limits::default());
         for line in 0..1000 {
             log.stderr(format!("line {line}\n").as_bytes(), Instant::now());
         }

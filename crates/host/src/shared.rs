@@ -13,6 +13,7 @@ use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
 use crate::log::slug;
 use crate::process::Process;
+use crate::registration::Registrations;
 use crate::slow::SlowStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
     pub(crate) slow: SlowStarts,
+    pub(crate) registrations: Registrations,
 }
 
 impl Shared {
@@ -40,6 +42,7 @@ impl Shared {
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
             slow: SlowStarts::new(config.state.clone()),
+            registrations: Registrations::new(&config),
             config,
         }
     }

@@ -2,8 +2,11 @@
 //!
 //! One small file an extension, which holds what the extension looked like: a changed one gets a new chance.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use crate::log::slug;
@@ -14,16 +17,22 @@ use crate::spec::ExtensionSpec;
 #[derive(Debug)]
 pub(crate) struct SlowStarts {
     dir: Option<PathBuf>,
+    /// The names of the files, so that one that is not there need not be looked for.
+    files: Mutex<HashSet<OsString>>,
 }
 
 impl SlowStarts {
     pub(crate) fn new(dir: Option<PathBuf>) -> Self {
-        Self { dir }
+        let there = dir.as_deref().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten();
+        let files =
+            there.map(|file| file.file_name()).filter(|name| name.as_encoded_bytes().starts_with(b"slow-"));
+        Self { files: Mutex::new(files.collect()), dir }
     }
 
     /// Whether this extension, as it is now, did not say hello in time when it was last started.
     pub(crate) fn knows(&self, spec: &ExtensionSpec) -> bool {
-        self.path(spec).and_then(|path| fs::read_to_string(path).ok()).is_some_and(|was| was == looks(spec))
+        let known = self.path(spec).filter(|path| self.is_there(path));
+        known.and_then(|path| fs::read_to_string(path).ok()).is_some_and(|was| was == looks(spec))
     }
 
     /// It did not say hello in time.
@@ -34,14 +43,23 @@ impl SlowStarts {
         if let Err(error) = written {
             tracing::warn!(path = %path.display(), %error, "cannot remember a slow extension");
         }
+        self.files().extend(path.file_name().map(OsString::from));
     }
 
     /// It said hello.
     pub(crate) fn forget(&self, spec: &ExtensionSpec) {
-        if let Some(path) = self.path(spec) {
-            // Nearly always there is none.
-            _ = fs::remove_file(path);
-        }
+        let Some(path) = self.path(spec).filter(|path| self.is_there(path)) else { return };
+        // Another program may have been faster.
+        _ = fs::remove_file(&path);
+        self.files().remove(path.file_name().unwrap_or_default());
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        path.file_name().is_some_and(|name| self.files().contains(name))
+    }
+
+    fn files(&self) -> MutexGuard<'_, HashSet<OsString>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn path(&self, spec: &ExtensionSpec) -> Option<PathBuf> {

@@ -36,6 +36,21 @@ pub struct Lifecycle {
     pub hello: Option<Duration>,
     /// How long it may take from `hello` to `ready`, instead of [`Timeouts::ready`](crate::Timeouts::ready).
     pub ready: Option<Duration>,
+    /// Whether it may wait for its first use.
+    pub lazy: Lazy,
+}
+
+/// Whether an extension that has not changed since it last ran may wait for its first use: what it registered then
+/// stands in for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lazy {
+    /// It may.
+    #[default]
+    Allowed,
+    /// It may in a directory in which it ran before: what it registers depends on the directory the agent works in.
+    InSameDirectory,
+    /// It is always started at once.
+    Never,
 }
 
 /// How an extension is started.

@@ -48,6 +48,9 @@ pub struct Timeouts {
     pub start_margin: Duration,
     /// How long one that does not say hello keeps others from being started.
     pub start_turn: Duration,
+    /// The longest start of an extension that may wait for its first use: whoever uses it then waits for it. A slower
+    /// one is started at once, beside everything else.
+    pub lazy_start: Duration,
     /// How long one that is replaced may work on what it was asked.
     pub drain: Duration,
     /// When one that crashed is started again.
@@ -91,6 +94,7 @@ impl Default for Timeouts {
             start_patience: Duration::from_millis(500),
             start_margin: Duration::from_millis(40),
             start_turn: Duration::from_millis(500),
+            lazy_start: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             restarts: Restarts::default(),
         }
@@ -142,6 +146,10 @@ pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// How far the clock that dates changes of files may lag behind.
+pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(10);
+
 /// The longest deadline for `hello` or `ready` that a manifest may ask for.
 pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);
 

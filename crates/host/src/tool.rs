@@ -83,8 +83,13 @@ impl Tool for ExtensionTool {
         let failed = |error: &dyn std::fmt::Display| {
             ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
         };
+        let awake = self.entry.current().awake(&context.cancel).await;
         let deadline = Deadline::after(self.entry.timeouts.tool_call);
-        let extension = match self.reach(&context, deadline).await {
+        let reached = match awake {
+            Ok(()) => self.reach(&context, deadline).await,
+            Err(error) => Err(error),
+        };
+        let extension = match reached {
             Ok(extension) => extension,
             Err(error) => return failed(&format_args!("it {error}")),
         };

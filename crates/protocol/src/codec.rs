@@ -144,9 +144,9 @@ pub fn is_blank(line: &[u8]) -> bool {
 /// # Errors
 /// When the frame holds what is only ever read: a block of a tool result whose kind this version does not know.
 pub fn encode<F: FrameSet>(frame: &F) -> Result<String, serde_json::Error> {
-    let mut line = Vec::with_capacity(SHORT_LINE);
-    encode_into(frame, &mut line)?;
-    Ok(String::from_utf8(line).expect("serde_json writes UTF-8"))
+    let mut line = compact::escape_line_ends(serde_json::to_string(frame)?);
+    line.push('\n');
+    Ok(line)
 }
 
 /// [`encode`] to the end of a buffer, which is as it was after an error.
@@ -167,9 +167,6 @@ pub fn encode_into<F: FrameSet>(frame: &F, lines: &mut Vec<u8>) -> Result<(), se
     lines.push(b'\n');
     Ok(())
 }
-
-/// Bytes that most lines need at most.
-const SHORT_LINE: usize = 256;
 
 /// JSON's white space.
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];

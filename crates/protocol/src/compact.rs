@@ -45,14 +45,8 @@ pub(crate) fn has_line_ends(utf8: &[u8]) -> bool {
     if utf8.is_ascii() {
         return false;
     }
-    let mut rest = utf8;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, 0xc2 | 0xe2)) {
-        match rest.get(at..).unwrap_or_default() {
-            [0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..] => return true,
-            found => rest = found.get(1..).unwrap_or_default(),
-        }
-    }
-    false
+    memchr::memchr2_iter(0xc2, 0xe2, utf8)
+        .any(|at| matches!(utf8.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])))
 }
 
 /// Next line, line separator, paragraph separator.

@@ -44,6 +44,12 @@ pub fn find(provider: &str, model: &str) -> Option<KnownModel> {
     spec(provider, model).map(|spec| known(preset.name, spec))
 }
 
+/// Reads the catalogue, which takes milliseconds once in a process and which every request needs, for a program that has
+/// a thread to spare while it prepares the first one.
+pub fn preload() {
+    Catalog::builtin();
+}
+
 /// The catalogue's own row.
 pub(crate) fn spec(provider: &str, model: &str) -> Option<&'static ModelSpec> {
     let vendor = ProviderId::catalog(preset(provider)?.catalogue?)?;

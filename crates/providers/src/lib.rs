@@ -33,7 +33,7 @@ pub mod retry;
 mod scripted;
 mod timeouts;
 
-pub use catalogue::{KnownModel, catalogue, find};
+pub use catalogue::{KnownModel, catalogue, find, preload};
 pub use choose::{
     Because, Choice, ChooseError, Chosen, LocalServer, Machine, OpenError, Surroundings, Wish, choose,
     local_servers,

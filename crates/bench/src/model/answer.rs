@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{LAST_WORD, Said};
+use super::Said;
 
 /// The API that a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,11 +52,9 @@ impl Api {
 
 fn messages(said: &Said) -> Vec<Value> {
     let (block, delta, stop) = match said {
-        Said::Word => (
-            json!({"type": "text", "text": ""}),
-            json!({"type": "text_delta", "text": LAST_WORD}),
-            "end_turn",
-        ),
+        Said::Word(word) => {
+            (json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": word}), "end_turn")
+        }
         Said::Call { number, tool, args } => (
             json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": tool, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": args.to_string()}),
@@ -78,7 +76,7 @@ fn messages(said: &Said) -> Vec<Value> {
 
 fn chat(said: &Said) -> Vec<Value> {
     let (delta, reason) = match said {
-        Said::Word => (json!({"role": "assistant", "content": LAST_WORD}), "stop"),
+        Said::Word(word) => (json!({"role": "assistant", "content": word}), "stop"),
         Said::Call { number, tool, args } => {
             let function = json!({"name": tool, "arguments": args.to_string()});
             let call = json!({"index": 0, "id": format!("call_{number}"), "type": "function",
@@ -100,7 +98,7 @@ fn chat(said: &Said) -> Vec<Value> {
 
 fn responses(said: &Said) -> Vec<Value> {
     let (added, mut between, done) = match said {
-        Said::Word => word_item(),
+        Said::Word(word) => word_item(word),
         Said::Call { number, tool, args } => call_item(*number, tool, args),
     };
     let response = |status: &str, output: Value, usage: Value| {
@@ -123,7 +121,7 @@ fn responses(said: &Said) -> Vec<Value> {
     events
 }
 
-fn word_item() -> (Value, Vec<Value>, Value) {
+fn word_item(word: &str) -> (Value, Vec<Value>, Value) {
     let item = |status: &str, content: Value| json!({"id": "msg_1", "type": "message", "role": "assistant", "status": status, "content": content});
     let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": []});
     let event = |kind: &str, name: &str, value: Value| {
@@ -133,11 +131,11 @@ fn word_item() -> (Value, Vec<Value>, Value) {
     };
     let between = vec![
         event("response.content_part.added", "part", part("")),
-        event("response.output_text.delta", "delta", json!(LAST_WORD)),
-        event("response.output_text.done", "text", json!(LAST_WORD)),
-        event("response.content_part.done", "part", part(LAST_WORD)),
+        event("response.output_text.delta", "delta", json!(word)),
+        event("response.output_text.done", "text", json!(word)),
+        event("response.content_part.done", "part", part(word)),
     ];
-    (item("in_progress", json!([])), between, item("completed", json!([part(LAST_WORD)])))
+    (item("in_progress", json!([])), between, item("completed", json!([part(word)])))
 }
 
 fn call_item(number: usize, tool: &str, args: &Value) -> (Value, Vec<Value>, Value) {
@@ -157,7 +155,7 @@ fn call_item(number: usize, tool: &str, args: &Value) -> (Value, Vec<Value>, Val
 
 fn gemini(said: &Said) -> Vec<Value> {
     let part = match said {
-        Said::Word => json!({ "text": LAST_WORD }),
+        Said::Word(word) => json!({ "text": word }),
         Said::Call { tool, args, .. } => json!({"functionCall": {"name": tool, "args": args}}),
     };
     let usage = json!({"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2});

@@ -23,7 +23,8 @@ pub(super) fn host_of(count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Holds so many megabytes; for every line it reads it starts one extension and says how many seconds that took.
+/// Holds so many megabytes; for every line it reads it starts one extension and says how many seconds that took, by the
+/// wall and of its own CPU time.
 pub(super) fn spawner(megabytes: usize) -> Result<()> {
     // Not zeros: those would be one page that is mapped often.
     let ballast = vec![1_u8; megabytes << 20];
@@ -31,12 +32,10 @@ pub(super) fn spawner(megabytes: usize) -> Result<()> {
     let runtime = runtime()?;
     for line in io::stdin().lock().lines() {
         line?;
-        let (time, host) = runtime.block_on(async {
-            let start = Instant::now();
-            let host = Host::builder(peers::config()).specs(specs.to_vec()).start().await;
-            (start.elapsed(), host)
-        });
-        writeln!(io::stdout().lock(), "{}", time.as_secs_f64())?;
+        let (start, cpu) = (Instant::now(), platform::cpu_time());
+        let host = runtime.block_on(Host::builder(peers::config()).specs(specs.to_vec()).start());
+        let (wall, cpu) = (start.elapsed().as_secs_f64(), platform::cpu_time() - cpu);
+        writeln!(io::stdout().lock(), "{wall} {cpu}")?;
         runtime.block_on(host.shutdown());
     }
     ensure!(ballast.iter().all(|&byte| byte == 1), "the ballast is damaged");

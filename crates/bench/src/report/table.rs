@@ -15,6 +15,7 @@ impl fmt::Display for Report {
         for reason in &self.skipped {
             writeln!(table, "skipped: {reason}")?;
         }
+        writeln!(table, "{}, {}", self.setting, self.load)?;
         f.write_str(&table)
     }
 }
@@ -56,6 +57,6 @@ mod tests {
         assert!(table.lines().all(|line| line.len() <= 80), "{table}");
         assert!(table.contains("6.4 us   9.8 us   1.51x   0.4%  1.50x  over goal"), "{table}");
         assert!(table.contains("9.75 ms            1500.00 ms  ok"), "{table}");
-        assert!(table.ends_with("skipped: python3 is not there\n"), "{table}");
+        assert!(table.ends_with("skipped: python3 is not there\non one CPU, load 0.5 to 1.5\n"), "{table}");
     }
 }

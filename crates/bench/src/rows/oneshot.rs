@@ -122,9 +122,9 @@ fn text(path: &Path) -> String {
 fn version(report: &mut Report, bench: &Bench) -> Result<()> {
     let ended = |run: &Watched| Ok([run.succeed()?.wall]);
     let (empty, haft) = (bench.own(peers::EMPTY, &[])?, bench.haft("home", &["--version"]));
-    let [found] = compare(PLAN, || ended(&empty), || ended(&empty))?;
+    let [found] = compare(report.plan(PLAN), || ended(&empty), || ended(&empty))?;
     let sound = report.control("control, empty program", Unit::Seconds, found);
-    let [found] = compare(PLAN, || ended(&empty), || ended(&haft))?;
+    let [found] = compare(report.plan(PLAN), || ended(&empty), || ended(&haft))?;
     report.line("haft --version", Unit::Seconds, found, None, sound);
     report.figure("haft --version", Unit::Seconds, found.candidate, Some(VERSION));
     Ok(())
@@ -135,14 +135,14 @@ fn prompt(report: &mut Report, bench: &Bench) -> Result<()> {
     bench.model.take_requests();
     haft.succeed()?;
     let client = bench.client("one")?;
-    let control = compare(PLAN, || bench.asked(&client), || bench.asked(&client))?;
+    let control = compare(report.plan(PLAN), || bench.asked(&client), || bench.asked(&client))?;
     let names = ["first request", "whole run", "CPU", "peak memory"];
     let units = [Unit::Seconds, Unit::Seconds, Unit::Seconds, Unit::Bytes];
     let mut sound = [true; 4];
     for ((name, unit), (found, sound)) in names.iter().zip(units).zip(control.into_iter().zip(&mut sound)) {
         *sound = report.control(&format!("control, {name}"), unit, found);
     }
-    let found = compare(PLAN, || bench.asked(&client), || bench.asked(&haft))?;
+    let found = compare(report.plan(PLAN), || bench.asked(&client), || bench.asked(&haft))?;
     for ((name, unit), (found, sound)) in names.iter().zip(units).zip(found.into_iter().zip(sound)) {
         report.line(&format!("haft -p, {name}"), unit, found, None, sound);
     }
@@ -166,9 +166,9 @@ fn calls(report: &mut Report, bench: &Bench) -> Result<()> {
         ensure!(requests == CALLS + 1, "the model was asked {requests} times, not {}", CALLS + 1);
         Ok([used.wall, used.cpu, used.peak])
     };
-    let [_, cpu, _] = compare(CALLS_PLAN, || asked(&client), || asked(&client))?;
+    let [_, cpu, _] = compare(report.plan(CALLS_PLAN), || asked(&client), || asked(&client))?;
     let sound = report.control("control, 50 calls, CPU", Unit::Seconds, cpu);
-    let [wall, cpu, peak] = compare(CALLS_PLAN, || asked(&client), || asked(&haft))?;
+    let [wall, cpu, peak] = compare(report.plan(CALLS_PLAN), || asked(&client), || asked(&haft))?;
     report.line("50 shell calls, wall", Unit::Seconds, wall, None, sound);
     report.line("50 shell calls, CPU", Unit::Seconds, cpu, None, sound);
     report.line("50 shell calls, peak", Unit::Bytes, peak, None, sound);

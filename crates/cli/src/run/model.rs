@@ -1,6 +1,7 @@
 //! Which model answers, and which there are.
 
 use std::sync::Arc;
+use std::thread;
 
 use async_trait::async_trait;
 use haft_config::{Auth, ExposeSecret as _, Origin, SecretString, Sourced};
@@ -32,6 +33,20 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
+}
+
+/// Has what is known of models read on another thread, while extensions start: it takes longer than all else before the
+/// first request. Not for a script, which needs none of it.
+pub(super) fn preload(setup: &Setup) {
+    let says = |set: &Option<Sourced<String>>, scripted: fn(&str) -> bool| {
+        set.as_ref().is_some_and(|set| scripted(&set.value))
+    };
+    let scripted = says(&setup.settings.provider, |name| name == "scripted")
+        || says(&setup.settings.model, |model| model.starts_with("scripted/"));
+    if !scripted {
+        // Without a thread the first request reads it itself.
+        let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
+    }
 }
 
 /// How haft ends when the choice cannot be opened: who named the script or the address by a flag mistyped a flag.

@@ -67,7 +67,7 @@ impl Output {
                     // What an earlier step said is no answer when the last one was suppressed or failed.
                     *answer = None;
                 }
-                match told(event, width()) {
+                match told(event, width) {
                     Told::Shown(text) => print(&text)?,
                     Told::Always(line) => note(&line),
                     Told::Meanwhile(line) if *progress => note(&line),
@@ -102,7 +102,7 @@ fn written(outcome: Result<(), WriteError>) -> anyhow::Result<()> {
 /// What a terminal is sent for an event.
 #[cfg(test)]
 pub(crate) fn sent(event: &AgentEvent, width: Option<usize>) -> String {
-    match told(event, width) {
+    match told(event, || width) {
         Told::Shown(text) | Told::Always(text) | Told::Meanwhile(text) => crate::console::line(&text),
         Told::Nothing => String::new(),
     }
@@ -121,25 +121,26 @@ enum Told {
     Nothing,
 }
 
-fn told(event: &AgentEvent, width: Option<usize>) -> Told {
+/// Most events say nothing, so the terminal is asked for its width only for those that do.
+fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     match event {
-        AgentEvent::ExtDisplay { extension, text } => Told::Shown(attributed(extension, "", text, width)),
+        AgentEvent::ExtDisplay { extension, text } => Told::Shown(attributed(extension, "", text, width())),
         AgentEvent::ExtNotify { extension, level, message } => {
-            Told::Always(attributed(extension, loudness(*level), message, width))
+            Told::Always(attributed(extension, loudness(*level), message, width()))
         }
         AgentEvent::GateOff { extension, reason } => {
             let text =
                 format!("going on without extension {extension}, which is not asked any more: {reason}");
-            Told::Always(headed(&text, width))
+            Told::Always(headed(&text, width()))
         }
         AgentEvent::ExtensionError(fault) => {
             let ExtensionFault { extension, message, code } = fault;
-            Told::Always(headed(&format!("extension {extension}: {message} ({code})"), width))
+            Told::Always(headed(&format!("extension {extension}: {message} ({code})"), width()))
         }
-        AgentEvent::Error { message } => Told::Always(headed(message, width)),
+        AgentEvent::Error { message } => Told::Always(headed(message, width())),
         AgentEvent::Retry { attempt, delay_ms, message } => {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
-            Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width))
+            Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width()))
         }
         AgentEvent::ToolCall { name, args, .. } => {
             Told::Meanwhile(format!("→ {} {}", short(name), short(args.as_str())))
@@ -153,7 +154,7 @@ fn told(event: &AgentEvent, width: Option<usize>) -> Told {
             let what = if path.is_empty() { "the arguments" } else { path.as_str() };
             let text =
                 format!("{first} and {then} both changed {what}; the tool gets what {then} made of it");
-            Told::Always(headed(&text, width))
+            Told::Always(headed(&text, width()))
         }
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {

@@ -120,6 +120,10 @@ impl Turn {
                 names.join(", ")
             )));
         };
+        let validator = match validator.get() {
+            Ok(validator) => validator,
+            Err(error) => return Ok(answer(format!("{} was not run: {error}", call.name))),
+        };
         if let Err(error) = validator.check(&call.args) {
             return Ok(answer(format!("{} was not run: {error}", call.name)));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::hooks::AfterToolExecute;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Message;
@@ -63,6 +64,22 @@ async fn a_result_says_which_extension_it_is_from() {
         })
         .collect();
     assert_eq!(extensions, [None, Some("weather".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_schema_that_cannot_be_used_lets_no_call_through() {
+    let broken = |owner| ToolSpec {
+        owner,
+        schema: RawJson::parse(r#"{"type":"object","properties":7}"#).unwrap(),
+        ..ToolSpec::new("odd", "")
+    };
+    let script = || Script::new(vec![calls(vec![call("t1", "odd", "{}")]), says("ok")]);
+    let refused = script().agent().tool(Given(broken(ToolOwner::Embedder))).build().unwrap_err();
+    assert!(refused.to_string().contains("\"odd\""), "{refused}");
+
+    let agent = script().agent().tool(Given(broken(ToolOwner::Extension("x".into())))).build().unwrap();
+    let (events, _) = run(&agent).await;
+    check(&events, "result t1 error odd was not run: unusable schema: 7 is not of type \"object\"");
 }
 
 /// A tool of this description that has nothing to say.

@@ -1,13 +1,13 @@
-//! What an extension is at one moment, and what follows from that for its hooks.
+//! An extension at one moment, to decide by.
 
 use haft_protocol::ext::InterceptKind;
 
-use super::{Entry, Stage};
-use crate::extension::{Extension, Snapshot};
+use super::slot::{Slot, Stage};
+use crate::extension::{Extension, Offers, Snapshot};
 use crate::policy::{self, Role};
 use crate::spec::Roles;
 
-/// An extension at one moment, to decide by. Nothing changes while it is looked at.
+/// An extension at one moment. Nothing changes while it is looked at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     stage: &'a Stage,
@@ -15,33 +15,38 @@ pub(crate) struct View<'a> {
     instance: Option<&'a Extension>,
     /// What that says, or said last.
     now: Option<&'a Snapshot>,
+    /// What it offers, or offered last.
+    offers: Option<&'a Offers>,
+    /// Whether its last registration stands in for what it offers.
+    stands_in: bool,
     roles: &'a Roles,
 }
 
-impl Entry {
-    /// Looks at it once. Whoever looks must not change it.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
-        let slot = self.slot.borrow();
-        let now = slot.instance.as_ref().map(Extension::snapshot);
-        let instance = slot.instance.as_ref();
-        at(View { stage: &slot.stage, instance, now: now.as_deref(), roles: &self.spec.roles })
+impl<'a> View<'a> {
+    /// `now` is what the slot's process says.
+    pub(super) fn new(slot: &'a Slot, now: Option<&'a Snapshot>, roles: &'a Roles) -> Self {
+        let offers = slot.stand_in.as_ref().or(now.map(|now| &now.offers)).map(AsRef::as_ref);
+        let stands_in = slot.stand_in.is_some();
+        Self { stage: &slot.stage, instance: slot.instance.as_ref(), now, offers, stands_in, roles }
     }
 }
 
 impl View<'_> {
-    fn is_alive(&self) -> bool {
-        self.now.is_some_and(Snapshot::is_alive) || *self.stage == Stage::Idle
+    pub(super) fn is_alive(&self) -> bool {
+        // One whose last registration stands in for it counts as what that says while it starts.
+        let starts = matches!(self.stage, Stage::Starting { .. }) && self.stands_in;
+        self.now.is_some_and(Snapshot::is_alive) || starts || *self.stage == Stage::Idle
     }
 
-    fn subscribed(&self, hook: InterceptKind) -> bool {
-        self.now.is_some_and(|now| now.offers.intercepts.contains(&hook))
+    pub(super) fn subscribed(&self, hook: InterceptKind) -> bool {
+        self.offers.is_some_and(|offers| offers.intercepts.contains(&hook))
     }
 
     /// Whether it is being started, again or not, and none of its processes has been ready yet, so that nobody knows
     /// what it will subscribe to.
     pub(super) fn is_new(&self) -> bool {
         let starts = matches!(self.stage, Stage::Starting { .. } | Stage::Restarting(_));
-        starts && self.now.is_none_or(|now| !now.was_ready)
+        starts && !self.stands_in && self.now.is_none_or(|now| !now.was_ready)
     }
 
     /// Whether it only brings files.
@@ -73,9 +78,9 @@ impl View<'_> {
     /// In which role it is asked about calls of this tool, if at all. Whoever guards tool calls and cannot be asked
     /// which ones, or has yet to say it, guards them all.
     pub(super) fn tool_role(&self, tool: &str) -> Option<Role> {
-        match self.now {
-            Some(now) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
-                now.offers.tool_calls.of(tool)
+        match self.offers {
+            Some(offers) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
+                offers.tool_calls.of(tool)
             }
             Some(_) | None => Some(Role::Plain),
         }
@@ -83,7 +88,7 @@ impl View<'_> {
 
     /// In which role it takes part in a hook: as its manifest says, or its subscription.
     pub(super) fn role_in(&self, hook: InterceptKind) -> Role {
-        let as_gate = self.now.is_some_and(|now| now.offers.gates.contains(&hook));
+        let as_gate = self.offers.is_some_and(|offers| offers.gates.contains(&hook));
         if self.roles.gates.contains(&hook) || as_gate {
             Role::Gate
         } else if self.roles.names(hook) {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use haft_protocol::ext::InterceptRole;
 use haft_protocol::limits::MAX_NAME;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::Role;
 
@@ -11,7 +12,8 @@ use crate::policy::Role;
 const MAX_TOOLS_NAMED: usize = 512;
 
 /// Some tools, or all of them. Upper and lower case are one, as they are where names are given away.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ToolFilter {
     /// These, in lower case.
     Only(BTreeSet<String>),
@@ -46,7 +48,7 @@ impl ToolFilter {
 }
 
 /// What one extension subscribed to about tool calls. Subscriptions add up.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ToolCallRoles {
     plain: ToolFilter,
     rewrite: ToolFilter,

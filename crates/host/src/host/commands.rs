@@ -86,8 +86,13 @@ impl Host {
             return Err(CommandError::Unknown { name: name.to_owned() });
         };
         let command = InvokeCommand { name: info.name.clone(), args: args.trim().to_owned() };
+        let awake = entry.awake(cancel).await;
         let deadline = Deadline::after(entry.timeouts.command);
-        let outcome = match entry.reach(cancel, deadline).await {
+        let reached = match awake {
+            Ok(()) => entry.reach(cancel, deadline).await,
+            Err(error) => Err(error),
+        };
+        let outcome = match reached {
             Ok(extension) => extension.command(cancel, command, deadline).await,
             Err(error) => Err(error),
         };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_protocol::ids::ExtensionName;
+use tokio::time::timeout;
 
 use super::Host;
 use crate::entry::Stage;
@@ -90,14 +91,30 @@ impl Host {
     }
 
     /// Stops all extensions at once: each has its time to leave, then is asked by signal, then killed. Events that
-    /// were sent before are delivered first. Gates block from here on, for good. What is starting, or waits for its
-    /// start, is not waited for.
+    /// were sent before are delivered first, also to one that an event has only just started. Gates block from here on,
+    /// for good. What else is starting, or waits for its start, is not waited for.
     pub async fn shutdown(&self) {
+        self.delivered().await;
         self.shared().closing.cancel();
         let _turn = self.inner.turnstile.lock().await;
         let entries = self.set().entries.clone();
         for entry in entries {
             entry.gone().await;
         }
+        self.shared().registrations.written().await;
+    }
+
+    /// Waits, but not for long, for those that an event has started and that have yet to hear of it.
+    async fn delivered(&self) {
+        let entries = self.set().entries.clone();
+        let waiting = entries.iter().filter(|entry| entry.has_backlog());
+        let settled = async {
+            for entry in waiting {
+                entry.settled().await;
+            }
+        };
+        let grace = self.shared().config.timeouts.shutdown_grace;
+        // What is not ready by then does not hear of it, as it would not if it were slow.
+        _ = timeout(grace, self.shared().closing.run_until_cancelled(settled)).await;
     }
 }

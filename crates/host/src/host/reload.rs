@@ -10,6 +10,7 @@ use super::{Host, Set};
 use crate::entry::{Entry, Stage};
 use crate::extension::{Extension, ExtensionState};
 use crate::fault::FaultCode;
+use crate::registration::Lookup;
 use crate::supervisor::Failure;
 
 /// What a reload did.
@@ -40,7 +41,8 @@ struct Plan {
 impl Host {
     /// Looks for extensions again and starts what is found, beside what runs. One that becomes ready takes the place of
     /// the old one of its name; one that does not is reported, and the old one stays, as it does when its manifest
-    /// cannot be read any more. One that is not found is stopped. Extensions that came as streams stay as they are.
+    /// cannot be read any more. One that is not found is stopped. All are started at once: whoever reloads wants to know
+    /// that they work. Extensions that came as streams stay as they are.
     ///
     /// Old ones answer questions until new ones are in their place, and finish what they were asked within
     /// [`Timeouts::drain`](crate::Timeouts). After a shutdown nothing happens.
@@ -56,7 +58,7 @@ impl Host {
             self.set().entries.iter().cloned().partition(|entry| entry.stays);
         let found = self.look();
         let unreadable = found.faults.clone();
-        let (started, mut errors) = self.start_found(found, &streams);
+        let (started, mut errors) = self.start_found(found, &streams, &Lookup::default());
         settled(&started).await;
         if self.shared().closing.is_cancelled() {
             gone(&started).await;

@@ -11,11 +11,13 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::builder::stream_spec;
 use super::{Found, Host, Set};
+use crate::dormant::Dormant;
 use crate::entry::{Entry, Slot, Stage};
 use crate::extension::{Connection, ExtensionState, random};
 use crate::fault::FaultCode;
 use crate::keeper::Keeper;
 use crate::log::Log;
+use crate::registration::{Lookup, Memory};
 use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::supervisor::Supervisor;
 
@@ -30,7 +32,8 @@ impl Host {
         let _turn = self.inner.turnstile.lock().await;
         let connection = Connection::Streams(Box::new(reader), Box::new(writer));
         let present = self.set().entries.clone();
-        let (added, _) = self.start_all(vec![(stream_spec(name), Some(connection))], &present);
+        let (added, _) =
+            self.start_all(vec![(stream_spec(name), Some(connection))], &present, &Lookup::default());
         settled(&added).await;
         self.set().add(added.clone());
         self.announce(&added);
@@ -47,12 +50,15 @@ impl Host {
     pub(super) async fn start_first(&self, streams: Vec<(ExtensionSpec, Connection)>) {
         let _turn = self.inner.turnstile.lock().await;
         let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
-        let (mut entries, _) = self.start_all(streams, &[]);
-        let (started, _) = self.start_found(self.look(), &entries);
+        let remembered = self.shared().registrations.read();
+        let (mut entries, _) = self.start_all(streams, &[], &Lookup::default());
+        let (started, _) = self.start_found(self.look(), &entries, &remembered.lookup());
+        drop(remembered);
         entries.extend(started);
         *self.set() = Set::new(&self.shared().config, entries.clone());
         self.wait_patiently(&entries).await;
         self.announce(&entries);
+        self.shared().registrations.open();
     }
 
     /// Asks the source, and reports what could not be read.
@@ -64,14 +70,16 @@ impl Host {
         found
     }
 
-    /// Starts what was found beside what is there. Returns also what cannot be, because its name is taken.
+    /// Starts what was found beside what is there, but for what may wait, by what is remembered of it. Returns also
+    /// what cannot be started, because its name is taken.
     pub(super) fn start_found(
         &self,
         found: Found,
         beside: &[Arc<Entry>],
+        lookup: &Lookup<'_>,
     ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
         let specs = found.specs.into_iter().map(|spec| (spec, None)).collect();
-        self.start_all(specs, beside)
+        self.start_all(specs, beside, lookup)
     }
 
     /// Starts all of these; none waits for another, save for its turn at the gate.
@@ -79,6 +87,7 @@ impl Host {
         &self,
         specs: Vec<(ExtensionSpec, Option<Connection>)>,
         beside: &[Arc<Entry>],
+        lookup: &Lookup<'_>,
     ) -> (Vec<Arc<Entry>>, Vec<ExtensionFault>) {
         let mut names: HashMap<_, _> =
             beside.iter().map(|entry| (entry.name().clone(), entry.spec.dir.clone())).collect();
@@ -94,7 +103,7 @@ impl Host {
                 continue;
             }
             names.insert(spec.name.clone(), spec.dir.clone());
-            started.push(self.start_one(spec, connection));
+            started.push(self.start_one(spec, connection, lookup));
         }
         (started, faults)
     }
@@ -105,31 +114,64 @@ impl Host {
         ExtensionFault { extension, code: code.as_str().to_owned(), message }
     }
 
-    fn start_one(&self, spec: ExtensionSpec, connection: Option<Connection>) -> Arc<Entry> {
+    fn start_one(
+        &self,
+        spec: ExtensionSpec,
+        connection: Option<Connection>,
+        lookup: &Lookup<'_>,
+    ) -> Arc<Entry> {
         let shared = self.shared();
         let (config, spec) = (&shared.config, Arc::new(spec));
         let stays = connection.is_some();
-        let (orders, inbox) = mpsc::unbounded_channel();
         let files = !stays && spec.launch == Launch::ThemeOnly;
-        let stage = if files { Stage::Files } else { Stage::NEW };
-        let (sender, slot) = watch::channel(Slot { stage, instance: None });
-        if !files {
+        let memory = shared.registrations.recall(&spec, config, lookup).filter(|_| !stays);
+        let stand_in = memory.as_ref().and_then(Memory::stand_in);
+        let (waits, backlog) = (stand_in.is_some(), stand_in.as_ref().map(|_| Arc::default()));
+        let stage = match (files, waits) {
+            (true, _) => Stage::Files,
+            (false, true) => Stage::Idle,
+            (false, false) => Stage::NEW,
+        };
+        let (orders, inbox) = mpsc::unbounded_channel();
+        let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
+        let keeper = || {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
-            let keeper = Keeper {
+            Keeper {
                 shared: Arc::clone(shared),
                 spec: Arc::clone(&spec),
                 orders: inbox,
                 slot: sender,
                 supervisor: Arc::new(Mutex::new(supervisor)),
-                log: Arc::new(Log::open(config.logs.as_deref(), &spec.name, &config.limits)),
-            };
-            tokio::spawn(keeper.run(connection));
-        }
+                log: Arc::new(Log::new(config.logs.as_deref(), &spec.name, &config.limits)),
+                memory,
+                backlog: backlog.clone(),
+            }
+        };
+        let dormant = match (files, waits) {
+            (true, _) => Dormant::awake(),
+            (false, true) => Dormant::new(keeper()),
+            (false, false) => {
+                tokio::spawn(keeper().run(connection));
+                Dormant::awake()
+            }
+        };
         // Asked once: a start looks at every extension each time that one of them changes.
-        let patience = if shared.slow.knows(&spec) { Duration::ZERO } else { config.timeouts.start_patience };
+        let slow = !waits && shared.slow.knows(&spec);
+        let patience = if slow { Duration::ZERO } else { config.timeouts.start_patience };
         let (timeouts, loosened) = (config.timeouts, config.on_timeout_allow.contains(&spec.name));
         let successor = OnceLock::new();
-        Arc::new(Entry { spec, timeouts, loosened, patience, stays, slot, orders, successor })
+        Arc::new(Entry {
+            spec,
+            timeouts,
+            loosened,
+            patience,
+            stays,
+            slot,
+            orders,
+            dormant,
+            backlog,
+            successor,
+        })
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports

@@ -85,6 +85,12 @@ impl<'a> Fields<'a> {
         self.list(field)?.iter().map(text).collect()
     }
 
+    /// The fields of an object; nothing when the field is none.
+    pub(super) fn object_in(&self, field: &str) -> Result<Option<Self>, ManifestError> {
+        let Some(Value::Object(object)) = self.get(field) else { return Ok(None) };
+        Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.clone()).map(Some)
+    }
+
     /// The fields of each object of a list.
     pub(super) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Fields, ManifestError};
-use crate::spec::Lifecycle;
+use crate::spec::{Lazy, Lifecycle};
 use crate::timeouts::MAX_ASKED;
 
 /// What the manifest asks for, and what is wrong with it.
@@ -14,6 +14,11 @@ pub(super) fn read(fields: &Fields<'_>) -> (Lifecycle, Vec<String>) {
         on_demand: kept(on_demand(fields), &mut ignored).unwrap_or_default(),
         hello: kept(deadline(fields, "hello_timeout_ms"), &mut ignored).flatten(),
         ready: kept(deadline(fields, "ready_timeout_ms"), &mut ignored).flatten(),
+        lazy: lazy(fields).unwrap_or_else(|error| {
+            // Whoever wrote something had a reason not to want the default.
+            ignored.push(format!("{error}; it counts as false"));
+            Lazy::Never
+        }),
     };
     (lifecycle, ignored)
 }
@@ -28,6 +33,20 @@ fn on_demand(fields: &Fields<'_>) -> Result<bool, ManifestError> {
         Some("on_demand") => Ok(true),
         Some(_) => Err(fields.error("lifecycle", "must be `always` or `on_demand`")),
     }
+}
+
+/// `true`, `false`, or `{"cwd": true}`.
+fn lazy(fields: &Fields<'_>) -> Result<Lazy, ManifestError> {
+    if let Some(object) = fields.object_in("lazy")? {
+        return Ok(match object.boolean("cwd")? {
+            Some(true) => Lazy::InSameDirectory,
+            Some(false) | None => Lazy::Allowed,
+        });
+    }
+    Ok(match fields.boolean("lazy")? {
+        Some(false) => Lazy::Never,
+        Some(true) | None => Lazy::Allowed,
+    })
 }
 
 fn deadline(fields: &Fields<'_>, field: &str) -> Result<Option<Duration>, ManifestError> {

@@ -11,6 +11,7 @@ mod gate_failures;
 mod gates;
 mod hooks;
 mod install;
+mod lazy;
 mod lifecycle;
 mod manifest;
 mod misbehaviour;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 const FEW: usize = 16;
 
 /// The keys seen so far, those of inner objects behind those of outer ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Keys<'a> {
     all: Vec<&'a [u8]>,
 }
@@ -21,6 +21,11 @@ pub(super) struct Object<'a> {
 }
 
 impl<'a> Keys<'a> {
+    pub(super) fn new() -> Self {
+        // Most frames have no more, and need no second allocation.
+        Self { all: Vec::with_capacity(FEW) }
+    }
+
     /// An object begins.
     pub(super) fn open(&self) -> Object<'a> {
         Object { from: self.all.len(), many: None }

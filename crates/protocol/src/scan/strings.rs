@@ -77,10 +77,10 @@ pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
 }
 
 /// How many words of a string are looked at before blocks are.
-const WORDS: usize = 4;
+const WORDS: usize = 2;
 
 /// Bytes of a block.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 
 fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')

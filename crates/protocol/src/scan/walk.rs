@@ -12,7 +12,7 @@ pub(crate) fn overview(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
         at: 0,
         nodes: limits.nodes,
         depth: limits.depth.min(PARSER_DEPTH),
-        keys: Keys::default(),
+        keys: Keys::new(),
         found: Overview { tight: true, ..Overview::default() },
     };
     walk.space();

@@ -1,5 +1,6 @@
 //! What the model is told.
 
+use haft_core::schema::Validator;
 use haft_core::tool::{Concurrency, ToolOwner};
 use haft_tools::NAMES;
 use serde_json::Value;
@@ -30,6 +31,8 @@ fn schemas_are_plain_and_describe_every_argument() {
         }
         let schema: Value = spec.schema.read().unwrap();
         assert_eq!(schema["type"], "object");
+        // Nobody looks at it again before the tool's first call.
+        Validator::compile(&spec.schema).unwrap();
         for (argument, about) in schema["properties"].as_object().unwrap() {
             assert!(about["description"].is_string(), "{name}.{argument} has no description");
         }

@@ -32,7 +32,7 @@ pub(super) fn measure(report: &mut Report, bench: &Bench) -> Result<()> {
         install(bench, home, lazy)?;
         let (without, with) = (bench.prompt("home"), bench.prompt(home));
         let run = |run| bench.asked(run);
-        let [_, wall, cpu, _] = compare(PLAN, || run(&without), || run(&with))?;
+        let [_, wall, cpu, _] = compare(report.plan(PLAN), || run(&without), || run(&with))?;
         report.figure(what, Unit::Seconds, each(wall), goal);
         report.figure(&format!("{what}, CPU"), Unit::Seconds, each(cpu), None);
     }
@@ -48,9 +48,9 @@ fn hosted(report: &mut Report, bench: &Bench) -> Result<()> {
     let none = || started(&runtime, &[], None);
     let bare = || started(&runtime, &specs, None);
     let guarded = || started(&runtime, &specs, Some(&launcher));
-    let [found] = compare(PLAN, none, bare)?;
+    let [found] = compare(report.plan(PLAN), none, bare)?;
     report.figure("each eager, no launcher", Unit::Seconds, each(found), Some(EAGER));
-    let [found] = compare(PLAN, bare, guarded)?;
+    let [found] = compare(report.plan(PLAN), bare, guarded)?;
     report.figure("launcher, each start", Unit::Seconds, each(found), Some(LAUNCHER));
     Ok(())
 }

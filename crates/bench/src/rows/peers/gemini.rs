@@ -1,0 +1,37 @@
+//! Gemini CLI. Its hook is a program that is started for each call.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Agent, Home, Invocation, words};
+
+pub(super) const AGENT: Agent = Agent {
+    name: "gemini",
+    tool: "run_shell_command",
+    args: |command| json!({"command": command, "description": "Says its number"}),
+    set_up,
+};
+
+fn set_up(home: &Home) -> Result<Invocation> {
+    // Without the last one it takes 50 commands that are alike for a loop.
+    let mut settings = json!({
+        "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},
+        "telemetry": {"enabled": false},
+        "privacy": {"usageStatisticsEnabled": false},
+        "general": {"disableAutoUpdate": true, "disableUpdateNag": true},
+        "model": {"disableLoopDetection": true},
+    });
+    if let Some(hook) = home.hook()? {
+        let command = format!("{} {}", hook.path.display(), hook.args.join(" "));
+        let hook = json!({"matcher": "*", "hooks": [{"type": "command", "command": command}]});
+        settings["hooks"] = json!({ "BeforeTool": [hook] });
+    }
+    home.write(".gemini/settings.json", settings.to_string())?;
+    let args = ["--model", "gemini-2.5-flash", "--yolo", "-p", "hello"];
+    let env = vec![
+        ("GEMINI_API_KEY", "bench".to_owned()),
+        ("GOOGLE_GEMINI_BASE_URL", home.url.clone()),
+        ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
+    ];
+    Ok(Invocation { args: words(&args), env })
+}

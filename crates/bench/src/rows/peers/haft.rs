@@ -1,0 +1,26 @@
+//! haft itself. Its hook is an extension: a process that lives as long as the run.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Agent, Home, Invocation, words};
+use crate::children::Program;
+use crate::peers::PASS;
+
+pub(super) const AGENT: Agent =
+    Agent { name: "haft", tool: "bash", args: |command| json!({ "command": command }), set_up };
+
+fn set_up(home: &Home) -> Result<Invocation> {
+    if home.hooked {
+        let Program { path, args } = Program::own(PASS)?;
+        let manifest = json!({"name": "guard", "version": "1.0.0", "exec": path, "args": args, "language": "rust",
+            "enabled": true, "intercept": [{"event": "tool_call", "role": "gate"}]});
+        home.write("haft/extensions/guard/extension.json", manifest.to_string())?;
+    }
+    let env = vec![
+        ("HAFT_HOME", home.path("haft")),
+        ("ANTHROPIC_API_KEY", "sk-bench".to_owned()),
+        ("ANTHROPIC_BASE_URL", home.url.clone()),
+    ];
+    Ok(Invocation { args: words(&["-p", "--provider", "anthropic", "hello"]), env })
+}

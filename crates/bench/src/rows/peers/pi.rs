@@ -1,0 +1,29 @@
+//! pi. Its hook is an extension in its own process.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Agent, Home, Invocation, words};
+
+pub(super) const AGENT: Agent =
+    Agent { name: "pi", tool: "bash", args: |command| json!({ "command": command }), set_up };
+
+/// Lets every call pass.
+const EXTENSION: &str = "export default (pi) => pi.on(\"tool_call\", async () => undefined);\n";
+
+fn set_up(home: &Home) -> Result<Invocation> {
+    let model = json!({"id": "bench", "name": "bench", "reasoning": false, "input": ["text"],
+        "contextWindow": 200_000, "maxTokens": 8_000,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}});
+    let provider = json!({"baseUrl": format!("{}/v1", home.url), "api": "openai-completions",
+        "apiKey": "sk-bench", "models": [model]});
+    home.write("pi/models.json", json!({"providers": {"bench": provider}}).to_string())?;
+    let mut args = words(&["-p", "--model", "bench/bench", "--no-session"]);
+    if home.hooked {
+        let extension = home.write("guard.js", EXTENSION)?;
+        args.extend(["-e".to_owned(), extension.to_string_lossy().into_owned()]);
+    }
+    args.push("hello".to_owned());
+    let env = vec![("PI_CODING_AGENT_DIR", home.path("pi")), ("PI_OFFLINE", "1".to_owned())];
+    Ok(Invocation { args, env })
+}

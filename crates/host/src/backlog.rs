@@ -1,0 +1,73 @@
+//! Events for an extension that is started because of them, until it is ready.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::ext::Event;
+
+use crate::extension::{Extension, WAITING_EVENTS};
+
+/// Events in order. Over for good once they were handed over, or never will be.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    events: Mutex<VecDeque<Event>>,
+    /// Changed under the lock alone.
+    over: AtomicBool,
+    dropped: AtomicUsize,
+}
+
+impl Backlog {
+    /// Whether events need not go through here any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Keeps an event; what does not fit is dropped and counted.
+    ///
+    /// # Errors
+    /// The event, when it is over.
+    pub(crate) fn keep<F: FnOnce() -> Event>(&self, event: F) -> Result<(), F> {
+        let mut events = self.events();
+        if self.is_over() {
+            return Err(event);
+        }
+        if events.len() < WAITING_EVENTS {
+            events.push_back(event());
+        } else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Whether somebody waits for events that are here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events().is_empty()
+    }
+
+    /// Passes everything on, in order, before anything that comes now.
+    pub(crate) fn hand_over(&self, to: &Extension) {
+        let mut events = self.events();
+        for event in events.drain(..) {
+            to.observe_kept(event);
+        }
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// There will be nobody to pass them on to.
+    pub(crate) fn give_up(&self) {
+        let mut events = self.events();
+        self.dropped.fetch_add(events.len(), Ordering::Relaxed);
+        events.clear();
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// How many it did not keep.
+    pub(crate) fn dropped(&self) -> usize {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    fn events(&self) -> MutexGuard<'_, VecDeque<Event>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

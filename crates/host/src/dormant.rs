@@ -1,0 +1,50 @@
+//! The keeper of an extension that has not been needed yet: neither a process nor a task.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::runtime::Handle;
+
+use crate::entry::Stage;
+use crate::keeper::Keeper;
+
+/// Holds a keeper until it is needed, if it ever is.
+pub(crate) struct Dormant {
+    keeper: Mutex<Option<(Keeper, Handle)>>,
+}
+
+impl Dormant {
+    /// Nobody sleeps here.
+    pub(crate) fn awake() -> Self {
+        Self { keeper: Mutex::new(None) }
+    }
+
+    /// Must be called within the runtime in which the extension will run.
+    pub(crate) fn new(keeper: Keeper) -> Self {
+        Self { keeper: Mutex::new(Some((keeper, Handle::current()))) }
+    }
+
+    /// Starts the extension. False when that was done before.
+    pub(crate) fn wake(&self) -> bool {
+        let Some((keeper, runtime)) = self.take() else { return false };
+        keeper.set(Stage::NEW);
+        runtime.spawn(keeper.run(None));
+        true
+    }
+
+    /// It is not needed any more. Nothing to do when it was woken before: then it has a task, which sees to it.
+    pub(crate) fn dismiss(&self) {
+        if let Some((keeper, _)) = self.take() {
+            keeper.set(Stage::Stopped);
+        }
+    }
+
+    fn take(&self) -> Option<(Keeper, Handle)> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl std::fmt::Debug for Dormant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Dormant")
+    }
+}

@@ -1,0 +1,83 @@
+//! Events wake whoever watches them, and none is lost on the way.
+
+use haft_host::{ExtensionState, Host};
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::Stop;
+
+use super::stage::Stage;
+use crate::support::state;
+
+fn watches(events: &str) -> Stage {
+    Stage::with(
+        "audit",
+        &format!(r#"say '{{"type":"subscribe","events":{events}}}'; say '{{"type":"ready"}}'; serve"#),
+    )
+}
+
+fn tell(host: &Host, events: &[AgentEvent]) {
+    let observers = host.hook_source().hooks().observers;
+    for event in events {
+        observers.iter().for_each(|observer| observer.observe(event));
+    }
+}
+
+fn turn() -> [AgentEvent; 3] {
+    let (id, args) = (ToolCallId::new("1"), RawJson::empty_object());
+    [
+        AgentEvent::TurnStart { step: 1 },
+        AgentEvent::ToolCall { id, name: "bash".into(), args },
+        AgentEvent::TurnEnd { stop: Stop::End, error: None },
+    ]
+}
+
+#[tokio::test]
+async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
+    let stage = watches(r#"["turn_start","tool_call","turn_end"]"#);
+    stage.runs_once().await;
+    let (host, events) = stage.host().await;
+    tell(&host, &turn());
+    host.settled().await;
+    assert_eq!(state(&host, "audit"), ExtensionState::Ready);
+    tell(&host, &turn());
+    host.shutdown().await;
+    let one = ["turn_start", "tool_call", "turn_end"];
+    assert_eq!(stage.events(), [one, one].concat());
+    assert_eq!((stage.starts(), events.faults()), (2, vec![]));
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
+    let stage = watches(r#"["turn_end"]"#);
+    stage.runs_once().await;
+    let (host, _) = stage.host().await;
+    tell(&host, &turn());
+    host.shutdown().await;
+    assert_eq!(stage.events(), ["turn_end"]);
+}
+
+#[tokio::test]
+async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
+    let stage = watches(r#"["tool_call"]"#);
+    stage.runs_once().await;
+    let (host, _) = stage.host().await;
+    let [start, call, end] = turn();
+    tell(&host, &[start, end]);
+    assert_eq!(state(&host, "audit"), ExtensionState::Idle);
+    tell(&host, &[call]);
+    host.shutdown().await;
+    assert_eq!((stage.starts(), stage.events()), (2, vec!["tool_call".to_owned()]));
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_counted() {
+    let stage = watches(r#"["turn_end"]"#);
+    stage.runs_once().await;
+    let (host, _) = stage.host().await;
+    let [_, _, end] = turn();
+    tell(&host, &vec![end; 2000]);
+    assert_eq!(host.states().remove(0).events_dropped, 2000 - 1024);
+    host.shutdown().await;
+    assert_eq!(stage.events().len() + host.states().remove(0).events_dropped, 2000);
+}
