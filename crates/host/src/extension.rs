@@ -7,6 +7,7 @@ mod filter;
 mod ids;
 mod offers;
 mod pending;
+mod seldom;
 mod session;
 mod writer;
 mod written;

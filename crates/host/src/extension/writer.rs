@@ -18,13 +18,13 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::connection::{Input, LONG_LINE};
+
 /// Lines that may wait before a question is refused.
 const QUESTIONS: usize = 4096;
 
 /// A pipe takes so much whole or not at all. Longer lines are left to the task.
 const AT_ONCE: usize = 4096;
-
-type Io = Box<dyn AsyncWrite + Send + Unpin>;
 
 #[derive(Debug, Clone, Copy)]
 struct Budget {
@@ -48,7 +48,7 @@ struct Line {
 }
 
 /// The extension's input. Locked for as long as one attempt to write takes, which never waits.
-struct Input(Mutex<Io>);
+struct Shared(Mutex<Input>);
 
 /// How writing ended.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(crate) enum WriterEnd {
 
 /// The sending end.
 pub(crate) struct Writer {
-    input: Arc<Input>,
+    input: Arc<Shared>,
     queue: Option<mpsc::UnboundedSender<Line>>,
     waiting: Arc<Waiting>,
     /// Lines and bytes that may wait before events are dropped.
@@ -76,10 +76,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the task.
-    pub(crate) fn start(io: Io, stall: Duration, limits: &Limits) -> Self {
+    pub(crate) fn start(io: Input, stall: Duration, limits: &Limits) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
-        let input = Arc::new(Input(Mutex::new(io)));
+        let input = Arc::new(Shared(Mutex::new(io)));
         let task = tokio::spawn(write_all(Arc::clone(&input), lines, Arc::clone(&waiting), stall));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
@@ -137,7 +137,7 @@ impl Drop for Writer {
     }
 }
 
-impl Input {
+impl Shared {
     /// Writes what there is room for at this moment; says how much that was, and whether all has left. A failure is the
     /// task's to see: it tries again.
     fn at_once(&self, text: &[u8]) -> (usize, bool) {
@@ -161,20 +161,28 @@ impl Input {
         poll_fn(|context| self.poll(|io| io.poll_shutdown(context))).await
     }
 
-    fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Io>) -> Poll<T>) -> Poll<T> {
-        let mut io: MutexGuard<'_, Io> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        attempt(Pin::new(&mut io))
+    fn widen(&self) {
+        self.lock().widen();
+    }
+
+    fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Input>) -> Poll<T>) -> Poll<T> {
+        attempt(Pin::new(&mut self.lock()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Input> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 async fn write_all(
-    input: Arc<Input>,
+    input: Arc<Shared>,
     mut lines: mpsc::UnboundedReceiver<Line>,
     waiting: Arc<Waiting>,
     stall: Duration,
 ) -> WriterEnd {
+    let mut wide = false;
     while let Some(line) = lines.recv().await {
-        if let Err(end) = write_line(&input, &line, stall).await {
+        if let Err(end) = write_line(&input, &line, &mut wide, stall).await {
             return end;
         }
         waiting.flushed.store(line.number, Ordering::Relaxed);
@@ -188,8 +196,9 @@ async fn write_all(
     }
 }
 
-/// Writes what is left of one line; any progress starts the stall's time again.
-async fn write_line(input: &Input, line: &Line, stall: Duration) -> Result<(), WriterEnd> {
+/// Writes what is left of one line; any progress starts the stall's time again. Only a pipe that is being read is made
+/// larger: what waits in a pipe that nobody reads would count as delivered.
+async fn write_line(input: &Shared, line: &Line, wide: &mut bool, stall: Duration) -> Result<(), WriterEnd> {
     let mut rest = line.text.as_bytes().get(line.left..).unwrap_or_default();
     while !rest.is_empty() {
         let written = match tokio::time::timeout(stall, input.write(rest)).await {
@@ -198,7 +207,11 @@ async fn write_line(input: &Input, line: &Line, stall: Duration) -> Result<(), W
             Ok(Ok(0)) => return Err(WriterEnd::Broken(io::ErrorKind::WriteZero.into())),
             Ok(Ok(written)) => written,
         };
+        let full_before = rest.len() < line.text.len();
         rest = rest.get(written..).unwrap_or_default();
+        if full_before && rest.len() > LONG_LINE && !std::mem::replace(wide, true) {
+            input.widen();
+        }
     }
     input.flush().await.map_err(WriterEnd::Broken)
 }
@@ -210,7 +223,7 @@ mod tests {
 
     fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
         let (near, far) = tokio::io::duplex(pipe);
-        (Writer::start(Box::new(near), Duration::from_secs(10), &Limits::default()), far)
+        (Writer::start(Input::Stream(Box::new(near)), Duration::from_secs(10), &Limits::default()), far)
     }
 
     #[tokio::test(start_paused = true)]
