@@ -27,6 +27,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   bench [ROW…] [--quick]
                       measure in release mode, all rows or these: tables, and pages in target/bench;
                       --list says which rows there are, --quick takes less often
+  bench counts [--write]
+                      instructions of the hot paths beside a baseline, which --write renews; needs valgrind
   bench gate [--quick]
                       only what is steady on a busy machine; fails when a change made it too slow";
 

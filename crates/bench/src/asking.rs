@@ -92,19 +92,23 @@ impl Asked {
     }
 
     pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
-        let cancel = CancellationToken::new();
-        let times: Result<Vec<f64>> = self.runtime.block_on(async {
-            let mut times = Vec::with_capacity(self.block);
-            for _ in 0..self.block {
+        let (hooks, call, block) = (Arc::clone(&self.hooks), self.call.clone(), self.block);
+        // As a task, as the binary runs its agent.
+        let asking = async move {
+            let cancel = CancellationToken::new();
+            let mut times = Vec::with_capacity(block);
+            for _ in 0..block {
                 let start = Instant::now();
-                for hook in self.hooks.hooks().before_tool_execute {
-                    let decision = hook.before_tool_execute(&cancel, &self.call).await;
+                for hook in hooks.hooks().before_tool_execute {
+                    let decision = hook.before_tool_execute(&cancel, &call).await;
                     ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
                 }
                 times.push(start.elapsed().as_secs_f64());
             }
             Ok(times)
-        });
+        };
+        let times = self.runtime.block_on(async { tokio::spawn(asking).await });
+        let times: Result<Vec<f64>> = times.context("ask as a task")?;
         Ok(self.trips.block(times?))
     }
 

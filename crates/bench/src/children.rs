@@ -122,6 +122,19 @@ impl Piped {
         self.stdin.write_all(bytes).context("write to a child")
     }
 
+    /// Writes a line and throws the answer away as it comes.
+    pub(crate) fn swallow(&mut self, line: &[u8]) -> Result<()> {
+        self.stdin.write_all(line)?;
+        let mut ended = false;
+        while !ended {
+            self.filled = 0;
+            self.fill()?;
+            ended = self.buffer.get(..self.filled).is_some_and(|held| held.ends_with(b"\n"));
+        }
+        self.filled = 0;
+        Ok(())
+    }
+
     fn fill(&mut self) -> Result<()> {
         let room = self.buffer.get_mut(self.filled..).unwrap_or_default();
         match self.stdout.read(room).context("read from a child")? {

@@ -7,6 +7,7 @@
 
 mod asking;
 mod children;
+mod counts;
 mod facts;
 mod gate;
 mod method;
@@ -25,6 +26,7 @@ use options::Command;
 
 const USAGE: &str = "usage: haft-bench [row…] [--quick]      measure all rows, or these
        haft-bench gate [--quick]      exit with 1 if a change made something too slow
+       haft-bench counts [--write]    instructions of the hot paths beside the baseline
        haft-bench peers [--quick]     measure haft beside the agents on the PATH
        haft-bench --list              the rows
 ";
@@ -34,8 +36,9 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
         [peers::MARK, watch::ROLE, said, program, ref args @ ..] => {
-            return ended(watch::watch(said, program, args));
+            return ended(watch::watch(said, program, args).map_err(Into::into));
         }
+        [peers::MARK, counts::ROLE, path, times] => return ended(counts::work(path, times)),
         [peers::MARK, role] => return peers::run(role),
         _ => {}
     }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Measure(rows, effort) => rows::run(&rows, effort).map(|()| true),
         Command::Gate(effort) => gate::run(effort),
+        Command::Counts { write } => counts::run(write).map(|()| true),
         Command::List => {
             print!("{}", rows::list());
             Ok(true)
@@ -62,10 +66,10 @@ fn main() -> ExitCode {
 }
 
 /// How a role ended.
-fn ended(outcome: std::io::Result<()>) -> ExitCode {
+fn ended(outcome: anyhow::Result<()>) -> ExitCode {
     outcome.map_or_else(
         |error| {
-            eprintln!("error: {error}");
+            eprintln!("error: {error:#}");
             ExitCode::FAILURE
         },
         |()| ExitCode::SUCCESS,

@@ -21,6 +21,8 @@ pub(crate) enum Command {
     Measure(Vec<&'static Row>, Effort),
     /// Say whether a change may pass.
     Gate(Effort),
+    /// Count instructions; `write` makes the counts the new baseline.
+    Counts { write: bool },
     /// Say which rows there are.
     List,
 }
@@ -31,11 +33,13 @@ pub(crate) fn parse(args: &[&str]) -> Option<Command> {
     let effort = match *options {
         [] => Effort::Full,
         ["--quick"] => Effort::Quick,
+        ["--write"] if words == ["counts"] => return Some(Command::Counts { write: true }),
         ["--list"] if words.is_empty() => return Some(Command::List),
         _ => return None,
     };
     match *words {
         [] => Some(Command::Measure(ROWS.iter().collect(), effort)),
+        ["counts"] if options.is_empty() => Some(Command::Counts { write: false }),
         ["gate"] => Some(Command::Gate(effort)),
         ["peers"] => Some(Command::Measure(vec![PEERS], effort)),
         _ => {
@@ -61,6 +65,7 @@ mod tests {
                 )
             }
             Command::Gate(effort) => format!("gate {effort:?}"),
+            Command::Counts { write } => format!("counts {write}"),
             Command::List => "list".to_owned(),
         });
         assert_eq!(found.as_deref(), expect, "{args:?}");
@@ -73,6 +78,10 @@ mod tests {
         check("process intercept --quick", Some("Quick process intercept"));
         check("gate", Some("gate Full"));
         check("gate --quick", Some("gate Quick"));
+        check("counts", Some("counts false"));
+        check("counts --write", Some("counts true"));
+        check("counts --quick", None);
+        check("process --write", None);
         check("peers --quick", Some("Quick peers"));
         check("--list", Some("list"));
         check("--list gate", None);

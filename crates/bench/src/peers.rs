@@ -2,7 +2,9 @@
 
 pub(crate) mod client;
 mod least;
+mod results;
 mod standing;
+mod toolbox;
 pub(crate) mod watcher;
 
 use std::io::{self, Read, Write};
@@ -14,6 +16,8 @@ use haft_core::model::ModelInfo;
 use haft_host::HostConfig;
 use haft_sdk::{Extension, ToolCallDecision};
 
+pub(crate) use results::Payload;
+
 /// The first argument of a child; the second says which one.
 pub(crate) const MARK: &str = "--as";
 
@@ -23,6 +27,8 @@ pub(crate) const LEAST: &str = "least";
 pub(crate) const GUARD: &str = "guard";
 /// An extension made with the SDK that lets every call pass.
 pub(crate) const PASS: &str = "pass";
+/// An extension with three tools, which end in its number.
+pub(crate) const TOOLBOX: &str = "toolbox";
 /// A client of a model that only passes requests on.
 pub(crate) const CLIENT: &str = "client";
 /// A program that ends at once.
@@ -75,6 +81,7 @@ fn play(role: &str, number: u32) -> Result<()> {
     match role {
         LEAST => Ok(least::ordered()?),
         SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
+        TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
         WATCHER => Ok(watcher::count()?),
         STALLED => Ok(watcher::stall()?),
@@ -84,7 +91,10 @@ fn play(role: &str, number: u32) -> Result<()> {
         SPAWNER => standing::spawner(count),
         ASKS => standing::asks(count),
         RAW_ASKS => standing::raw_asks(count),
-        _ => bail!("no such child"),
+        _ => match Payload::of(role) {
+            Some(payload) => Ok(results::answer(payload, count << 10)?),
+            None => bail!("no such child"),
+        },
     }
 }
 
@@ -92,7 +102,8 @@ fn pass() -> Extension {
     Extension::new("pass", "1.0.0").intercept_tool_call(|_call, _host| async { ToolCallDecision::allow() })
 }
 
-fn guard() -> Extension {
+/// [`GUARD`].
+pub(crate) fn guard() -> Extension {
     Extension::new("guard", "1.0.0").intercept_tool_call(|call, _host| async move {
         match call.tool_name.as_str() {
             "bash" => ToolCallDecision::block("no shell"),

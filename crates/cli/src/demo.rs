@@ -39,6 +39,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         logs: place.path().join("logs"),
         data: place.path().join("data"),
         state: place.path().join("state"),
+        lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         reasoning: Reasoning::Default,
         max_steps: None,

@@ -26,7 +26,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
     if args.list_models {
-        return complete(model::list(&setup));
+        return complete(async move { model::list(&setup).await });
     }
     let Some(prompt) = prompt::read(&args.prompt)? else {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
@@ -35,7 +35,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
     model::preload(&setup);
     extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };
-    complete(async {
+    complete(async move {
         let model = model::choose(&args, &setup).await?;
         let parts = Parts::new(&args, setup, model)?;
         drive::drive(parts, prompt, output).await
@@ -48,14 +48,17 @@ pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::
 }
 
 /// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between
-/// threads.
-fn complete(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+/// threads; and the agent is a task like theirs, so that an answer wakes it without another turn of the driver.
+fn complete(work: impl Future<Output = anyhow::Result<Exit>> + Send + 'static) -> anyhow::Result<Exit> {
     haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "not hardened"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let exit = runtime.block_on(work);
+    // Nobody ends the task before its time: what ended it is a panic.
+    let exit = runtime
+        .block_on(async { tokio::spawn(work).await })
+        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
     // A read that hangs in the kernel must not hold up the end.
     runtime.shutdown_background();
     exit

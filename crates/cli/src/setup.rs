@@ -25,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) auth: Auth,
     /// What the user set for single extensions.
     pub(crate) extensions: BTreeMap<String, ExtensionSettings>,
+    /// Whether extensions may wait for their first use.
+    pub(crate) lazy: bool,
     /// Where to look for extensions.
     pub(crate) search: Search,
 }
@@ -42,7 +44,15 @@ impl Setup {
         });
         let cwd = cwd(args).or_exit(Exit::Usage)?;
         let search = search(&args.ext, &home, cwd.clone());
-        Ok(Self { home, cwd, settings, auth, extensions: file.extensions, search })
+        Ok(Self {
+            home,
+            cwd,
+            settings,
+            auth,
+            lazy: file.lazy_start.unwrap_or(true),
+            extensions: file.extensions,
+            search,
+        })
     }
 
     /// How much the model should think, in the agent's words.

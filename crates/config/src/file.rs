@@ -22,6 +22,9 @@ pub struct ConfigFile {
     pub reasoning: Option<Reasoning>,
     /// How many steps one prompt may take; at least 1.
     pub max_steps: Option<std::num::NonZeroU32>,
+    /// Whether an extension that has not changed since it last ran may wait for its first use; it may unless this is
+    /// `false`.
+    pub lazy_start: Option<bool>,
     /// Settings of single extensions, by the name in their manifests.
     #[serde(default)]
     pub extensions: BTreeMap<String, ExtensionSettings>,
@@ -109,12 +112,13 @@ mod tests {
     fn reads_every_key() {
         let file = ConfigFile::parse(
             "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nreasoning = 'high'\n\
-             max_steps = 7\n[extensions.guard]\non_timeout = 'allow'\n\
+             max_steps = 7\nlazy_start = false\n[extensions.guard]\non_timeout = 'allow'\n\
              [extensions.weather]\nenv = ['WEATHER_TOKEN']\n",
         )
         .unwrap();
         assert_eq!(file.layer().max_steps.map(u32::from), Some(7));
         assert_eq!(file.reasoning, Some(Reasoning::High));
+        assert_eq!(file.lazy_start, Some(false));
         assert_eq!(file.extensions["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.extensions["weather"].env, ["WEATHER_TOKEN"]);
     }

@@ -177,15 +177,34 @@ struct Collect<'a> {
     found: Discovery,
     /// Names that are taken, in lower case, and the directory of the one who has it.
     names: HashMap<String, PathBuf>,
-    /// Directories that were looked at, symlinks resolved.
-    dirs: HashSet<PathBuf>,
+    /// Directories that were looked at.
+    dirs: HashSet<Identity>,
+}
+
+/// What makes a directory the same, whatever path leads to it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Identity {
+    /// Device and number: asking costs less than resolving the path.
+    #[cfg(unix)]
+    Number(u64, u64),
+    Path(PathBuf),
+}
+
+impl Identity {
+    fn of(dir: &Path) -> Self {
+        #[cfg(unix)]
+        if let Ok(metadata) = std::fs::metadata(dir) {
+            use std::os::unix::fs::MetadataExt as _;
+            return Self::Number(metadata.dev(), metadata.ino());
+        }
+        Self::Path(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
+    }
 }
 
 impl Collect<'_> {
     fn take(&mut self, origin: Origin, candidate: Candidate) {
         let Candidate { dir, manifest } = candidate;
-        let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
-        if !self.dirs.insert(real) {
+        if !self.dirs.insert(Identity::of(&dir)) {
             return;
         }
         match manifest {

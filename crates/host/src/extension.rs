@@ -8,6 +8,7 @@ mod ids;
 mod offers;
 mod outlet;
 mod pending;
+mod seldom;
 mod session;
 mod watching;
 mod writer;

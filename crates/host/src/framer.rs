@@ -17,9 +17,9 @@
 use bytes::{Bytes, BytesMut};
 use haft_protocol::defence::{Defence, is_up};
 
-/// How much room a read is offered: little for short frames, because every idle extension holds it, a whole pipe's worth
-/// once a line is long.
-const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=64 * 1024;
+/// How much room a read is offered: little for short frames, because every idle extension holds it, what the largest pipe
+/// holds once a line is long.
+const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
 
 /// One thing found in a stream of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

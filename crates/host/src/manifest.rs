@@ -122,7 +122,7 @@ impl Manifest {
     pub fn read(dir: &Path) -> Result<Self, ManifestError> {
         let path = dir.join(MANIFEST_FILE);
         let text = read_bounded(dir, &path)?;
-        Self::parse(&path, &text, has_theme(dir))
+        Self::parse_with(&path, &text, || has_theme(dir))
     }
 
     /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
@@ -131,6 +131,10 @@ impl Manifest {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(path: &Path, text: &str, theme: bool) -> Result<Self, ManifestError> {
+        Self::parse_with(path, text, || theme)
+    }
+
+    fn parse_with(path: &Path, text: &str, theme: impl FnOnce() -> bool) -> Result<Self, ManifestError> {
         let not_json = |detail: String| ManifestError::NotJson { path: path.into(), detail };
         // Windows editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
@@ -144,7 +148,7 @@ impl Manifest {
         let object = json.read().map_err(|error| not_json(error.to_string()))?;
         let fields = Fields::new(path, object)?;
         let exec = exec(&fields)?;
-        if exec.is_none() && !theme {
+        if exec.is_none() && !theme() {
             return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
         }
         let (lifecycle, ignored) = lifecycle::read(&fields);

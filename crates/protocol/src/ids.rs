@@ -60,7 +60,7 @@ id! {
 pub(crate) fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     // Most are ASCII, of which the control characters are at both ends.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    if text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
         return Ok(text);
     }
     match text.chars().find(|char| char.is_control()) {

@@ -13,30 +13,47 @@ use tokio::runtime::Runtime;
 use crate::asking::{runtime, specs};
 use crate::children::{Piped, Program};
 use crate::method::{Plan, compare};
+use crate::platform::allow_many_files;
 use crate::report::{Goal, Report, Unit};
 use crate::{peers, platform};
 
-const EXTENSIONS: usize = 50;
-
-const PLAN: Plan = Plan { repetitions: 5, pairs: 8 };
+/// How many, and how often that is done.
+const COUNTS: [(usize, Plan); 4] = [
+    (1, Plan { repetitions: 5, pairs: 20 }),
+    (10, Plan { repetitions: 5, pairs: 10 }),
+    (100, Plan { repetitions: 5, pairs: 4 }),
+    (1000, Plan { repetitions: 1, pairs: 3 }),
+];
 
 const HOST_CPU: Goal = Goal { goal: 1.8, gate: 2.3 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let program = Program::own(peers::LEAST)?;
-    let (runtime, specs) = (runtime()?, specs(EXTENSIONS, &program));
-    let [wall, cpu] = compare(PLAN, || spawned(&program), || spawned(&program))?;
-    let wall_sound = report.control("control, wall", Unit::Seconds, wall);
-    let cpu_sound = report.control("control, own CPU", Unit::Seconds, cpu);
-    let [wall, cpu] = compare(PLAN, || spawned(&program), || started(&runtime, &specs))?;
-    report.line("host of 50, wall", Unit::Seconds, wall, None, wall_sound);
-    report.line("host of 50, own CPU", Unit::Seconds, cpu, Some(HOST_CPU), cpu_sound);
+    allow_many_files()?;
+    report.axis("extensions");
+    for (count, plan) in COUNTS {
+        many(report, count, plan)?;
+    }
     Ok(())
 }
 
-fn spawned(program: &Program) -> Result<[f64; 2]> {
+fn many(report: &mut Report, count: usize, plan: Plan) -> Result<()> {
+    let program = Program::own(peers::LEAST)?;
+    let (runtime, specs) = (runtime()?, specs(count, &program));
+    let (plan, x) = (report.plan(plan), f64::from(u32::try_from(count)?));
+    let base = || spawned(&program, count);
+    let [wall, cpu] = compare(plan, base, base)?;
+    let wall_sound = report.control(&format!("control of {count}, wall"), Unit::Seconds, wall);
+    let cpu_sound = report.control(&format!("control of {count}, own CPU"), Unit::Seconds, cpu);
+    let [wall, cpu] = compare(plan, base, || started(&runtime, &specs))?;
+    let goal = (count == 100).then_some(HOST_CPU);
+    report.line(&format!("host of {count}, wall"), Unit::Seconds, wall, None, wall_sound).on("wall", x);
+    report.line(&format!("host of {count}, own CPU"), Unit::Seconds, cpu, goal, cpu_sound).on("own CPU", x);
+    Ok(())
+}
+
+fn spawned(program: &Program, count: usize) -> Result<[f64; 2]> {
     let clock = Clock::start();
-    let mut children: Vec<Piped> = (0..EXTENSIONS).map(|_| Piped::start(program)).collect::<Result<_>>()?;
+    let mut children: Vec<Piped> = (0..count).map(|_| Piped::start(program)).collect::<Result<_>>()?;
     for child in &mut children {
         child.line()?;
     }
@@ -44,30 +61,30 @@ fn spawned(program: &Program) -> Result<[f64; 2]> {
 }
 
 fn started(runtime: &Runtime, specs: &[ExtensionSpec]) -> Result<[f64; 2]> {
-    let specs = specs.to_vec();
+    let (specs, count) = (specs.to_vec(), specs.len());
     runtime.block_on(async {
         let clock = Clock::start();
         let host = Host::builder(peers::config()).specs(specs).start().await;
         let times = clock.stop();
         let ready = host.hooks().before_tool_execute.len();
         host.shutdown().await;
-        ensure!(ready == EXTENSIONS, "{ready} of {EXTENSIONS} extensions came up");
+        ensure!(ready == count, "{ready} of {count} extensions came up");
         Ok(times)
     })
 }
 
 /// Wall and own CPU time, in seconds.
-struct Clock {
+pub(super) struct Clock {
     wall: Instant,
     cpu: f64,
 }
 
 impl Clock {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self { wall: Instant::now(), cpu: platform::cpu_time() }
     }
 
-    fn stop(self) -> [f64; 2] {
+    pub(super) fn stop(self) -> [f64; 2] {
         [self.wall.elapsed().as_secs_f64(), platform::cpu_time() - self.cpu]
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Parts {
     pub(crate) logs: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) state: PathBuf,
+    /// Whether extensions may wait for their first use.
+    pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
     pub(crate) reasoning: Reasoning,
     pub(crate) max_steps: Option<u32>,
@@ -84,6 +86,7 @@ impl Parts {
             logs: setup.home.logs_dir(),
             data: setup.home.data_dir(),
             state: setup.home.state_dir(),
+            lazy: setup.lazy,
             system,
             reasoning,
             max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
@@ -151,6 +154,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.logs = Some(parts.logs);
     config.data = Some(parts.data);
     config.state = Some(parts.state);
+    config.lazy = parts.lazy;
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);

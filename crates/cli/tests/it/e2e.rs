@@ -7,6 +7,7 @@ mod faults;
 mod flags;
 mod interception;
 mod interrupt;
+mod lazy;
 mod order;
 mod providers;
 mod quick_start;

@@ -1,5 +1,6 @@
 //! Asking the hooks about one tool call: what the chain says to ask, within the chain's budget.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -7,7 +8,7 @@ use futures::stream::FuturesUnordered;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Turn;
 use super::state::Input;
@@ -69,14 +70,15 @@ impl Turn {
 impl Gating<'_> {
     async fn drive(&self, chain: &mut ToolChain, validator: &Validator) -> Result<Verdict, Left> {
         let mut last_asked = None;
+        // One timer for all of them: to set one and take it away again costs more than to look at one.
+        let mut over = pin!(sleep_until(self.until));
         loop {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     last_asked = Some(index);
                     let asked = self.ask(index, chain.args().clone());
-                    let answer = timeout_at(self.until, asked).await;
-                    let decision =
-                        answer.map_err(|_| Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
+                    let answer = unless_over(&mut over, asked).await;
+                    let decision = answer.ok_or(Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
                         self.record(change, chain);
                     }
@@ -88,19 +90,24 @@ impl Gating<'_> {
                     }
                     chain.validated(outcome);
                 }
-                ChainStep::AskAll(open) => self.ask_all(open, chain).await?,
+                ChainStep::AskAll(open) => self.ask_all(open, chain, &mut over).await?,
                 ChainStep::Done(verdict) => return Ok(verdict),
             }
         }
     }
 
     /// Asks several hooks at once, until the chain has heard enough; the others are let go.
-    async fn ask_all(&self, open: Vec<usize>, chain: &mut ToolChain) -> Result<(), Left> {
+    async fn ask_all(
+        &self,
+        open: Vec<usize>,
+        chain: &mut ToolChain,
+        over: &mut Pin<&mut Sleep>,
+    ) -> Result<(), Left> {
         let args = chain.args().clone();
         let ask = async |index| (index, self.ask(index, args.clone()).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
-            let Ok(answer) = timeout_at(self.until, asked.next()).await else {
+            let Some(answer) = unless_over(over, asked.next()).await else {
                 return Err(Left::OutOfTime(open));
             };
             let Some((index, decision)) = answer else { return Ok(()) };
@@ -111,7 +118,7 @@ impl Gating<'_> {
 
     /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.
     async fn ask(&self, index: usize, args: RawJson) -> Option<ToolDecision> {
-        let call = ToolCall { args, ..self.call.clone() };
+        let call = ToolCall { id: self.call.id.clone(), name: self.call.name.clone(), args };
         let Some(hook) = self.hook(Some(index)) else { return Some(ToolDecision::Allow) };
         match self.turn.settle(hook.before_tool_execute(&self.turn.cancel, &call)).await {
             Some(decision) => Some(decision),
@@ -156,5 +163,14 @@ impl Gating<'_> {
 
     fn hook(&self, index: Option<usize>) -> Option<&Arc<dyn BeforeToolExecute>> {
         self.hooks.get(index?)
+    }
+}
+
+/// What work comes to, unless the time is over first. Work that is done counts, however late it is looked at.
+async fn unless_over<T>(over: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = over => None,
     }
 }

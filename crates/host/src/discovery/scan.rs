@@ -18,8 +18,12 @@ pub(crate) fn scan(dir: &Path) -> Vec<Candidate> {
     };
     let mut candidates: Vec<_> = entries
         .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| !dir_name(path).starts_with('.') && (path.is_dir() || is_dangling(path)))
+        // What the listing says needs no further look.
+        .map(|entry| (entry.file_type().is_ok_and(|kind| kind.is_dir()), entry.path()))
+        .filter(|(is_dir, path)| {
+            !dir_name(path).starts_with('.') && (*is_dir || path.is_dir() || is_dangling(path))
+        })
+        .map(|(_, path)| path)
         .filter_map(|dir| match Manifest::read(&dir) {
             Err(error) if error.is_missing() => None,
             manifest => Some(Candidate { dir, manifest: manifest.map_err(Into::into) }),

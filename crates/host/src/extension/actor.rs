@@ -3,21 +3,21 @@
 
 mod outputs;
 mod seating;
+mod sources;
 
-use std::future::pending;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Instant as StdInstant;
 
-use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
-use super::connection::{Connection, Reader, opened};
+use super::connection::{self, Connection, LONG_LINE, opened};
 use super::ids::Ids;
+use super::seldom::Seldom;
 use super::session::{Facts, Session};
 use super::watching::Watching;
 use super::writer::{Writer, WriterEnd};
@@ -29,6 +29,7 @@ use crate::log::Log;
 use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
 use crate::timeouts::Timeouts;
+use sources::{Happening, happened, read_some, received};
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
@@ -62,6 +63,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         session,
         framer: Framer::default(),
         reader: Some(reader),
+        wide: false,
         can_move: outlet.can_move(),
         seat: None,
         watching: start.watching,
@@ -73,6 +75,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         inbox: Some(inbox),
         timeouts,
         alarm: Alarm::default(),
+        seldom: Seldom::default(),
         event_count: Arc::clone(&event_count),
         half_frame: None,
         crowded: false,
@@ -94,7 +97,9 @@ struct Actor {
     session: Session<Ticket>,
     framer: Framer,
     /// Gone when the extension closed its output.
-    reader: Option<Reader>,
+    reader: Option<connection::Output>,
+    /// Its output was made larger, or could not be.
+    wide: bool,
     writer: Writer,
     /// Whether another thread can write to it.
     can_move: bool,
@@ -117,6 +122,7 @@ struct Actor {
     crowded: bool,
     timeouts: Timeouts,
     alarm: Alarm,
+    seldom: Seldom,
     reporter: Reporter,
     frontend: Arc<dyn Frontend>,
     log: Arc<Log>,
@@ -138,16 +144,21 @@ impl Actor {
             if std::mem::take(&mut self.crowded) {
                 tokio::task::yield_now().await;
             }
-            self.alarm.set(self.session.poll_deadline());
+            if self.alarm.set(self.session.poll_deadline()) {
+                self.seldom.again();
+            }
             // One that is gone can say no more than what is in the pipe.
             let reading = !self.session.is_paused() || self.exit.is_some();
             tokio::select! {
                 read = read_some(&mut self.reader, &mut self.framer), if reading => self.on_read(read),
                 command = received(&mut self.inbox) => self.on_command(command),
-                () = self.alarm.rung() => self.on_alarm(),
-                exit = exited(&mut self.process) => self.on_exit(exit),
-                () = finished(&mut self.stderr) => self.on_stderr_end(),
-                end = self.writer.ended() => self.on_writer_end(end),
+                happening = happened(
+                    &self.seldom,
+                    &mut self.alarm,
+                    &mut self.process,
+                    &mut self.stderr,
+                    &mut self.writer,
+                ) => self.on_happening(happening),
             }
         }
         self.finish().await;
@@ -177,9 +188,24 @@ impl Actor {
             }
         }
         self.crowded = lines > CROWD;
+        if self.framer.unfinished() >= LONG_LINE
+            && !std::mem::replace(&mut self.wide, true)
+            && let Some(reader) = &self.reader
+        {
+            reader.widen();
+        }
         if fresh || lines > 0 {
             self.session.handle_blank(self.framer.take_blank(), now);
             self.session.handle_read(lines, self.framer.unfinished(), now);
+        }
+    }
+
+    fn on_happening(&mut self, happening: Happening) {
+        match happening {
+            Happening::Alarm => self.on_alarm(),
+            Happening::Exit(exit) => self.on_exit(exit),
+            Happening::StderrEnd => self.on_stderr_end(),
+            Happening::WriterEnd(end) => self.on_writer_end(end),
         }
     }
 
@@ -327,33 +353,4 @@ impl Actor {
 
 fn now() -> StdInstant {
     Instant::now().into_std()
-}
-
-async fn read_some(reader: &mut Option<Reader>, framer: &mut Framer) -> std::io::Result<usize> {
-    match reader {
-        Some(reader) => reader.read_buf(framer.space()).await,
-        None => pending().await,
-    }
-}
-
-async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
-    match inbox {
-        Some(inbox) => inbox.recv().await,
-        None => pending().await,
-    }
-}
-
-async fn exited(process: &mut Option<Process>) -> Exit {
-    match process {
-        Some(process) => process.exited().await,
-        None => pending().await,
-    }
-}
-
-async fn finished(stderr: &mut Option<JoinHandle<()>>) {
-    match stderr {
-        // Whether the task ended or was cancelled: nothing more is read.
-        Some(task) => _ = task.await,
-        None => pending().await,
-    }
 }

@@ -17,14 +17,16 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// Sees to it that it rings at `deadline` at the latest, if there is one.
-    pub(super) fn set(&mut self, deadline: Option<StdInstant>) {
-        let Some(at) = deadline.map(Instant::from) else { return };
+    /// Sees to it that it rings at `deadline` at the latest, if there is one. Says whether that changed anything: then
+    /// it has to be waited for anew.
+    pub(super) fn set(&mut self, deadline: Option<StdInstant>) -> bool {
+        let Some(at) = deadline.map(Instant::from) else { return false };
         match &mut self.sleep {
-            Some(sleep) if sleep.deadline() <= at => {}
+            Some(sleep) if sleep.deadline() <= at => return false,
             Some(sleep) => sleep.as_mut().reset(at),
             None => self.sleep = Some(Box::pin(sleep_until(at))),
         }
+        true
     }
 
     /// Waits until it rings, once. Safe to drop and to call again.
@@ -48,7 +50,7 @@ mod tests {
         let at = |seconds| Some((start + Duration::from_secs(seconds)).into_std());
         let mut alarm = Alarm::default();
         for (set, rings) in [(vec![at(5), at(9), None], 5), (vec![at(9)], 9), (vec![at(20), at(12)], 12)] {
-            set.into_iter().for_each(|deadline| alarm.set(deadline));
+            set.into_iter().for_each(|deadline| _ = alarm.set(deadline));
             alarm.rung().await;
             assert_eq!(start.elapsed().as_secs(), rings);
         }

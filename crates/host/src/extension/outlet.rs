@@ -10,6 +10,8 @@ use tokio::io::AsyncWrite;
 use tokio::net::unix::pipe;
 use tokio::process::ChildStdin;
 
+use super::connection::widen;
+
 /// See the module.
 pub(crate) enum Outlet {
     /// The standard input of a process.
@@ -50,6 +52,16 @@ impl Outlet {
     #[cfg(not(unix))]
     pub(crate) fn moved(self) -> io::Result<Self> {
         Ok(self)
+    }
+
+    /// Makes room in the pipe for a long line, if the system grants it.
+    pub(super) fn widen(&self) {
+        match self {
+            Self::Process(stdin) => widen(stdin),
+            #[cfg(unix)]
+            Self::Pipe(pipe) => widen(pipe),
+            Self::Stream(_) => {}
+        }
     }
 
     fn writer(&mut self) -> Pin<&mut (dyn AsyncWrite + Send + Unpin)> {

@@ -23,6 +23,7 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use super::connection::LONG_LINE;
 use super::outlet::Outlet;
 use crate::fanout::Seat;
 
@@ -55,7 +56,7 @@ struct Line {
 
 /// The extension's input. Locked for as long as one attempt to write takes, which never waits.
 #[derive(Debug)]
-struct Input(Mutex<Outlet>);
+struct Shared(Mutex<Outlet>);
 
 /// What the task is told.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ pub(crate) enum WriterEnd {
 /// The sending end.
 pub(crate) struct Writer {
     /// None while another thread writes.
-    input: Option<Arc<Input>>,
+    input: Option<Arc<Shared>>,
     queue: Option<mpsc::UnboundedSender<Placed>>,
     waiting: Arc<Waiting>,
     stall: Duration,
@@ -117,7 +118,7 @@ impl Writer {
     pub(crate) fn start(outlet: Outlet, stall: Duration, limits: &Limits) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
-        let input = Arc::new(Input(Mutex::new(outlet)));
+        let input = Arc::new(Shared(Mutex::new(outlet)));
         let task = tokio::spawn(write_all(Arc::clone(&input), lines, Arc::clone(&waiting), stall));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
@@ -145,7 +146,7 @@ impl Writer {
             }
             None => match outlet.moved() {
                 Ok(outlet) => {
-                    let input = self.input.insert(Arc::new(Input(Mutex::new(outlet))));
+                    let input = self.input.insert(Arc::new(Shared(Mutex::new(outlet))));
                     tokio::spawn(write_all(Arc::clone(input), lines, waiting, stall))
                 }
                 Err(error) => tokio::spawn(async move { WriterEnd::Broken(error) }),
@@ -205,7 +206,7 @@ impl Drop for Writer {
     }
 }
 
-impl Input {
+impl Shared {
     /// Writes what there is room for at this moment; says how much that was, and whether all has left. A failure is the
     /// task's to see: it tries again.
     fn at_once(&self, text: &[u8]) -> (usize, bool) {
@@ -229,9 +230,16 @@ impl Input {
         poll_fn(|context| self.poll(|io| io.poll_shutdown(context))).await
     }
 
+    fn widen(&self) {
+        self.lock().widen();
+    }
+
     fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Outlet>) -> Poll<T>) -> Poll<T> {
-        let mut io: MutexGuard<'_, Outlet> = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        attempt(Pin::new(&mut io))
+        attempt(Pin::new(&mut self.lock()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Outlet> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -246,15 +254,16 @@ impl Waiting {
 }
 
 async fn write_all(
-    input: Arc<Input>,
+    input: Arc<Shared>,
     mut lines: mpsc::UnboundedReceiver<Placed>,
     waiting: Arc<Waiting>,
     stall: Duration,
 ) -> WriterEnd {
+    let mut wide = false;
     while let Some(Placed { item, .. }) = lines.recv().await {
         match item {
             Item::Line(line) => {
-                if let Err(end) = write_line(&input, &line, stall).await {
+                if let Err(end) = write_line(&input, &line, &mut wide, stall).await {
                     return end;
                 }
                 waiting.left(line.number, line.text.len());
@@ -268,9 +277,9 @@ async fn write_all(
     }
 }
 
-fn released(input: Arc<Input>, lines: mpsc::UnboundedReceiver<Placed>, to_log: bool) -> WriterEnd {
+fn released(input: Arc<Shared>, lines: mpsc::UnboundedReceiver<Placed>, to_log: bool) -> WriterEnd {
     match Arc::into_inner(input) {
-        Some(Input(outlet)) => {
+        Some(Shared(outlet)) => {
             let outlet = outlet.into_inner().unwrap_or_else(PoisonError::into_inner);
             WriterEnd::Released(Released { outlet, lines, to_log })
         }
@@ -278,8 +287,9 @@ fn released(input: Arc<Input>, lines: mpsc::UnboundedReceiver<Placed>, to_log: b
     }
 }
 
-/// Writes what is left of one line; any progress starts the stall's time again.
-async fn write_line(input: &Input, line: &Line, stall: Duration) -> Result<(), WriterEnd> {
+/// Writes what is left of one line; any progress starts the stall's time again. Only a pipe that is being read is made
+/// larger: what waits in a pipe that nobody reads would count as delivered.
+async fn write_line(input: &Shared, line: &Line, wide: &mut bool, stall: Duration) -> Result<(), WriterEnd> {
     let mut rest = line.text.as_bytes().get(line.left..).unwrap_or_default();
     while !rest.is_empty() {
         let written = match tokio::time::timeout(stall, input.write(rest)).await {
@@ -288,7 +298,11 @@ async fn write_line(input: &Input, line: &Line, stall: Duration) -> Result<(), W
             Ok(Ok(0)) => return Err(WriterEnd::Broken(io::ErrorKind::WriteZero.into())),
             Ok(Ok(written)) => written,
         };
+        let full_before = rest.len() < line.text.len();
         rest = rest.get(written..).unwrap_or_default();
+        if full_before && rest.len() > LONG_LINE && !std::mem::replace(wide, true) {
+            input.widen();
+        }
     }
     input.flush().await.map_err(WriterEnd::Broken)
 }

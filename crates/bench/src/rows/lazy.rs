@@ -1,0 +1,186 @@
+//! Starting many extensions that wait for their first use.
+//!
+//! Base: list the directories of the extensions, read each manifest, and read it as JSON, which is the least that there
+//! is to do. The candidate discovers them as the binary does and starts a host over them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use haft_core::tool::ToolContext;
+use haft_host::discovery::{Discovery, Search};
+use haft_host::{ExtensionState, Host, HostConfig};
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::ToolCallId;
+use serde::Deserialize;
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use super::start::Clock;
+use crate::asking::runtime;
+use crate::children::Program;
+use crate::method::{Plan, compare, median};
+use crate::peers;
+use crate::platform::allow_many_files;
+use crate::report::{Goal, Report, Unit};
+
+const COUNTS: [usize; 3] = [10, 100, 1000];
+
+const PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
+
+/// A base of ten files is shorter than what a host costs without any extension.
+const GOAL: Goal = Goal { goal: 2.0, gate: 3.0 };
+
+/// What one more extension that nobody needs may cost, in seconds.
+const EACH: Goal = Goal { goal: 100e-6, gate: 200e-6 };
+
+const FIRST_USES: usize = 9;
+
+pub(super) fn measure(report: &mut Report) -> Result<()> {
+    allow_many_files()?;
+    report.axis("extensions");
+    for count in COUNTS {
+        many(report, count)?;
+    }
+    Ok(())
+}
+
+fn many(report: &mut Report, count: usize) -> Result<()> {
+    let (home, runtime) = (Home::new(count)?, runtime()?);
+    runtime.block_on(async { home.host().await.shutdown().await });
+    let x = f64::from(u32::try_from(count)?);
+    let plan = report.plan(PLAN);
+    let [wall, _] = compare(plan, || home.read(), || home.read())?;
+    let sound = report.control(&format!("control, {count}"), Unit::Seconds, wall);
+    let [wall, _] = compare(plan, || home.read(), || home.discovered())?;
+    report.line(&format!("discovery of {count}"), Unit::Seconds, wall, None, sound).on("discovery", x);
+    let [wall, cpu] = compare(plan, || home.read(), || home.started(&runtime))?;
+    let goal = (count == 100).then_some(GOAL);
+    report.line(&format!("lazy start of {count}"), Unit::Seconds, wall, goal, sound).on("lazy start", x);
+    report.line("the same, own CPU", Unit::Seconds, cpu, None, sound);
+    if count > 10 {
+        report.figure(&format!("each of {count}"), Unit::Seconds, wall.candidate / x, Some(EACH));
+    }
+    if count == 100 {
+        report.figure("first use of one", Unit::Seconds, home.first_use(&runtime)?, None);
+    }
+    Ok(())
+}
+
+/// A home with extensions installed, and what is remembered of them.
+struct Home {
+    root: TempDir,
+    count: usize,
+}
+
+impl Home {
+    fn new(count: usize) -> Result<Self> {
+        let root = tempfile::tempdir().context("make a home")?;
+        for number in 0..count {
+            let program = Program::own(&peers::with(peers::TOOLBOX, u32::try_from(number)?))?;
+            let dir = root.path().join("extensions").join(format!("box-{number}"));
+            fs::create_dir_all(&dir)?;
+            let about = "Looks at things, lists them, and counts them.";
+            let manifest = json!({"name": format!("box-{number}"), "version": "1.0.0", "description": about,
+                "language": "rust", "exec": program.path, "args": program.args});
+            fs::write(dir.join("extension.json"), manifest.to_string())?;
+        }
+        // So that the dates of the files tell that they did not change during the first start.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        Ok(Self { root, count })
+    }
+
+    fn extensions(&self) -> PathBuf {
+        self.root.path().join("extensions")
+    }
+
+    fn search(&self) -> Search {
+        Search { global: Some(self.extensions()), path: std::env::var_os("PATH"), ..Search::default() }
+    }
+
+    fn config(&self) -> HostConfig {
+        let in_home = |name: &str| Some(self.root.path().join(name));
+        let mut config = HostConfig {
+            state: in_home("state"),
+            logs: in_home("logs"),
+            data: in_home("data"),
+            ..peers::config()
+        };
+        config.limits.max_tools_in_all = 3 * self.count;
+        config
+    }
+
+    async fn host(&self) -> Host {
+        let search = self.search();
+        Host::builder(self.config()).source(move || Discovery::run(&search).into()).start().await
+    }
+
+    fn read(&self) -> Result<[f64; 2]> {
+        let clock = Clock::start();
+        let mut read = 0;
+        for entry in fs::read_dir(self.extensions())? {
+            let text = fs::read(entry?.path().join("extension.json"))?;
+            let manifest: Manifest<'_> = serde_json::from_slice(&text)?;
+            read += usize::from(!manifest.name.is_empty() && !manifest.exec.is_empty());
+        }
+        ensure!(read == self.count, "{read} manifests");
+        Ok(clock.stop())
+    }
+
+    fn discovered(&self) -> Result<[f64; 2]> {
+        let search = self.search();
+        let clock = Clock::start();
+        let found = Discovery::run(&search).specs.len();
+        ensure!(found == self.count, "{found} found");
+        Ok(clock.stop())
+    }
+
+    fn started(&self, runtime: &Runtime) -> Result<[f64; 2]> {
+        let config = self.config();
+        let search = self.search();
+        runtime.block_on(async {
+            let clock = Clock::start();
+            let host = Host::builder(config).source(move || Discovery::run(&search).into()).start().await;
+            let tools = host.tools().len();
+            let times = clock.stop();
+            let waiting = host.states().iter().filter(|one| one.state == ExtensionState::Idle).count();
+            host.shutdown().await;
+            ensure!(waiting == self.count && tools == 3 * self.count, "{waiting} wait, with {tools} tools");
+            Ok(times)
+        })
+    }
+
+    /// From a call to its result.
+    fn first_use(&self, runtime: &Runtime) -> Result<f64> {
+        let mut times = Vec::new();
+        for _ in 0..FIRST_USES {
+            times.push(runtime.block_on(async {
+                let host = self.host().await;
+                let tool = host.tools().pop().context("no tool")?;
+                let start = Instant::now();
+                let args = RawJson::parse(r#"{"path":"/"}"#)?;
+                let call = ToolCall { id: ToolCallId::new("1"), name: tool.spec().name.clone(), args };
+                let context = ToolContext::new(CancellationToken::new(), |_| {});
+                let output = tool.execute(context, call).await;
+                let took = start.elapsed().as_secs_f64();
+                host.shutdown().await;
+                ensure!(!output.is_error, "the first use failed: {:?}", output.content);
+                Ok(took)
+            })?);
+        }
+        Ok(median(times))
+    }
+}
+
+/// What is needed of a manifest.
+#[derive(Deserialize)]
+struct Manifest<'a> {
+    #[serde(borrow)]
+    name: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    exec: std::borrow::Cow<'a, str>,
+}

@@ -1,0 +1,84 @@
+//! What the task behind an extension waits for. Everything here may be dropped and called again.
+
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+
+use tokio::io::AsyncReadExt;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::super::Command;
+use super::super::alarm::Alarm;
+use super::super::connection;
+use super::super::seldom::Seldom;
+use super::super::writer::{Writer, WriterEnd};
+use crate::framer::Framer;
+use crate::process::{Exit, Process};
+
+/// What happens beside lines and commands.
+pub(super) enum Happening {
+    /// A deadline may have passed.
+    Alarm,
+    /// The process ended.
+    Exit(Exit),
+    /// All of standard error was read.
+    StderrEnd,
+    /// Nothing more can be written.
+    WriterEnd(WriterEnd),
+}
+
+/// Waits for any of these.
+pub(super) async fn happened(
+    seldom: &Seldom,
+    alarm: &mut Alarm,
+    process: &mut Option<Process>,
+    stderr: &mut Option<JoinHandle<()>>,
+    writer: &mut Writer,
+) -> Happening {
+    poll_fn(|context| {
+        seldom.poll(context, |context| {
+            let any = async {
+                tokio::select! {
+                    () = alarm.rung() => Happening::Alarm,
+                    exit = exited(process) => Happening::Exit(exit),
+                    () = finished(stderr) => Happening::StderrEnd,
+                    end = writer.ended() => Happening::WriterEnd(end),
+                }
+            };
+            pin!(any).poll(context)
+        })
+    })
+    .await
+}
+
+pub(super) async fn read_some(
+    reader: &mut Option<connection::Output>,
+    framer: &mut Framer,
+) -> std::io::Result<usize> {
+    match reader {
+        Some(reader) => reader.read_buf(framer.space()).await,
+        None => pending().await,
+    }
+}
+
+pub(super) async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
+    match inbox {
+        Some(inbox) => inbox.recv().await,
+        None => pending().await,
+    }
+}
+
+async fn exited(process: &mut Option<Process>) -> Exit {
+    match process {
+        Some(process) => process.exited().await,
+        None => pending().await,
+    }
+}
+
+async fn finished(stderr: &mut Option<JoinHandle<()>>) {
+    match stderr {
+        // Whether the task ended or was cancelled: nothing more is read.
+        Some(task) => _ = task.await,
+        None => pending().await,
+    }
+}

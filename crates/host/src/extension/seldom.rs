@@ -1,0 +1,135 @@
+//! Things that rarely happen, polled only when one of them has said so.
+//!
+//! The task behind an extension waits for six things, and nearly always it is one of two that happens. What the other
+//! four cost at every turn would be a good part of what a question costs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Decides whether it is worth polling some futures. They must keep their place when they are dropped and made anew.
+#[derive(Debug)]
+pub(super) struct Seldom {
+    mark: Arc<Mark>,
+    /// Wakes the mark.
+    waker: Waker,
+}
+
+#[derive(Debug)]
+struct Mark {
+    /// One of them has something, or has yet to be told whom to wake.
+    due: AtomicBool,
+    /// The task that polls.
+    task: Mutex<Waker>,
+}
+
+impl Default for Seldom {
+    fn default() -> Self {
+        let mark = Arc::new(Mark { due: AtomicBool::new(true), task: Mutex::new(Waker::noop().clone()) });
+        Self { waker: Waker::from(Arc::clone(&mark)), mark }
+    }
+}
+
+impl Seldom {
+    /// Polls them if one of them has woken this since the last time.
+    pub(super) fn poll<T>(
+        &self,
+        context: &mut Context<'_>,
+        all: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        self.mark.follow(context.waker());
+        if !self.mark.due.swap(false, Ordering::AcqRel) {
+            return Poll::Pending;
+        }
+        let polled = all(&mut Context::from_waker(&self.waker));
+        if polled.is_ready() {
+            // The others may not have been polled.
+            self.again();
+        }
+        polled
+    }
+
+    /// There is another one among them, which does not know yet whom to wake.
+    pub(super) fn again(&self) {
+        self.mark.due.store(true, Ordering::Release);
+    }
+}
+
+impl Mark {
+    fn follow(&self, waker: &Waker) {
+        let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
+        if !task.will_wake(waker) {
+            task.clone_from(waker);
+        }
+    }
+}
+
+impl Wake for Mark {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.due.store(true, Ordering::Release);
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        task.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use std::pin::Pin;
+
+    use tokio::sync::mpsc;
+    use tokio::task::yield_now;
+
+    #[tokio::test]
+    async fn polls_only_when_something_came_and_misses_nothing() {
+        let (one, mut ones) = mpsc::unbounded_channel();
+        let (two, mut twos) = mpsc::unbounded_channel();
+        let seldom = Seldom::default();
+        let mut polls = 0;
+        let mut next = || {
+            polls += 1;
+            let mut all = poll_fn(|context| {
+                seldom.poll(context, |context| match ones.poll_recv(context) {
+                    Poll::Pending => twos.poll_recv(context),
+                    ready => ready,
+                })
+            });
+            let mut nobody = Context::from_waker(Waker::noop());
+            match Pin::new(&mut all).poll(&mut nobody) {
+                Poll::Ready(item) => item,
+                Poll::Pending => None,
+            }
+        };
+        assert_eq!((next(), next()), (None, None));
+        two.send(2).unwrap();
+        one.send(1).unwrap();
+        assert_eq!((next(), next(), next(), next()), (Some(1), Some(2), None, None));
+        two.send(3).unwrap();
+        assert_eq!(next(), Some(3));
+        assert_eq!(polls, 7);
+    }
+
+    #[tokio::test]
+    async fn wakes_the_task_that_polls() {
+        let (sender, mut receiver) = mpsc::unbounded_channel();
+        let waiting = tokio::spawn(async move {
+            let seldom = Seldom::default();
+            let mut looked = 0;
+            let item = poll_fn(|context| {
+                seldom.poll(context, |context| {
+                    looked += 1;
+                    receiver.poll_recv(context)
+                })
+            });
+            (item.await, looked)
+        });
+        yield_now().await;
+        sender.send(7).unwrap();
+        assert_eq!(waiting.await.unwrap(), (Some(7), 2));
+    }
+}
