@@ -1,6 +1,7 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
 pub(crate) mod client;
+pub(crate) mod stream;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
@@ -18,6 +19,10 @@ pub(crate) const LEAST: &str = "least";
 pub(crate) const GUARD: &str = "guard";
 /// A client of a model that only passes requests on.
 pub(crate) const CLIENT: &str = "client";
+/// An extension that draws a panel without end, made with the SDK.
+pub(crate) const STREAM: &str = "stream";
+/// The same without an SDK.
+pub(crate) const FLOOD: &str = "flood";
 /// A program that ends at once.
 pub(crate) const EMPTY: &str = "empty";
 /// A program that says one line and waits for the end of its input.
@@ -45,6 +50,8 @@ pub(crate) fn run(role: &str) -> ExitCode {
         LEAST => least(),
         GUARD => return guard().run(),
         CLIENT => client::run(),
+        STREAM => return stream::sdk(),
+        FLOOD => stream::bare(),
         EMPTY => Ok(()),
         IDLE => idle(),
         IDLE_HOST => idle_host(),

@@ -4,6 +4,7 @@ mod intercept;
 mod oneshot;
 mod process;
 mod start;
+mod stream;
 
 use anyhow::{Context, Result};
 
@@ -46,6 +47,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("intercept-all", Place::AllCpusFirst, "the same on all CPUs", intercept::measure_free),
     row("start", Place::OneCpu, "starting 50 extensions, against starting the processes", start::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
+    row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),
     row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
 
