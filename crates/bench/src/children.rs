@@ -100,6 +100,12 @@ impl Piped {
         }
     }
 
+    /// Writes a line and returns the next one that it says.
+    pub(crate) fn ask(&mut self, line: &str) -> Result<Vec<u8>> {
+        writeln!(self.stdin, "{line}")?;
+        self.line()
+    }
+
     /// Writes a line and reads one: the least that a round trip can be.
     pub(crate) fn round_trip(&mut self, line: &[u8]) -> Result<()> {
         self.stdin.write_all(line)?;

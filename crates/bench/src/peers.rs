@@ -1,13 +1,17 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
 pub(crate) mod client;
+mod least;
+mod standing;
 pub(crate) mod stream;
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
 use haft_core::model::ModelInfo;
-use haft_host::{Host, HostConfig};
+use haft_host::HostConfig;
 use haft_sdk::{Extension, ToolCallDecision};
 
 /// The first argument of a child; the second says which one.
@@ -27,42 +31,57 @@ pub(crate) const FLOOD: &str = "flood";
 pub(crate) const EMPTY: &str = "empty";
 /// A program that says one line and waits for the end of its input.
 pub(crate) const IDLE: &str = "idle";
-/// The same with a host without extensions.
-pub(crate) const IDLE_HOST: &str = "idle-host";
+/// The same with a host of so many extensions, the number behind a colon.
+pub(crate) const HOST_OF: &str = "host-of";
+/// Starts an extension when told, holding so many megabytes.
+pub(crate) const SPAWNER: &str = "spawner";
+/// A host that asks [`GUARD`] so many times.
+pub(crate) const ASKS: &str = "asks";
+/// A bare pipe that asks [`LEAST`] so many times.
+pub(crate) const RAW_ASKS: &str = "raw-asks";
+/// The least extension as a gate that takes so many milliseconds for each answer.
+pub(crate) const SLOW_GATE: &str = "slow-gate";
 
 /// An extension as somebody writes it in ten minutes: the arguments of `python3`, without the user's site packages.
 pub(crate) const PYTHON: &[&str] = &["-I", "-c", include_str!("peers/plain.py")];
 /// The same: the arguments of `node`.
 pub(crate) const NODE: &[&str] = &["-e", include_str!("peers/plain.js")];
 
-/// What the least extension says first.
-const OPENING: &str = concat!(
-    r#"{"type":"hello","name":"least","version":"1.0.0","capabilities":["events"]}"#,
-    "\n",
-    r#"{"type":"subscribe","intercept":["tool_call"]}"#,
-    "\n",
-    r#"{"type":"ready"}"#,
-    "\n"
-);
+/// A role with its number.
+pub(crate) fn with(role: &str, number: u32) -> String {
+    format!("{role}:{number}")
+}
 
 pub(crate) fn run(role: &str) -> ExitCode {
+    let (role, number) = role.split_once(':').unwrap_or((role, "0"));
     let outcome = match role {
-        LEAST => least(),
         GUARD => return guard().run(),
-        CLIENT => client::run(),
         STREAM => return stream::sdk(),
-        FLOOD => stream::bare(),
-        EMPTY => Ok(()),
-        IDLE => idle(),
-        IDLE_HOST => idle_host(),
-        _ => Err(io::Error::other(format!("no such child: {role}"))),
+        _ => number.parse().context("read a role's number").and_then(|number| play(role, number)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{role}: {error}");
+            eprintln!("{role}: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn play(role: &str, number: u32) -> Result<()> {
+    let count = usize::try_from(number)?;
+    match role {
+        LEAST => Ok(least::ordered()?),
+        SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
+        CLIENT => Ok(client::run()?),
+        FLOOD => Ok(stream::bare()?),
+        EMPTY => Ok(()),
+        IDLE => Ok(idle()?),
+        HOST_OF => standing::host_of(count),
+        SPAWNER => standing::spawner(count),
+        ASKS => standing::asks(count),
+        RAW_ASKS => standing::raw_asks(count),
+        _ => bail!("no such child"),
     }
 }
 
@@ -75,42 +94,9 @@ fn guard() -> Extension {
     })
 }
 
-fn least() -> io::Result<()> {
-    // As large as a pipe: with less, the base would be slower than it must be.
-    let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
-    let mut output = io::stdout().lock();
-    output.write_all(OPENING.as_bytes())?;
-    let (mut line, mut answer) = (Vec::new(), Vec::new());
-    loop {
-        line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(());
-        }
-        if let Some(rest) = line.strip_prefix(br#"{"type":"event_intercept","id":""#) {
-            let id = rest.split(|&byte| byte == b'"').next().unwrap_or_default();
-            answer.clear();
-            answer.extend_from_slice(br#"{"type":"event_intercept_response","id":""#);
-            answer.extend_from_slice(id);
-            answer.extend_from_slice(b"\"}\n");
-            output.write_all(&answer)?;
-        } else if line.starts_with(br#"{"type":"shutdown""#) {
-            return output.write_all(b"{\"type\":\"shutdown_ack\"}\n");
-        }
-    }
-}
-
 fn idle() -> io::Result<()> {
     io::stdout().write_all(b"ready\n")?;
     io::stdin().read_to_end(&mut Vec::new()).map(drop)
-}
-
-/// On a runtime like the binary's, with everything a host needs before its first extension.
-fn idle_host() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let host = runtime.block_on(Host::builder(config()).start());
-    idle()?;
-    runtime.block_on(host.shutdown());
-    Ok(())
 }
 
 /// A host's config as rows use it: without logs, because a row measures no disk.

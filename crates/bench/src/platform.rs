@@ -1,15 +1,20 @@
 //! What only the operating system can do or say: one CPU for everybody, CPU time, memory of a process.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Processors, children, cpu_time, now, resident_bytes, wakes};
+pub(crate) use linux::{
+    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes, wakes,
+};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{Processors, children, cpu_time, now, resident_bytes, wakes};
+pub(crate) use other::{
+    Processors, allow_many_files, children, cpu_time, now, private_bytes, resident_bytes, wakes,
+};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use anyhow::{Context, Result};
     use haft_launch::find_program;
     use nix::sys::resource::{UsageWho, getrusage};
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
     use rustix::time::{ClockId, clock_gettime};
 
@@ -99,11 +104,26 @@ mod linux {
 
     /// Memory of a process that is resident, in bytes.
     pub(crate) fn resident_bytes(process: u32) -> Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{process}/status"))
-            .context("read the memory of a process")?;
-        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
-        let kilobytes: f64 = kilobytes.context("no VmRSS")?.trim().parse().context("read VmRSS")?;
+        memory(process, "status", "VmRSS:")
+    }
+
+    /// Memory that a process alone has and has written to, in bytes.
+    pub(crate) fn private_bytes(process: u32) -> Result<f64> {
+        memory(process, "smaps_rollup", "Private_Dirty:")
+    }
+
+    fn memory(process: u32, file: &str, field: &str) -> Result<f64> {
+        let file = format!("/proc/{process}/{file}");
+        let text = std::fs::read_to_string(&file).with_context(|| format!("read {file}"))?;
+        let kilobytes = text.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB"));
+        let kilobytes: f64 = kilobytes.with_context(|| format!("no {field} in {file}"))?.trim().parse()?;
         Ok(kilobytes * 1024.0)
+    }
+
+    /// Three for each extension: as many as the system lets this process have.
+    pub(crate) fn allow_many_files() -> Result<()> {
+        let most = getrlimit(Resource::Nofile).maximum;
+        setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).context("allow more open files")
     }
 }
 
@@ -153,5 +173,13 @@ mod other {
 
     pub(crate) fn resident_bytes(_process: u32) -> Result<f64> {
         bail!("the memory of a process is read on Linux only")
+    }
+
+    pub(crate) fn private_bytes(_process: u32) -> Result<f64> {
+        bail!("the memory of a process is read on Linux only")
+    }
+
+    pub(crate) fn allow_many_files() -> Result<()> {
+        Ok(())
     }
 }

@@ -1,8 +1,12 @@
 //! The rows: what is measured. One file each, and one line here.
 
+mod chain;
+mod counters;
 mod intercept;
+mod memory;
 mod oneshot;
 mod process;
+mod spawn;
 mod start;
 mod stream;
 
@@ -45,8 +49,13 @@ enum Place {
 pub(crate) const ROWS: &[Row] = &[
     row("intercept", Place::OneCpu, "asking an extension, against a bare pipe", intercept::measure).gate(intercept::gate),
     row("intercept-all", Place::AllCpusFirst, "the same on all CPUs", intercept::measure_free),
+    row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
+    row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
+    row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
     row("start", Place::OneCpu, "starting 50 extensions, against starting the processes", start::measure),
+    row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
+    row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
     row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),
     row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];

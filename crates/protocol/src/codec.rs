@@ -5,13 +5,17 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::compact;
 use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
 use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 use crate::read::without_position;
 use crate::scan::{self, ScanLimits};
+
 use crate::surrogate;
+
+pub use crate::reader::Checked;
 
 /// All frames of one direction. Implemented by the `frames!` registry in [`ext`](crate::ext), nowhere else.
 pub trait FrameSet: Serialize + Sized {
@@ -23,7 +27,7 @@ pub trait FrameSet: Serialize + Sized {
 
     /// Reads the fields of a frame whose `type` is `kind`; `None` when the set has no such frame. The error names
     /// the field and says what is wrong with it.
-    fn read(kind: &str, line: &str) -> Option<Result<Self, String>>;
+    fn read(kind: &str, line: Checked<'_>) -> Option<Result<Self, String>>;
 }
 
 /// A line that is a frame: one we know, or one a newer peer may know.
@@ -93,8 +97,22 @@ pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, Deco
     }
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
     let line = std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?.trim_matches(WHITE_SPACE);
+    let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };
+    if let Some(seen) = scan::overview(line, limits)
+        && let Some(kind) = seen.kind.and_then(plain)
+    {
+        let compact = seen.tight && !compact::has_line_ends(line.as_bytes());
+        let frame = typed(kind, Checked { text: line, compact }, || seen.id.and_then(request_id))?;
+        return Ok(Reading { frame, mended: false });
+    }
+    read_carefully(line, limits)
+}
+
+/// [`read`] for what is rare or wrong.
+#[cold]
+fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<Reading<F>, DecodeError> {
     let line = surrogate::mend(line);
-    let scanned = scan::scan(&line, ScanLimits { depth: bounds.depth, nodes: bounds.nodes });
+    let scanned = scan::scan(&line, limits);
     // Derived structs also read arrays (`["hello","x"]`), so the shape is checked by hand.
     if scanned.is_ok() && !line.starts_with('{') {
         return Err(DecodeError::NotObject);
@@ -108,7 +126,9 @@ pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, Deco
     if mended && is_up(Defence::MendedNames) {
         refuse_mended_names(&line)?;
     }
-    read_frame(&line).map(|frame| Reading { frame, mended })
+    let Head { kind, id } = Head::read(&line)?;
+    let frame = typed(&kind, Checked { text: &line, compact: false }, || id)?;
+    Ok(Reading { frame, mended })
 }
 
 /// Whether a line is empty but for white space. Such lines are no frames and no fault: readers skip them.
@@ -124,22 +144,56 @@ pub fn is_blank(line: &[u8]) -> bool {
 /// # Errors
 /// When the frame holds what is only ever read: a block of a tool result whose kind this version does not know.
 pub fn encode<F: FrameSet>(frame: &F) -> Result<String, serde_json::Error> {
-    let mut line = scan::escape_line_ends(serde_json::to_string(frame)?);
-    line.push('\n');
-    Ok(line)
+    let mut line = Vec::with_capacity(SHORT_LINE);
+    encode_into(frame, &mut line)?;
+    Ok(String::from_utf8(line).expect("serde_json writes UTF-8"))
 }
+
+/// [`encode`] to the end of a buffer, which is as it was after an error.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_into<F: FrameSet>(frame: &F, lines: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    let from = lines.len();
+    let written = serde_json::to_writer(&mut *lines, frame);
+    if written.is_err() {
+        lines.truncate(from);
+        return written;
+    }
+    if compact::has_line_ends(lines.get(from..).unwrap_or_default()) {
+        let line = String::from_utf8(lines.split_off(from)).expect("serde_json writes UTF-8");
+        lines.extend_from_slice(compact::escape_line_ends(line).as_bytes());
+    }
+    lines.push(b'\n');
+    Ok(())
+}
+
+/// Bytes that most lines need at most.
+const SHORT_LINE: usize = 256;
 
 /// JSON's white space.
 const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The second step: a line that is one unambiguous JSON object.
-fn read_frame<F: FrameSet>(line: &str) -> Result<Decoded<F>, DecodeError> {
-    let Head { kind, id } = Head::read(line)?;
-    match F::read(&kind, line) {
+fn typed<F: FrameSet>(
+    kind: &str,
+    line: Checked<'_>,
+    id: impl FnOnce() -> Option<RequestId>,
+) -> Result<Decoded<F>, DecodeError> {
+    match F::read(kind, line) {
         Some(Ok(frame)) => Ok(Decoded::Known(frame)),
-        Some(Err(detail)) => Err(DecodeError::Malformed { kind, id, detail }),
-        None => Ok(Decoded::Unknown { kind, id }),
+        Some(Err(detail)) => Err(DecodeError::Malformed { kind: kind.to_owned(), id: id(), detail }),
+        None => Ok(Decoded::Unknown { kind: kind.to_owned(), id: id() }),
     }
+}
+
+/// The value of a JSON string without escapes.
+fn plain(json: &str) -> Option<&str> {
+    json.strip_prefix('"')?.strip_suffix('"').filter(|text| !text.contains('\\'))
+}
+
+fn request_id(json: &str) -> Option<RequestId> {
+    serde_json::from_str(json).ok()
 }
 
 fn refuse_mended_names(line: &str) -> Result<(), DecodeError> {
@@ -168,7 +222,7 @@ impl Head {
         }
         let raw: Raw<'_> = serde_json::from_str(line)
             .map_err(|error| DecodeError::NotJson { detail: without_position(&error) })?;
-        let id = raw.id.and_then(|id| serde_json::from_str(id.get()).ok());
+        let id = raw.id.and_then(|id| request_id(id.get()));
         match raw.kind.map_or(Ok(String::new()), |kind| serde_json::from_str(kind.get())) {
             Ok(kind) => Ok(Self { kind, id }),
             Err(error) => {

@@ -59,6 +59,10 @@ id! {
 /// Reads a name or an id. Control characters are refused: a name with a NUL or an escape in it is never meant.
 pub(crate) fn printable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
+    // Most are ASCII, of which the control characters are at both ends.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(text);
+    }
     match text.chars().find(|char| char.is_control()) {
         None => Ok(text),
         Some(char) => Err(D::Error::custom(format_args!("control character U+{:04X}", u32::from(char)))),

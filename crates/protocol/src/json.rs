@@ -1,32 +1,33 @@
 //! JSON that is passed on byte for byte: tool arguments, schemas, anything whose owner is somebody else.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
+use crate::compact;
 use crate::error::DecodeError;
-use crate::read::without_position;
+use crate::reader::{self, Checked, Text};
 use crate::scan::{self, ScanLimits};
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
 ///
 /// Guards, tools, events and the log all see the same bytes, so a number such as `9007199254740993` never
-/// goes through a float and key order never changes. Two values are equal when their texts are.
+/// goes through a float and key order never changes. Two values are equal when their texts are. A clone shares the text.
 #[derive(Clone)]
-pub struct RawJson(Box<RawValue>);
+pub struct RawJson(Arc<str>);
 
 impl RawJson {
     /// The empty object, `{}`: what a tool call without arguments carries.
     pub fn empty_object() -> Self {
-        Self(RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
+        Self("{}".into())
     }
 
     /// The schema of arguments that are not there: an object, no properties.
     pub fn empty_object_schema() -> Self {
-        let text = r#"{"type":"object","properties":{}}"#.to_owned();
-        Self(RawValue::from_string(text).expect("a constant object is JSON"))
+        Self(r#"{"type":"object","properties":{}}"#.into())
     }
 
     /// Reads one JSON value from text and keeps it in compact form (no spaces between tokens).
@@ -34,11 +35,11 @@ impl RawJson {
     /// # Errors
     /// [`DecodeError`] when the text is not JSON, or is ambiguous: duplicate keys, too deep, numbers out of range.
     pub fn parse(text: &str) -> Result<Self, DecodeError> {
-        scan::scan(text, ScanLimits::default())?;
-        let compact = scan::compact(text);
-        RawValue::from_string(compact)
-            .map(Self)
-            .map_err(|error| DecodeError::NotJson { detail: without_position(&error) })
+        let limits = ScanLimits::default();
+        if scan::overview(text, limits).is_none() {
+            scan::scan(text, limits)?;
+        }
+        Ok(Self::checked(text))
     }
 
     /// Serialises a value.
@@ -47,12 +48,20 @@ impl RawJson {
     /// When the value has no JSON form (a map with keys that are not strings, for one).
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         // A value may hold somebody's raw JSON, and a newline in that would break a frame in two.
-        RawValue::from_string(scan::compact(&serde_json::to_string(value)?)).map(Self)
+        Ok(Self::checked(&serde_json::to_string(value)?))
+    }
+
+    /// Keeps valid JSON.
+    fn checked(text: &str) -> Self {
+        match compact::is_compact(text) {
+            true => Self(text.into()),
+            false => Self(compact::compact(text).into()),
+        }
     }
 
     /// The text, compact.
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// Reads the text as `T`.
@@ -91,18 +100,15 @@ impl Eq for RawJson {}
 
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        reader::raw_value(&self.0).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        if scan::is_compact(raw.get()) {
-            return Ok(Self(raw));
-        }
-        let compact = scan::compact(raw.get());
-        RawValue::from_string(compact).map(Self).map_err(serde::de::Error::custom)
+        let text = Text::deserialize(deserializer)?;
+        let Checked { text, compact } = text.get();
+        Ok(if compact { Self(text.into()) } else { Self::checked(text) })
     }
 }
 
@@ -145,6 +151,8 @@ impl schemars::JsonSchema for RawJson {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::RawValue;
+
     use super::*;
 
     #[test]

@@ -31,8 +31,10 @@ pub mod limits;
 pub mod message;
 pub mod names;
 
+mod compact;
 mod json;
 mod read;
+mod reader;
 mod scan;
 mod surrogate;
 

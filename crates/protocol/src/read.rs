@@ -1,9 +1,33 @@
 //! Reading a typed value out of JSON text, with an error that names the field.
 
-use serde::de::{DeserializeOwned, Error};
+use serde::de::{Deserialize, Error, MapAccess};
+
+use crate::reader::{Checked, Reader};
 
 /// Reads `T`. The error says where and what: `` content[0].text: invalid type: integer `5`, expected a string ``.
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub(crate) fn read<'a, T: Deserialize<'a>>(json: Checked<'a>) -> Result<T, String> {
+    T::deserialize(&mut Reader::new(json)).or_else(|_| read_carefully(json.text))
+}
+
+/// [`read`] inside a hand-written `Deserialize`.
+pub(crate) fn nested<'a, T: Deserialize<'a>, E: Error>(json: Checked<'a>) -> Result<T, E> {
+    read(json).map_err(E::custom)
+}
+
+/// The value of the next field, which has to be the one of this name.
+pub(crate) fn first_field<'de, A: MapAccess<'de>, T: Deserialize<'de>>(
+    fields: &mut A,
+    name: &str,
+) -> Result<T, A::Error> {
+    match fields.next_key::<&str>()? {
+        Some(key) if key == name => fields.next_value(),
+        _ => Err(A::Error::custom(format_args!("{name} does not come first"))),
+    }
+}
+
+/// With serde_json, whose messages are those that people know.
+#[cold]
+fn read_carefully<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     // Keeping track of the path costs time, so only a text that failed is read again with it.
     serde_json::from_str(text).map_err(|error| {
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -15,11 +39,6 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
             },
         }
     })
-}
-
-/// [`read`] inside a hand-written `Deserialize`.
-pub(crate) fn nested<T: DeserializeOwned, E: Error>(text: &str) -> Result<T, E> {
-    read(text).map_err(E::custom)
 }
 
 /// The parser's message alone: a frame is one line, and inside a nested text the column would mislead.

@@ -2,15 +2,20 @@
 //!
 //! Parsers disagree about duplicate keys, deep nesting and huge numbers, so a guard in one language could
 //! approve what a tool in another executes differently. What is ambiguous is refused here, once, for everybody.
+//!
+//! [`overview`] is quick and knows only "all is well": what it cannot vouch for, good or bad, is left to [`scan`],
+//! which is many times slower and names what is wrong.
 
-use std::collections::HashSet;
-use std::fmt;
+mod careful;
+mod keys;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod walk;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
-
-use crate::defence::{self, Defence};
-use crate::error::DecodeError;
-use crate::read::without_position;
+pub(crate) use careful::scan;
+pub(crate) use strings::{plain_end, unescape};
+pub(crate) use walk::overview;
 
 /// How deep and how large one JSON text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,236 +32,13 @@ impl Default for ScanLimits {
     }
 }
 
-/// Checks one JSON text without building it.
-///
-/// # Errors
-/// The name of the first thing wrong with it.
-pub(crate) fn scan(text: &str, limits: ScanLimits) -> Result<(), DecodeError> {
-    // serde_json's own limit (128) is above ours, so this count decides and the stack stays small.
-    let mut state = State { limits, nodes: 0, fault: None };
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let outcome = Node { state: &mut state, depth: 0 }.deserialize(&mut reader).and_then(|()| reader.end());
-    match (outcome, state.fault) {
-        (Ok(()), _) => Ok(()),
-        (Err(_), Some(fault)) => Err(fault),
-        (Err(error), None) => Err(named(&error)),
-    }
-}
-
-/// serde_json has no kind for this error, only its text; a test below watches that it stays.
-fn named(error: &serde_json::Error) -> DecodeError {
-    match without_position(error) {
-        detail if detail == "number out of range" => DecodeError::NumberOutOfRange,
-        detail => DecodeError::NotJson { detail },
-    }
-}
-
-/// Whether [`compact`] would change nothing. Much quicker than finding out by doing it.
-pub(crate) fn is_compact(text: &str) -> bool {
-    if has_line_ends(text) {
-        return false;
-    }
-    let mut in_string = false;
-    for piece in text.split('"') {
-        if in_string {
-            // An odd number of backslashes escapes the quote that ended this piece.
-            in_string = piece.bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 1;
-        } else if piece.bytes().any(|byte| byte.is_ascii_whitespace()) {
-            return false;
-        } else {
-            in_string = true;
-        }
-    }
-    true
-}
-
-/// Removes the white space between tokens of valid JSON. The strings keep their values; the characters of
-/// [`escape_line_ends`] are escaped in them.
-pub(crate) fn compact(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let (mut in_string, mut escaped) = (false, false);
-    for &byte in text.as_bytes() {
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-        } else if byte.is_ascii_whitespace() {
-            continue;
-        } else {
-            in_string = byte == b'"';
-        }
-        out.push(byte);
-    }
-    escape_line_ends(String::from_utf8(out).expect("only ASCII white space was removed from UTF-8"))
-}
-
-/// Escapes, in valid JSON, the characters that some languages end a line at. They can stand only inside strings.
-pub(crate) fn escape_line_ends(json: String) -> String {
-    if !has_line_ends(&json) {
-        return json;
-    }
-    json.chars().fold(String::with_capacity(json.len() + 16), |mut out, char| {
-        match LINE_ENDS.contains(&char) {
-            true => out.push_str(&format!("\\u{:04x}", u32::from(char))),
-            false => out.push(char),
-        }
-        out
-    })
-}
-
-/// None of them is ASCII, which most frames are, and which is seen at once.
-fn has_line_ends(json: &str) -> bool {
-    !json.is_ascii() && json.contains(LINE_ENDS)
-}
-
-/// Next line, line separator, paragraph separator.
-const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-
-struct State {
-    limits: ScanLimits,
-    nodes: usize,
-    fault: Option<DecodeError>,
-}
-
-struct Node<'a> {
-    state: &'a mut State,
-    depth: usize,
-}
-
-impl Node<'_> {
-    fn count<E: serde::de::Error>(&mut self) -> Result<(), E> {
-        self.state.nodes += 1;
-        if self.state.nodes > self.state.limits.nodes {
-            let limit = self.state.limits.nodes;
-            return Err(self.fail(DecodeError::TooManyNodes { limit }));
-        }
-        Ok(())
-    }
-
-    fn enter<E: serde::de::Error>(&mut self) -> Result<usize, E> {
-        let depth = self.depth + 1;
-        if depth > self.state.limits.depth {
-            let limit = self.state.limits.depth;
-            return Err(self.fail(DecodeError::TooDeep { limit }));
-        }
-        Ok(depth)
-    }
-
-    fn fail<E: serde::de::Error>(&mut self, fault: DecodeError) -> E {
-        let error = E::custom(&fault);
-        self.state.fault.get_or_insert(fault);
-        error
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<(), D::Error> {
-        self.count()?;
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
-        let depth = self.enter()?;
-        while seq.next_element_seed(Node { state: &mut *self.state, depth })?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        let depth = self.enter()?;
-        let mut keys = HashSet::new();
-        while let Some(key) = map.next_key::<String>()? {
-            self.count::<A::Error>()?;
-            if keys.contains(&key) && defence::is_up(Defence::DuplicateKeys) {
-                return Err(self.fail(DecodeError::DuplicateKey { key }));
-            }
-            keys.insert(key);
-            map.next_value_seed(Node { state: &mut *self.state, depth })?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expect: &str) {
-        let got = match scan(text, ScanLimits { depth: 3, nodes: 8 }) {
-            Ok(()) => "ok",
-            Err(error) => error.code(),
-        };
-        assert_eq!(got, expect, "{text}");
-    }
-
-    #[test]
-    fn names_the_first_fault() {
-        check("[[[1]]]", "ok");
-        check("[[[[1]]]]", "frame_too_deep");
-        check("[1,2,3,4,5,6,7]", "ok");
-        check("[1,2,3,4,5,6,7,8]", "frame_too_deep");
-        check(r#"{"a":{"b":1,"b":2}}"#, "frame_duplicate_key");
-        check(r#"{"type":1,"t\u0079pe":2}"#, "frame_duplicate_key");
-        check("1e400", "frame_invalid");
-        check("NaN", "frame_not_json");
-        check("{} {}", "frame_not_json");
-        check("{\"a\":\"\0\"}", "frame_not_json");
-    }
-
-    #[test]
-    fn compact_text_is_known_without_making_it() {
-        for text in [
-            r#"{"a":[1,"b c",{"d":null}]}"#,
-            r#"{"a": 1}"#,
-            r#" 1"#,
-            "1\n",
-            r#"{"a\" b":"\\","c":2}"#,
-            r#"{"a":"\\" }"#,
-            r#"{"a":"\\\" : ","b":"\\\\"}"#,
-            r#"["","" ,""]"#,
-            "\"\u{e9} \u{2028}\"",
-            "\"\u{e9} \u{2027}\"",
-        ] {
-            assert_eq!(is_compact(text), compact(text) == text, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_hundred_thousand_levels_do_not_reach_the_stack() {
-        let text = "[".repeat(100_000);
-        assert_eq!(scan(&text, ScanLimits::default()).unwrap_err().code(), "frame_too_deep");
-    }
+/// What a pass over a text that is well-formed has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Overview<'a> {
+    /// The value of the field `type`, as JSON; only of the outermost object.
+    pub(crate) kind: Option<&'a str>,
+    /// The value of the field `id`, likewise.
+    pub(crate) id: Option<&'a str>,
+    /// There is no white space between tokens.
+    pub(crate) tight: bool,
 }

@@ -15,15 +15,17 @@ const PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
 
 const READY: Goal = Goal { goal: 1.5, gate: 2.5 };
 const MEMORY: Goal = Goal { goal: 3.0, gate: 5.0 };
+const RESIDENT: Goal = Goal { goal: 6e6, gate: 10e6 };
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
-    let (idle, idle_host) = (Program::own(peers::IDLE)?, Program::own(peers::IDLE_HOST)?);
+    let (idle, idle_host) = (Program::own(peers::IDLE)?, Program::own(&peers::with(peers::HOST_OF, 0))?);
     let [time, memory] = compare(PLAN, || ready(&idle), || ready(&idle))?;
     let time_sound = report.control("control, exec to ready", Unit::Seconds, time);
     let memory_sound = report.control("control, resident", Unit::Bytes, memory);
     let [time, memory] = compare(PLAN, || ready(&idle), || ready(&idle_host))?;
     report.line("host of 0, exec to ready", Unit::Seconds, time, Some(READY), time_sound);
     report.line("host of 0, resident", Unit::Bytes, memory, Some(MEMORY), memory_sound);
+    report.figure("host of 0, resident bytes", Unit::Bytes, memory.candidate, Some(RESIDENT));
 
     let Some(path) = haft()? else {
         report.skip("haft is not built: cargo build --release -p haft");

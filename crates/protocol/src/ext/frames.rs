@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::codec::FrameSet;
+use crate::codec::{Checked, FrameSet};
 use crate::ext::{
     ClearNotes, CommandInvoked, CommandResponse, Event, EventIntercept, EventInterceptResponse, Hello,
     HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
@@ -29,7 +29,7 @@ macro_rules! frames {
                 match self { $(Self::$frame(_) => $kind,)* }
             }
 
-            fn read(kind: &str, line: &str) -> Option<Result<Self, String>> {
+            fn read(kind: &str, line: Checked<'_>) -> Option<Result<Self, String>> {
                 match kind {
                     $($kind => Some(read::read(line).map(Self::$frame)),)*
                     _ => None,

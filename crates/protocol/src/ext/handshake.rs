@@ -2,11 +2,11 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
 
 use super::Limits;
 use crate::json::RawJson;
 use crate::read;
+use crate::reader::Text;
 
 /// The protocol's version. It changes only when something old stops working; everything else is a capability.
 pub const PROTOCOL_VERSION: u32 = 1;
@@ -104,11 +104,11 @@ pub struct HelloAck {
 
 /// By name only: every limit has a default, so a derived reader would take `[]` for all of them.
 fn named_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Limits>>, D::Error> {
-    let Some(raw) = Option::<Box<RawValue>>::deserialize(deserializer)? else { return Ok(None) };
-    if !raw.get().starts_with('{') {
+    let Some(text) = Option::<Text<'_>>::deserialize(deserializer)? else { return Ok(None) };
+    if !text.get().text.starts_with('{') {
         return Err(D::Error::custom("expected a JSON object"));
     }
-    read::nested(raw.get()).map(Some)
+    read::nested(text.get()).map(Some)
 }
 
 /// All initial registrations are sent. Optional: without it the host waits until the extension falls silent.

@@ -17,15 +17,18 @@ mod before_agent_start;
 mod tool_call;
 mod turn_start;
 
-use serde::de::Error as _;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
 
 use super::request::{AnswerError, Request, Response, null_is_default};
 use crate::ext::HostFrame;
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
+use crate::reader::{Checked, OBJECT, Text};
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
@@ -61,7 +64,14 @@ macro_rules! hooks {
         }
 
         impl Intercept {
-            fn from_line(event: &str, line: &str) -> Option<Result<Self, String>> {
+            fn from_fields<'de, D: Deserializer<'de>>(event: &str, fields: D) -> Result<Self, D::Error> {
+                match event {
+                    $($event => $question::deserialize(fields).map(Self::$hook),)*
+                    _ => Err(D::Error::custom("unknown event")),
+                }
+            }
+
+            fn from_line(event: &str, line: Checked<'_>) -> Option<Result<Self, String>> {
                 match event {
                     $($event => Some(read::read(line).map(Self::$hook)),)*
                     _ => None,
@@ -126,17 +136,40 @@ pub struct EventIntercept {
 // By hand, because serde's flatten and tags copy the body and would lose the exact text of the arguments.
 impl<'de> Deserialize<'de> for EventIntercept {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(OBJECT, Question)
+    }
+}
+
+struct Question;
+
+impl<'de> Visitor<'de> for Question {
+    type Value = EventIntercept;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a question: a JSON object")
+    }
+
+    /// One pass over a line that begins as [`encode`](crate::codec::encode) writes it.
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<EventIntercept, A::Error> {
+        let IgnoredAny = read::first_field(&mut fields, "type")?;
+        let id = read::first_field(&mut fields, "id")?;
+        let event: &str = read::first_field(&mut fields, "event")?;
+        let rest = MapAccessDeserializer::new(fields);
+        Intercept::from_fields(event, rest).map(|intercept| EventIntercept { id, intercept })
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<EventIntercept, D::Error> {
         #[derive(Deserialize)]
         struct Head {
             id: RequestId,
             event: String,
         }
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let head: Head = read::nested(raw.get())?;
-        match Intercept::from_line(&head.event, raw.get()) {
-            Some(Ok(intercept)) => Ok(Self { id: head.id, intercept }),
+        let text = Text::deserialize(deserializer)?;
+        let Head { id, event } = read::nested(text.get())?;
+        match Intercept::from_line(&event, text.get()) {
+            Some(Ok(intercept)) => Ok(EventIntercept { id, intercept }),
             Some(Err(error)) => Err(D::Error::custom(error)),
-            None => Err(D::Error::custom(format_args!("unknown event {:?}", head.event))),
+            None => Err(D::Error::custom(format_args!("unknown event {event:?}"))),
         }
     }
 }

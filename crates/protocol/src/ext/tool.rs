@@ -1,14 +1,17 @@
 //! `tool_call` and `tool_result`: tools that an extension owns.
 
-use serde::de::Error as _;
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
 
 use super::request::null_is_default;
 use crate::content::{Content, Image};
 use crate::ids::RequestId;
 use crate::json::RawJson;
 use crate::read;
+use crate::reader::{OBJECT, Text};
 
 /// The model called one of the extension's tools. Answered by `tool_result` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,24 +74,51 @@ impl From<Content> for ResultBlock {
 // By hand, because a derived enum would refuse kinds it does not know.
 impl<'de> Deserialize<'de> for ResultBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(OBJECT, Block)
+    }
+}
+
+struct Block;
+
+#[derive(Deserialize)]
+struct TextBlock {
+    text: String,
+}
+
+impl<'de> Visitor<'de> for Block {
+    type Value = ResultBlock;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a block: a JSON object")
+    }
+
+    /// One pass over a block that says first what it is, as all usual writers have it.
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<ResultBlock, A::Error> {
+        let kind: &str = read::first_field(&mut fields, "type")?;
+        let rest = MapAccessDeserializer::new(fields);
+        match kind {
+            "text" => TextBlock::deserialize(rest).map(|TextBlock { text }| ResultBlock::Text { text }),
+            "image" => Image::deserialize(rest).map(ResultBlock::Image),
+            _ => IgnoredAny::deserialize(rest).map(|_| ResultBlock::Unknown { kind: kind.to_owned() }),
+        }
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<ResultBlock, D::Error> {
         #[derive(Deserialize)]
         struct Head {
             #[serde(rename = "type")]
             kind: String,
         }
-        #[derive(Deserialize)]
-        struct Text {
-            text: String,
-        }
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        if !raw.get().starts_with('{') {
+        let text = Text::deserialize(deserializer)?;
+        let block = text.get();
+        if !block.text.starts_with('{') {
             return Err(D::Error::custom("expected a block: a JSON object"));
         }
-        let Head { kind } = read::nested(raw.get())?;
+        let Head { kind } = read::nested(block)?;
         match kind.as_str() {
-            "text" => read::nested(raw.get()).map(|Text { text }| Self::Text { text }),
-            "image" => read::nested(raw.get()).map(Self::Image),
-            _ => Ok(Self::Unknown { kind }),
+            "text" => read::nested(block).map(|TextBlock { text }| ResultBlock::Text { text }),
+            "image" => read::nested(block).map(ResultBlock::Image),
+            _ => Ok(ResultBlock::Unknown { kind }),
         }
     }
 }

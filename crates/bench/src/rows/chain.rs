@@ -1,0 +1,221 @@
+//! Several extensions asked about one tool call, through an agent: from the model's answer to the tool's start.
+//!
+//! Base: as many bare pipes, written and read one after the other; for gates that think, one bare pipe.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use haft_core::Agent;
+use haft_core::hooks::CancellationToken;
+use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_host::Host;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, Message, Stop, Usage};
+use tokio::runtime::Runtime;
+
+use crate::asking::{TOOL, call, line, runtime, specs};
+use crate::children::{Piped, Program};
+use crate::method::{Plan, compare};
+use crate::peers;
+use crate::report::{Goal, Report, Unit};
+
+/// Lengths, and calls of a block: a block takes less than a millisecond.
+const LENGTHS: [(u32, u32); 3] = [(1, 20), (5, 6), (20, 2)];
+
+const PLAN: Plan = Plan { repetitions: 5, pairs: 100 };
+
+/// The gates that think, and for how long each, in milliseconds.
+const GATES: (u32, u32) = (20, 1);
+
+const THINKING: Plan = Plan { repetitions: 5, pairs: 20 };
+
+const SERIAL: Goal = Goal { goal: 1.6, gate: 1.9 };
+const SERIAL_FREE: Goal = Goal::reported(1.15);
+const PARALLEL: Goal = Goal { goal: 1.25, gate: 2.0 };
+
+/// Bytes of a question.
+const FRAME: usize = 200;
+
+pub(super) fn measure(report: &mut Report) -> Result<()> {
+    report.axis("extensions");
+    for (length, calls) in LENGTHS {
+        let goal = (length == 20).then_some(SERIAL);
+        serial(report, length, calls, goal)?;
+    }
+    parallel(report, Some(PARALLEL))
+}
+
+pub(super) fn measure_free(report: &mut Report) -> Result<()> {
+    report.axis("extensions");
+    for (length, calls) in LENGTHS {
+        let goal = (length == 20).then_some(SERIAL_FREE);
+        serial(report, length, calls, goal)?;
+    }
+    parallel(report, None)
+}
+
+/// The line that is steady on a busy machine.
+pub(super) fn gate(report: &mut Report) -> Result<()> {
+    let [.., (length, calls)] = LENGTHS;
+    serial(report, length, calls, Some(SERIAL))
+}
+
+fn serial(report: &mut Report, length: u32, calls: u32, goal: Option<Goal>) -> Result<()> {
+    let program = Program::own(peers::LEAST)?;
+    let (mut base, mut twin) = (Pipes::start(&program, length)?, Pipes::start(&program, length)?);
+    let plan = report.plan(PLAN);
+    let [found] = compare(plan, || base.block(calls), || twin.block(calls))?;
+    let sound = report.control(&format!("control, {length}"), Unit::Seconds, found);
+    let mut agent = Asking::start(&program, length, calls)?;
+    let [found] = compare(plan, || base.block(calls), || agent.block())?;
+    let line = report.line(&format!("chain of {length}"), Unit::Seconds, found, goal, sound);
+    line.on("one after the other", length.into());
+    if goal.is_some_and(|goal| goal.gate.is_finite()) {
+        line.gated();
+    }
+    agent.end();
+    Ok(())
+}
+
+fn parallel(report: &mut Report, goal: Option<Goal>) -> Result<()> {
+    let (count, thinking) = GATES;
+    let program = Program::own(&peers::with(peers::SLOW_GATE, thinking))?;
+    let (mut base, mut twin) = (Pipes::start(&program, 1)?, Pipes::start(&program, 1)?);
+    let plan = report.plan(THINKING);
+    let [found] = compare(plan, || base.block(1), || twin.block(1))?;
+    let sound = report.control("control, a 1 ms gate", Unit::Seconds, found);
+    let mut agent = Asking::start(&program, count, 1)?;
+    let [found] = compare(plan, || base.block(1), || agent.block())?;
+    report.line(&format!("{count} gates, 1 ms each"), Unit::Seconds, found, goal, sound);
+    agent.end();
+    Ok(())
+}
+
+/// The base's side.
+struct Pipes {
+    peers: Vec<Piped>,
+    line: Vec<u8>,
+}
+
+impl Pipes {
+    fn start(program: &Program, length: u32) -> Result<Self> {
+        let peers = (0..length).map(|_| Piped::extension(program)).collect::<Result<_>>()?;
+        Ok(Self { peers, line: line(&call(FRAME)?)? })
+    }
+
+    /// Seconds for one call, the mean of so many.
+    fn block(&mut self, calls: u32) -> Result<[f64; 1]> {
+        let start = Instant::now();
+        for _ in 0..calls {
+            for peer in &mut self.peers {
+                peer.round_trip(&self.line)?;
+            }
+        }
+        Ok([(start.elapsed() / calls).as_secs_f64()])
+    }
+}
+
+/// The candidate's side: an agent whose model wants calls and whose tool does nothing.
+struct Asking {
+    runtime: Runtime,
+    host: Host,
+    script: Arc<Script>,
+}
+
+impl Asking {
+    fn start(program: &Program, length: u32, calls: u32) -> Result<Self> {
+        let runtime = runtime()?;
+        let specs = specs(usize::try_from(length)?, program);
+        let host = runtime.block_on(Host::builder(peers::config()).specs(specs).start());
+        let up = host.hook_source().hooks().before_tool_execute.len();
+        ensure!(up == usize::try_from(length)?, "{up} of {length} extensions came up");
+        let script = Script { call: call(FRAME)?, calls, watch: Watch::default() };
+        Ok(Self { runtime, host, script: Arc::new(script) })
+    }
+
+    /// Seconds from the model's answer to the first start of the tool, by the calls that were decided about meanwhile.
+    fn block(&mut self) -> Result<[f64; 1]> {
+        let agent = Agent::builder(self.script.clone())
+            .tool(Nothing(self.script.clone()))
+            .hook_source(self.host.hook_source())
+            .build()?;
+        self.runtime.block_on(agent.prompt("go").finish())?;
+        let time = self.script.watch.take().context("the tool did not run")?;
+        Ok([(time / self.script.calls).as_secs_f64()])
+    }
+
+    fn end(self) {
+        self.runtime.block_on(self.host.shutdown());
+    }
+}
+
+/// A model that wants its calls first and is content then.
+struct Script {
+    call: ToolCall,
+    calls: u32,
+    watch: Watch,
+}
+
+#[async_trait]
+impl Model for Script {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { provider: "bench".into(), model: "script".into() }
+    }
+
+    async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let done = request.messages.iter().any(|message| matches!(message, Message::Tool(_)));
+        let number = |number| ToolCall { id: ToolCallId::new(format!("call_{number}")), ..self.call.clone() };
+        let calls = (0..if done { 0 } else { self.calls }).map(number);
+        let answer = ModelResponse {
+            content: calls.map(AssistantBlock::ToolCall).collect(),
+            stop: if done { Stop::End } else { Stop::ToolUse },
+            usage: Usage::default(),
+            native: None,
+        };
+        if !done {
+            self.watch.start();
+        }
+        Ok(stream::iter([Ok(ModelEvent::Done(answer))]).boxed())
+    }
+}
+
+/// A tool that takes anything and notes when it is first run.
+struct Nothing(Arc<Script>);
+
+#[async_trait]
+impl Tool for Nothing {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::new(ToolSpec::new(TOOL, "Does nothing."))
+    }
+
+    async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
+        self.0.watch.stop();
+        ToolOutput::text("")
+    }
+}
+
+/// From the model's answer to the first run of the tool.
+#[derive(Default)]
+struct Watch(Mutex<(Option<Instant>, Option<Duration>)>);
+
+impl Watch {
+    fn start(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (Some(Instant::now()), None);
+    }
+
+    fn stop(&self) {
+        let mut watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(start) = watch.0.take() {
+            watch.1 = Some(start.elapsed());
+        }
+    }
+
+    fn take(&self) -> Option<Duration> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.take()
+    }
+}

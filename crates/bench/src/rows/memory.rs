@@ -1,0 +1,33 @@
+//! What a live extension costs the host in memory that nobody shares.
+//!
+//! Base: a host without extensions, in a process of its own, as the hosts with extensions are.
+
+use anyhow::Result;
+
+use crate::children::{Piped, Program};
+use crate::report::{Goal, Report, Unit};
+use crate::{peers, platform};
+
+const COUNTS: [u32; 3] = [10, 100, 1000];
+
+const EACH: Goal = Goal { goal: 12e3, gate: 20e3 };
+
+pub(super) fn measure(report: &mut Report) -> Result<()> {
+    report.axis("live extensions");
+    let none = private(0)?;
+    report.figure("host of 0, private", Unit::Bytes, none, None);
+    for count in COUNTS {
+        let each = (private(count)? - none) / f64::from(count);
+        // What is allocated once for all of them would count for a few.
+        let goal = (count >= 100).then_some(EACH);
+        report.figure(&format!("each of {count}, private"), Unit::Bytes, each, goal).on("each", count.into());
+    }
+    Ok(())
+}
+
+/// Private bytes of a host with so many.
+fn private(count: u32) -> Result<f64> {
+    let mut host = Piped::start(&Program::own(&peers::with(peers::HOST_OF, count))?)?;
+    host.line()?;
+    platform::private_bytes(host.id())
+}

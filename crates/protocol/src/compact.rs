@@ -1,0 +1,110 @@
+//! The compact form of JSON: no white space between tokens, and nothing in it that ends a line for anybody.
+
+use crate::scan::plain_end;
+
+/// Whether [`compact`] would change nothing. Much quicker than finding out by doing it.
+pub(crate) fn is_compact(text: &str) -> bool {
+    !has_line_ends(text.as_bytes()) && is_tight(text.as_bytes())
+}
+
+/// Removes the white space between tokens of valid JSON. The strings keep their values; the characters of
+/// [`escape_line_ends`] are escaped in them.
+pub(crate) fn compact(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for &byte in text.as_bytes() {
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else if byte.is_ascii_whitespace() {
+            continue;
+        } else {
+            in_string = byte == b'"';
+        }
+        out.push(byte);
+    }
+    escape_line_ends(String::from_utf8(out).expect("only ASCII white space was removed from UTF-8"))
+}
+
+/// Escapes, in valid JSON, the characters that some languages end a line at. They can stand only inside strings.
+pub(crate) fn escape_line_ends(json: String) -> String {
+    if !has_line_ends(json.as_bytes()) {
+        return json;
+    }
+    json.chars().fold(String::with_capacity(json.len() + 16), |mut out, char| {
+        match LINE_ENDS.contains(&char) {
+            true => out.push_str(&format!("\\u{:04x}", u32::from(char))),
+            false => out.push(char),
+        }
+        out
+    })
+}
+
+/// Whether UTF-8 holds one of [`LINE_ENDS`]. None of them is ASCII, which most frames are, and which is seen at once.
+pub(crate) fn has_line_ends(utf8: &[u8]) -> bool {
+    if utf8.is_ascii() {
+        return false;
+    }
+    let mut rest = utf8;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, 0xc2 | 0xe2)) {
+        match rest.get(at..).unwrap_or_default() {
+            [0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..] => return true,
+            found => rest = found.get(1..).unwrap_or_default(),
+        }
+    }
+    false
+}
+
+/// Next line, line separator, paragraph separator.
+const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+
+/// Whether valid JSON has no white space between its tokens.
+fn is_tight(json: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'"' => at = string_end(json, at),
+            byte if byte.is_ascii_whitespace() => return false,
+            _ => at += 1,
+        }
+    }
+    true
+}
+
+/// Behind the string that begins at `from`.
+fn string_end(json: &[u8], from: usize) -> usize {
+    let mut at = from + 1;
+    loop {
+        at = plain_end(json, at);
+        match json.get(at) {
+            Some(b'\\') => at += 2,
+            // In valid JSON it is the quote.
+            _ => return at + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_text_is_known_without_making_it() {
+        for text in [
+            r#"{"a":[1,"b c",{"d":null}]}"#,
+            r#"{"a": 1}"#,
+            r#" 1"#,
+            "1\n",
+            r#"{"a\" b":"\\","c":2}"#,
+            r#"{"a":"\\" }"#,
+            r#"{"a":"\\\" : ","b":"\\\\"}"#,
+            r#"["","" ,""]"#,
+            "\"\u{e9} \u{2028}\"",
+            "\"\u{e9} \u{2027}\"",
+            "\"\u{c5} \u{85}\"",
+            "\"\u{202a}\u{2029}\"",
+        ] {
+            assert_eq!(is_compact(text), compact(text) == text, "{text}");
+        }
+    }
+}

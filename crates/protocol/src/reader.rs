@@ -1,0 +1,268 @@
+//! Typed values out of JSON that is known to be well-formed, without looking at every byte again.
+//!
+//! A line is checked once, as a whole, before it is read ([`scan`](crate::scan)). So what no field wants is skipped,
+//! a string is searched for its end only, and the text of arguments is taken as it stands. What is rare on the wire
+//! (numbers, enums) is left to serde_json.
+//!
+//! A failure says only that there is one: [`read`](crate::read) then asks serde_json, which says what it is.
+
+mod entries;
+mod raw;
+
+use std::borrow::Cow;
+
+use serde::de::{Deserializer, Error as _, Visitor};
+use serde_json::Error;
+
+use crate::scan::{plain_end, unescape};
+use entries::{Entries, Items};
+
+pub(crate) use raw::{Text, raw_value};
+
+/// The name of a newtype by which a [`Reader`] knows a type that reads its object in one pass when its tag comes first.
+/// The reader offers it the object; to any other reader it is a newtype like any other.
+pub(crate) const OBJECT: &str = "haft_protocol::Object";
+
+/// JSON that is well-formed: of a line that was checked, or from a parser that checked it.
+#[derive(Debug, Clone, Copy)]
+pub struct Checked<'a> {
+    /// The text.
+    pub(crate) text: &'a str,
+    /// It is known to be in the form that [`compact`](crate::compact::compact) makes.
+    pub(crate) compact: bool,
+}
+
+/// Reads one value. Never panics, whatever the text is; for one that is not well-formed the outcome means nothing.
+#[derive(Debug)]
+pub(crate) struct Reader<'de> {
+    text: &'de str,
+    at: usize,
+    compact: bool,
+    /// How much deeper it goes.
+    levels: u8,
+}
+
+/// As deep as serde_json reads.
+const LEVELS: u8 = 127;
+
+impl<'de> Reader<'de> {
+    pub(crate) fn new(Checked { text, compact }: Checked<'de>) -> Self {
+        Self { text, at: 0, compact, levels: LEVELS }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// The next byte that is no white space.
+    fn token(&mut self) -> Option<u8> {
+        while !self.compact && matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+        self.peek()
+    }
+
+    /// The text from `from` on to where the reader is.
+    fn since(&self, from: usize) -> Result<&'de str, Error> {
+        self.text.get(from..self.at).ok_or_else(malformed)
+    }
+
+    /// The text of the next value.
+    fn skip(&mut self) -> Result<&'de str, Error> {
+        let first = self.token();
+        let from = self.at;
+        match first {
+            Some(b'"') => self.skip_string(),
+            Some(b'{' | b'[') => self.skip_nested(),
+            _ => {
+                let rest = self.text.as_bytes().get(from..).unwrap_or_default();
+                let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n');
+                self.at += rest.iter().position(ends).unwrap_or(rest.len());
+            }
+        }
+        self.since(from)
+    }
+
+    fn skip_string(&mut self) {
+        self.at += 1;
+        self.skip_to_quote();
+        self.at += 1;
+    }
+
+    /// The next quote that ends a string. The reader is inside of one.
+    fn skip_to_quote(&mut self) {
+        loop {
+            self.at = plain_end(self.text.as_bytes(), self.at);
+            match self.peek() {
+                Some(b'\\') => self.at += 2,
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    fn skip_nested(&mut self) {
+        let mut open = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.skip_string();
+                    continue;
+                }
+                b'{' | b'[' => open += 1,
+                b'}' | b']' => open -= 1,
+                _ => {}
+            }
+            self.at += 1;
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    /// What the string that comes next says.
+    fn string(&mut self) -> Result<Cow<'de, str>, Error> {
+        let from = self.at + 1;
+        self.at = plain_end(self.text.as_bytes(), from);
+        let plain = self.since(from)?;
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(Cow::Borrowed(plain));
+        }
+        let rest = self.text.get(from..).unwrap_or_default();
+        let (value, length) = unescape(rest).ok_or_else(malformed)?;
+        self.at = from + length + 1;
+        Ok(Cow::Owned(value))
+    }
+
+    fn enter(&mut self) -> Result<(), Error> {
+        self.levels = self.levels.checked_sub(1).ok_or_else(malformed)?;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// What comes next, for serde_json.
+    fn library(&mut self) -> Result<serde_json::Deserializer<serde_json::de::StrRead<'de>>, Error> {
+        self.skip().map(serde_json::Deserializer::from_str)
+    }
+}
+
+/// Nobody sees it: see the module's documentation.
+fn malformed() -> Error {
+    Error::custom("not what was expected")
+}
+
+/// Reads these as serde_json reads them.
+macro_rules! by_the_library {
+    ($($method:ident($($argument:ident: $type:ty),*))*) => {
+        $(fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Error> {
+            self.library()?.$method($($argument,)* visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for &mut Reader<'de> {
+    type Error = Error;
+
+    by_the_library! {
+        deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
+        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_f32() deserialize_f64() deserialize_char() deserialize_bytes() deserialize_byte_buf()
+        deserialize_unit() deserialize_unit_struct(name: &'static str)
+        deserialize_tuple(len: usize) deserialize_tuple_struct(name: &'static str, len: usize)
+        deserialize_enum(name: &'static str, variants: &'static [&'static str]) deserialize_identifier()
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.token() {
+            Some(b'"') => self.deserialize_str(visitor),
+            Some(b'{') => self.deserialize_map(visitor),
+            Some(b'[') => self.deserialize_seq(visitor),
+            _ => self.library()?.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.skip()? {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(malformed()),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.token() != Some(b'"') {
+            return Err(malformed());
+        }
+        match self.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.token() {
+            Some(b'n') => {
+                self.skip()?;
+                visitor.visit_none()
+            }
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match name {
+            raw::TEXT if self.compact => visitor.visit_borrowed_str(self.skip()?),
+            raw::TEXT => visitor.visit_some(self),
+            OBJECT => self.deserialize_map(visitor),
+            _ if raw::is_raw_value(name) => {
+                raw::Whole(self.skip()?).deserialize_newtype_struct(name, visitor)
+            }
+            _ => visitor.visit_newtype_struct(self),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.token() != Some(b'[') {
+            return Err(malformed());
+        }
+        self.enter()?;
+        let mut items = Items::new(self);
+        let value = visitor.visit_seq(&mut items)?;
+        items.end().map(|()| value)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.token() != Some(b'{') {
+            return Err(malformed());
+        }
+        self.enter()?;
+        let mut entries = Entries::new(self);
+        let value = visitor.visit_map(&mut entries)?;
+        entries.end().map(|()| value)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.token() {
+            Some(b'[') => self.deserialize_seq(visitor),
+            _ => self.deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+}

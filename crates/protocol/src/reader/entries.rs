@@ -1,0 +1,102 @@
+//! The members of arrays and objects.
+
+use std::borrow::Cow;
+
+use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
+use serde_json::Error;
+
+use super::{Reader, malformed};
+
+/// The values of an array.
+pub(super) struct Items<'r, 'de>(Members<'r, 'de>);
+
+/// The keys and values of an object.
+pub(super) struct Entries<'r, 'de>(Members<'r, 'de>);
+
+struct Members<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    first: bool,
+    over: bool,
+}
+
+impl<'r, 'de> Items<'r, 'de> {
+    pub(super) fn new(reader: &'r mut Reader<'de>) -> Self {
+        Self(Members { reader, first: true, over: false })
+    }
+
+    /// All of them have to have been read.
+    pub(super) fn end(self) -> Result<(), Error> {
+        self.0.end()
+    }
+}
+
+impl<'r, 'de> Entries<'r, 'de> {
+    pub(super) fn new(reader: &'r mut Reader<'de>) -> Self {
+        Self(Members { reader, first: true, over: false })
+    }
+
+    /// All of them have to have been read.
+    pub(super) fn end(self) -> Result<(), Error> {
+        self.0.end()
+    }
+}
+
+impl Members<'_, '_> {
+    /// Whether there is one more; the reader is at its beginning then.
+    fn next(&mut self, close: u8) -> Result<bool, Error> {
+        match self.reader.token() {
+            Some(byte) if byte == close => {
+                self.reader.at += 1;
+                self.over = true;
+                return Ok(false);
+            }
+            Some(b',') if !self.first => self.reader.at += 1,
+            Some(_) if self.first => self.first = false,
+            _ => return Err(malformed()),
+        }
+        self.reader.token();
+        Ok(true)
+    }
+
+    fn end(self) -> Result<(), Error> {
+        self.reader.levels += 1;
+        if self.over { Ok(()) } else { Err(malformed()) }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        match self.0.next(b']')? {
+            true => seed.deserialize(&mut *self.0.reader).map(Some),
+            false => Ok(None),
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Entries<'_, 'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        if !self.0.next(b'}')? {
+            return Ok(None);
+        }
+        if self.0.reader.peek() != Some(b'"') {
+            return Err(malformed());
+        }
+        match self.0.reader.string()? {
+            Cow::Borrowed(key) => seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some),
+            Cow::Owned(key) => seed.deserialize(StringDeserializer::new(key)).map(Some),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        if self.0.reader.token() != Some(b':') {
+            return Err(malformed());
+        }
+        self.0.reader.at += 1;
+        seed.deserialize(&mut *self.0.reader)
+    }
+}

@@ -1,0 +1,110 @@
+//! Values as they are written.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
+use serde::de::{Deserialize, Deserializer, Error as _, IntoDeserializer, Visitor};
+use serde_json::Error;
+use serde_json::value::RawValue;
+
+use super::Checked;
+
+/// The text of a value: borrowed where it is read out of a line, otherwise a copy.
+#[derive(Debug)]
+pub(crate) struct Text<'de> {
+    text: Cow<'de, str>,
+    compact: bool,
+}
+
+impl Text<'_> {
+    pub(crate) fn get(&self) -> Checked<'_> {
+        Checked { text: &self.text, compact: self.compact }
+    }
+}
+
+/// The name of a newtype by which a [`Reader`](super::Reader) knows that a [`Text`] is wanted. It offers a compact one
+/// as a string. To any other reader it is a newtype like any other.
+pub(super) const TEXT: &str = "haft_protocol::Text";
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any valid JSON value")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text { text: Cow::Borrowed(text), compact: true })
+            }
+
+            /// From a reader of a line that is not compact.
+            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Text<'de>, D::Error> {
+                let raw = <&RawValue>::deserialize(deserializer)?;
+                Ok(Text { text: Cow::Borrowed(raw.get()), compact: false })
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> Result<Text<'de>, D::Error> {
+                let raw = Box::<RawValue>::deserialize(deserializer)?;
+                Ok(Text { text: Cow::Owned(Box::<str>::from(raw).into_string()), compact: false })
+            }
+        }
+
+        deserializer.deserialize_newtype_struct(TEXT, TextVisitor)
+    }
+}
+
+/// serde_json's wrapper of JSON that was checked, without another check.
+///
+/// # Errors
+/// None, as long as serde_json reads its wrapper in the way that it does today.
+pub(crate) fn raw_value(text: &str) -> Result<&RawValue, Error> {
+    <&RawValue>::deserialize(Whole(text))
+}
+
+/// Whether this is the name by which serde_json's wrapper asks for text.
+pub(super) fn is_raw_value(name: &str) -> bool {
+    name.starts_with("$serde_json::")
+}
+
+/// A text as serde_json's wrapper reads it: an object with the one key that it asked for.
+pub(super) struct Whole<'de>(pub(super) &'de str);
+
+impl<'de> Deserializer<'de> for Whole<'de> {
+    type Error = Error;
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_map(MapDeserializer::new(std::iter::once((name, Borrowed(self.0)))))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("only a raw value is read from here"))
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// A string that lives as long as the line.
+struct Borrowed<'de>(&'de str);
+
+impl<'de> IntoDeserializer<'de, Error> for Borrowed<'de> {
+    type Deserializer = BorrowedStrDeserializer<'de, Error>;
+
+    fn into_deserializer(self) -> Self::Deserializer {
+        BorrowedStrDeserializer::new(self.0)
+    }
+}

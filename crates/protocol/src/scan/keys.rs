@@ -1,0 +1,43 @@
+//! The keys of the objects that a scan is inside of.
+
+use std::collections::HashSet;
+
+/// How many keys of one object are compared one by one.
+const FEW: usize = 16;
+
+/// The keys seen so far, those of inner objects behind those of outer ones.
+#[derive(Debug, Default)]
+pub(super) struct Keys<'a> {
+    all: Vec<&'a [u8]>,
+}
+
+/// The keys of one object.
+#[derive(Debug)]
+pub(super) struct Object<'a> {
+    /// Where its keys begin.
+    from: usize,
+    /// The same keys, once there are many.
+    many: Option<HashSet<&'a [u8]>>,
+}
+
+impl<'a> Keys<'a> {
+    /// An object begins.
+    pub(super) fn open(&self) -> Object<'a> {
+        Object { from: self.all.len(), many: None }
+    }
+
+    /// Adds a key of the innermost object; `None` when the object has it already.
+    pub(super) fn add(&mut self, object: &mut Object<'a>, key: &'a [u8]) -> Option<()> {
+        let own = self.all.get(object.from..)?;
+        let new = match own.len() < FEW {
+            true => !own.contains(&key),
+            false => object.many.get_or_insert_with(|| own.iter().copied().collect()).insert(key),
+        };
+        new.then(|| self.all.push(key))
+    }
+
+    /// The innermost object ends.
+    pub(super) fn close(&mut self, object: &Object<'a>) {
+        self.all.truncate(object.from);
+    }
+}

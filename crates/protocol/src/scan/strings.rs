@@ -1,0 +1,164 @@
+//! Strings of JSON: where they end, and what they say.
+
+/// What an escape stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Escape {
+    /// The character.
+    pub(crate) char: char,
+    /// Bytes of the escape, the backslash included.
+    pub(crate) length: usize,
+}
+
+/// The first byte at or behind `from` that does not simply stand for itself: a quote, a backslash or a control
+/// character. The length of the text when there is none.
+pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    // Most strings end within a few words; only long ones are worth looking at in blocks.
+    for _ in 0..WORDS {
+        match bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            Some(word) => match special_in(u64::from_le_bytes(*word)) {
+                Some(place) => return at + place,
+                None => at += size_of::<u64>(),
+            },
+            None => return plain_end_of_few(bytes, at),
+        }
+    }
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        // Without a branch for each byte, so that the compiler compares many at once.
+        if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
+            break;
+        }
+        at += BLOCK;
+    }
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        match special_in(u64::from_le_bytes(*word)) {
+            Some(place) => return at + place,
+            None => at += size_of::<u64>(),
+        }
+    }
+    plain_end_of_few(bytes, at)
+}
+
+/// The escape that begins at `at`, where a backslash stands; `None` when it is none, or half of a surrogate pair.
+pub(crate) fn escape(bytes: &[u8], at: usize) -> Option<Escape> {
+    let char = match bytes.get(at + 1)? {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unicode_escape(bytes, at),
+        _ => return None,
+    };
+    Some(Escape { char, length: 2 })
+}
+
+/// The value of the string that `text` begins with, behind its first quote, and the place of the second; `None` when it
+/// is not well-formed.
+pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
+    let bytes = text.as_bytes();
+    let mut value = String::new();
+    let mut at = 0;
+    loop {
+        let end = plain_end(bytes, at);
+        value.push_str(text.get(at..end)?);
+        match bytes.get(end)? {
+            b'"' => return Some((value, end)),
+            b'\\' => {}
+            _ => return None,
+        }
+        let Escape { char, length } = escape(bytes, end)?;
+        value.push(char);
+        at = end + length;
+    }
+}
+
+/// How many words of a string are looked at before blocks are.
+const WORDS: usize = 4;
+
+/// Bytes of a block.
+const BLOCK: usize = 64;
+
+fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// The place of the first special byte of a word whose first byte is the lowest.
+fn special_in(word: u64) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 0xff;
+    // The highest bit of each byte that is zero; above the first one there may be others, which do not matter.
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let quote = zero(word ^ (ONES * 0x22));
+    let backslash = zero(word ^ (ONES * 0x5c));
+    let found = (control | quote | backslash) & (ONES << 7);
+    (found != 0).then(|| found.trailing_zeros() as usize / 8)
+}
+
+fn plain_end_of_few(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    rest.iter().position(|&byte| is_special(byte)).map_or(bytes.len(), |place| from + place)
+}
+
+fn unicode_escape(bytes: &[u8], at: usize) -> Option<Escape> {
+    let first = unit(bytes, at)?;
+    if !matches!(first, 0xd800..=0xdfff) {
+        return char::from_u32(first).map(|char| Escape { char, length: 6 });
+    }
+    let second = unit(bytes, at + 6)?;
+    let pair = matches!(first, 0xd800..=0xdbff) && matches!(second, 0xdc00..=0xdfff);
+    let char =
+        pair.then_some(0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff)).and_then(char::from_u32)?;
+    Some(Escape { char, length: 12 })
+}
+
+/// The UTF-16 unit of the `\uXXXX` at `at`.
+fn unit(bytes: &[u8], at: usize) -> Option<u32> {
+    let [b'\\', b'u', digits @ ..] = bytes.get(at..)?.first_chunk::<6>()? else { return None };
+    digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_the_plain_part_is_found_wherever_it_is() {
+        for special in [b'"', b'\\', 0, 0x1f] {
+            for at in 0..200 {
+                let mut text = "x\u{7f}\u{e9}~!#[]".repeat(40).into_bytes();
+                assert_eq!(plain_end(&text, at), text.len());
+                *text.get_mut(at).unwrap() = special;
+                assert_eq!(plain_end(&text, 0), at);
+                assert_eq!(plain_end(text.get(..=at).unwrap(), at / 2), at);
+                assert_eq!(plain_end(text.get(..at).unwrap(), 0), at);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_unescaped_is_what_the_library_reads() {
+        for text in [
+            "",
+            "plain",
+            r#"\"\\\/\b\f\n\r\t"#,
+            r"\u0000\u0416x\uD83d\udE00\uffff",
+            r"\ud83d",
+            r"\ud83dx\ude00",
+            r"\ude00\ud83d",
+            r"\ud83d\u0041",
+            r"\u12",
+            r"\u+123",
+            r"\x",
+            "\\",
+            "a\nb",
+        ] {
+            let expect = serde_json::from_str::<String>(&format!("\"{text}\"")).ok();
+            let got = unescape(&format!("{text}\", and more"));
+            assert_eq!(got, expect.map(|value| (value, text.len())), "{text}");
+        }
+    }
+}

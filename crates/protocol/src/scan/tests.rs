@@ -1,0 +1,185 @@
+//! The quick pass beside the careful one, and the quick reader beside serde_json.
+
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Overview, ScanLimits, overview, scan};
+use crate::compact::compact;
+use crate::content::Image;
+use crate::ext::{
+    Event, EventIntercept, EventInterceptResponse, Hello, HelloAck, Notify, RegisterTool, ResultBlock,
+    Subscribe, ToolCall, ToolResult,
+};
+use crate::json::RawJson;
+use crate::reader::{Checked, Reader};
+use crate::surrogate::mend;
+
+/// What a text says in the careful way; `None` when something is wrong with it, or mended.
+fn careful(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Option<&'a RawValue>,
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    scan(text, limits).ok().filter(|()| mend(text) == text)?;
+    let head = match text.trim_start().starts_with('{') {
+        true => serde_json::from_str(text).unwrap(),
+        false => Head { kind: None, id: None },
+    };
+    let one_line = text.replace(['\u{85}', '\u{2028}', '\u{2029}'], "");
+    let tight = compact(&one_line) == one_line;
+    Some(Overview { kind: head.kind.map(RawValue::get), id: head.id.map(RawValue::get), tight })
+}
+
+/// `null` is no value to the careful way.
+fn plain(mut seen: Overview<'_>) -> Overview<'_> {
+    seen.kind = seen.kind.filter(|kind| *kind != "null");
+    seen.id = seen.id.filter(|id| *id != "null");
+    seen
+}
+
+/// JSON with everything that can be wrong with it, and much that only looks so.
+fn almost_json() -> impl Strategy<Value = String> {
+    let number =
+        r"-?(0|[1-9][0-9]{0,2}|[0-9]{1,3}|1[0-9]{198,201}|9{300,310})(\.[0-9]{0,3})?([eE][+-]?[0-9]{0,3})?";
+    let string = "\"([a-z \u{e9}\u{2028}\u{1f600}]|[a-z]{60,70}|\\\\[\"\\\\/bfnrtux]|\\\\u(d83d\\\\uDE0[0-9a-f]|[dD89a0-9f]{4})){0,8}\"";
+    let leaf = prop_oneof![
+        3 => string, 2 => number, 2 => "true|false|null", 1 => "tru|nul|NaN|-|\"|[\u{0}-\u{20}]",
+    ];
+    let space = || "|||||[ \t\r\n]";
+    let value = leaf.prop_recursive(6, 40, 6, move |inner| {
+        let key = "\"(type|id|event|tool_args|content|text|a|b|c|d|e\u{e9}|\\\\u0061|\\\\ud800)\"";
+        let member = (space(), key, space(), inner.clone())
+            .prop_map(|(before, key, space, value)| format!("{before}{key}{space}:{space}{value}{before}"));
+        prop_oneof![
+            prop::collection::vec((space(), inner).prop_map(|(space, value)| space + &value), 0..6)
+                .prop_map(|values| format!("[{}]", values.join(","))),
+            prop::collection::vec(member, 0..8).prop_map(|members| format!("{{{}}}", members.join(","))),
+        ]
+    });
+    (value, 0..4_u8, any::<prop::sample::Index>(), "[ -~\u{0}\u{7f}]").prop_map(
+        |(mut text, break_it, at, with)| {
+            let at = at.index(text.chars().count().max(1));
+            let at = text.char_indices().nth(at).map_or(0, |(at, _)| at);
+            if break_it == 0 {
+                text.insert_str(at, &with);
+            } else if break_it == 1 && at < text.len() {
+                text.remove(at);
+            }
+            text
+        },
+    )
+}
+
+/// Something like a frame with fields that many frames have.
+fn almost_frame() -> impl Strategy<Value = String> {
+    let field = prop_oneof![
+        "\"(type|event|text|data|mime_type|name|description|message|level|stop|reason|role|cwd)\": ?(\"(text|image|video|tool_call|turn_start|warn|end|a\\\\n\\\\u0041|\u{85})\"|5|null|\\{\\})",
+        "\"(id|tool_id|tool_name|name|event)\":\"(1|x|tool_call|turn_start|\\\\u0007|\u{9b})\"",
+        "\"(args|tool_args|modified_args|schema|limits|protocol_version)\":(\\{\\}|\\{\"a\": 1,\"b\":\\[\"\u{2028}\"\\]\\}|null|1|\\[\\])",
+        "\"(step|block|is_error)\":(true|false|null|1|1\\.0|4294967296|-1)",
+        "\"(content|events|intercept|guidelines|capabilities|lines)\":(null|\"a\"|\\[\\]|\\[\"a\",\"b\"\\]|\\[\\{\"type\":\"text\",\"text\":\"a\\\\n\"\\}(,\\{\"text\":\"b\" ?,\"type\":\"text\"\\})?\\]|\\[\\{\"event\":\"tool_call\",\"tools\":\\[\"a\"\\]\\}\\])",
+    ];
+    let first = prop_oneof![
+        "\"type\":\"x\",\"id\":\"1\",\"event\":\"(tool_call|turn_start|assistant_message|before_agent_start)\",",
+        Just(String::new())
+    ];
+    (first, prop::collection::vec(field, 1..7))
+        .prop_map(|(first, fields)| format!("{{{first}{}}}", fields.join(",")))
+}
+
+#[track_caller]
+fn same<'a, T: Deserialize<'a> + PartialEq + Debug>(text: &'a str) -> TestCaseResult {
+    let library = serde_json::from_str::<T>(text);
+    for compact in [false, crate::compact::is_compact(text)] {
+        let quick = T::deserialize(&mut Reader::new(Checked { text, compact }));
+        match (quick, &library) {
+            (Ok(quick), Ok(library)) => prop_assert_eq!(&quick, library, "{}", text),
+            (Ok(quick), Err(error)) => prop_assert!(false, "{text} was read as {quick:?}: {error}"),
+            // The careful reader decides then.
+            (Err(_), _) => {}
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_the_quick_pass_vouches_for_is_what_the_careful_one_finds(text in almost_json(), depth in 1..6_usize, nodes in 1..60_usize) {
+        for limits in [ScanLimits::default(), ScanLimits { depth, nodes }] {
+            if let Some(seen) = overview(&text, limits) {
+                prop_assert_eq!(Some(plain(seen)), careful(&text, limits), "{}", text);
+            }
+        }
+    }
+
+    /// Otherwise it would be of no use.
+    #[test]
+    fn the_quick_pass_vouches_for_all_but_what_is_rare(text in almost_json()) {
+        let rare = text.contains("\\ud") || text.contains("\\u0061") || text.contains(['e', 'E']) || text.split(|char: char| !char.is_ascii_digit()).any(|digits| digits.len() > 198);
+        if !rare && careful(&text, ScanLimits::default()).is_some() {
+            prop_assert!(overview(&text, ScanLimits::default()).is_some(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn the_quick_reader_reads_what_the_library_reads(text in almost_frame()) {
+        // A key twice never comes as far as the reader.
+        if scan(&text, ScanLimits::default()).is_err() {
+            return Ok(());
+        }
+        same::<EventIntercept>(&text)?;
+        same::<EventInterceptResponse>(&text)?;
+        same::<ToolCall>(&text)?;
+        same::<ToolResult>(&text)?;
+        same::<ResultBlock>(&text)?;
+        same::<Image>(&text)?;
+        same::<Event>(&text)?;
+        same::<Hello>(&text)?;
+        same::<HelloAck>(&text)?;
+        same::<Notify>(&text)?;
+        same::<Subscribe>(&text)?;
+        same::<RegisterTool>(&text)?;
+    }
+
+    #[test]
+    fn the_quick_reader_takes_any_text(text in almost_json()) {
+        if scan(&text, ScanLimits::default()).is_ok() {
+            same::<RawJson>(&text)?;
+        }
+        drop(ToolResult::deserialize(&mut Reader::new(Checked { text: &text, compact: true })));
+        drop(serde_json::Value::deserialize(&mut Reader::new(Checked { text: &text, compact: false })));
+    }
+}
+
+#[test]
+fn depth_is_that_of_the_parser_at_most() {
+    let limits = ScanLimits { depth: usize::MAX, nodes: usize::MAX };
+    for depth in [126, 127, 128, 129, 100_000] {
+        let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(overview(&text, limits).is_some(), scan(&text, limits).is_ok(), "{depth}");
+        let quick = serde_json::Value::deserialize(&mut Reader::new(Checked { text: &text, compact: true }));
+        assert_eq!(quick.is_ok(), scan(&text, limits).is_ok(), "{depth}");
+    }
+}
+
+#[test]
+fn many_keys_are_told_apart_as_few_are() {
+    for count in 1..40 {
+        let keys: Vec<String> = (0..count).map(|key| format!("\"{key}\":{{\"0\":0}}")).collect();
+        let text = format!("{{{}}}", keys.join(","));
+        assert!(overview(&text, ScanLimits::default()).is_some(), "{text}");
+        for again in 0..count {
+            let text = format!("{{{},\"{again}\":1}}", keys.join(","));
+            assert_eq!(overview(&text, ScanLimits::default()), None, "{text}");
+        }
+    }
+}
