@@ -4,8 +4,8 @@ pub(crate) mod client;
 mod least;
 mod results;
 mod standing;
-mod toolbox;
 pub(crate) mod stream;
+mod toolbox;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
