@@ -4,6 +4,7 @@ pub(crate) mod client;
 mod least;
 mod results;
 mod standing;
+pub(crate) mod stream;
 mod toolbox;
 pub(crate) mod watcher;
 
@@ -31,6 +32,10 @@ pub(crate) const PASS: &str = "pass";
 pub(crate) const TOOLBOX: &str = "toolbox";
 /// A client of a model that only passes requests on.
 pub(crate) const CLIENT: &str = "client";
+/// An extension that draws a panel without end, made with the SDK.
+pub(crate) const STREAM: &str = "stream";
+/// The same without an SDK.
+pub(crate) const FLOOD: &str = "flood";
 /// A program that ends at once.
 pub(crate) const EMPTY: &str = "empty";
 /// A program that says one line and waits for the end of its input.
@@ -65,6 +70,7 @@ pub(crate) fn run(role: &str) -> ExitCode {
     let outcome = match role {
         GUARD => return guard().run(),
         PASS => return pass().run(),
+        STREAM => return stream::sdk(),
         _ => number.parse().context("read a role's number").and_then(|number| play(role, number)),
     };
     match outcome {
@@ -83,8 +89,9 @@ fn play(role: &str, number: u32) -> Result<()> {
         SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
         TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
-        WATCHER => Ok(watcher::count()?),
+        FLOOD => Ok(stream::bare()?),
         STALLED => Ok(watcher::stall()?),
+        WATCHER => Ok(watcher::count()?),
         EMPTY => Ok(()),
         IDLE => Ok(idle()?),
         HOST_OF => standing::host_of(count),

@@ -3,12 +3,12 @@
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
     Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
-    resident_bytes,
+    resident_bytes, wakes,
 };
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{
     Processors, allow_many_files, children, cpu_time, kill_group, now, own_group, private_bytes,
-    resident_bytes,
+    resident_bytes, wakes,
 };
 
 #[cfg(target_os = "linux")]
@@ -112,6 +112,13 @@ mod linux {
         Ok((cpu, usage.max_rss() as f64 * 1024.0))
     }
 
+    /// How often threads of this process have waited for something, and were woken.
+    #[expect(clippy::cast_precision_loss, reason = "a benchmark wakes less than 2^53 times")]
+    pub(crate) fn wakes() -> Result<f64> {
+        let usage = getrusage(UsageWho::RUSAGE_SELF).context("count the wakes of this process")?;
+        Ok(usage.voluntary_context_switches() as f64)
+    }
+
     /// Memory of a process that is resident, in bytes.
     pub(crate) fn resident_bytes(process: u32) -> Result<f64> {
         memory(process, "status", "VmRSS:")
@@ -179,6 +186,10 @@ mod other {
 
     pub(crate) fn children() -> std::io::Result<(f64, f64)> {
         Err(std::io::Error::other("what children used is read on Linux only"))
+    }
+
+    pub(crate) fn wakes() -> Result<f64> {
+        bail!("wakes are counted on Linux only")
     }
 
     pub(crate) fn resident_bytes(_process: u32) -> Result<f64> {

@@ -12,6 +12,7 @@ mod process;
 mod results;
 mod spawn;
 mod start;
+mod stream;
 
 use anyhow::{Context, Result};
 
@@ -62,6 +63,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
     row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
+    row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),
     row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
 

@@ -45,9 +45,17 @@ pub(crate) fn has_line_ends(utf8: &[u8]) -> bool {
     if utf8.is_ascii() {
         return false;
     }
-    memchr::memchr2_iter(0xc2, 0xe2, utf8)
-        .any(|at| matches!(utf8.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])))
+    let begins = |byte: u8| (byte == 0xc2) | (byte == 0xe2);
+    let ends_line = |at| matches!(utf8.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..]));
+    utf8.chunks(BLOCK).enumerate().any(|(block, bytes)| {
+        // Without a branch for each byte, so that the compiler compares many at once.
+        let may = bytes.iter().fold(false, |found, &byte| found | begins(byte));
+        may && (block * BLOCK..block * BLOCK + bytes.len()).any(ends_line)
+    })
 }
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
 
 /// Next line, line separator, paragraph separator.
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];

@@ -204,3 +204,113 @@ impl Stdout {
 fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::io::{PipeReader, Read};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::super::Way;
+    use super::*;
+
+    /// More than a pipe or a socket holds.
+    const MORE: usize = 1024 * 1024;
+
+    fn outbox(file: impl Into<OwnedFd>) -> Outbox {
+        Outbox::new(Way::Stdout(Stdout::on(File::from(file.into()))))
+    }
+
+    fn pipe() -> (PipeReader, Outbox) {
+        let (reader, writer) = io::pipe().unwrap();
+        (reader, outbox(writer))
+    }
+
+    fn stdout(outbox: &Outbox) -> &Stdout {
+        match &outbox.0.way {
+            Way::Stdout(stdout) => stdout,
+            Way::Queue(_) => panic!("this outbox writes to a file"),
+        }
+    }
+
+    fn has_thread(outbox: &Outbox) -> bool {
+        stdout(outbox).state().thread.is_some()
+    }
+
+    /// Sends, and reads what came out until the end.
+    #[track_caller]
+    fn check(mut reader: impl Read + Send + 'static, outbox: Outbox, lines: &[&str], expect: &str) {
+        let reading = thread::spawn(move || {
+            let mut out = String::new();
+            reader.read_to_string(&mut out).map(|_| out)
+        });
+        lines.iter().for_each(|line| outbox.line((*line).to_owned()));
+        outbox.close();
+        outbox.line("too late\n".to_owned());
+        outbox.finish().unwrap();
+        drop(outbox);
+        let out = reading.join().unwrap().unwrap();
+        assert!(out == expect, "{} bytes instead of {}", out.len(), expect.len());
+    }
+
+    #[test]
+    fn lines_come_out_whole_and_in_order() {
+        let long = format!("{}\n", "x".repeat(MORE));
+        for lines in [&["1\n", "2\n"][..], &["1\n", &long, "2\n", &long, "3\n"]] {
+            let (reader, outbox) = pipe();
+            check(reader, outbox, lines, &lines.concat());
+            let (reader, writer) = UnixStream::pair().unwrap();
+            check(reader, self::outbox(writer), lines, &lines.concat());
+        }
+    }
+
+    #[test]
+    fn what_a_pipe_takes_needs_no_thread() {
+        let (mut reader, outbox) = pipe();
+        for _ in 0..100 {
+            outbox.line("1\n".to_owned());
+            reader.read_exact(&mut [0; 2]).unwrap();
+        }
+        assert!(!has_thread(&outbox));
+        outbox.close();
+        outbox.finish().unwrap();
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_holds_up_nobody() {
+        let (mut reader, outbox) = pipe();
+        let long = format!("{}\n", "x".repeat(MORE));
+        outbox.line(long.clone());
+        outbox.line("1\n".to_owned());
+        assert!(has_thread(&outbox));
+        let mut out = vec![0; long.len() + 2];
+        reader.read_exact(&mut out).unwrap();
+        assert!(out.starts_with(long.as_bytes()) && out.ends_with(b"1\n"));
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_an_error_once_and_then_silence() {
+        let (reader, outbox) = pipe();
+        drop(reader);
+        outbox.check().unwrap();
+        outbox.line("1\n".to_owned());
+        assert_eq!(outbox.check().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        outbox.line("2\n".to_owned());
+        outbox.close();
+        assert_eq!(outbox.finish().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn panels_are_drawn_by_the_thread_when_it_is_time() {
+        let (reader, outbox) = pipe();
+        let mut lines = io::BufRead::lines(io::BufReader::new(reader));
+        let mut next = || lines.next().unwrap().unwrap();
+        let render = |line: &str| outbox.render(haft_protocol::ext::Panel::new("p").lines([line]).into());
+        render("first");
+        assert!(next().contains("first") && !has_thread(&outbox));
+        (0..1000).for_each(|number| render(&number.to_string()));
+        render("last");
+        while !next().contains("last") {}
+    }
+}

@@ -8,6 +8,7 @@ mod failures;
 mod frames;
 mod guide;
 mod order;
+mod panels;
 mod polyglot;
 mod process;
 mod registration;

@@ -1,12 +1,12 @@
 //! `run()`: what only a process can show.
 
 use std::env;
-use std::fs::{self, File};
-use std::io::{Seek, Write};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::subprocess::Process;
 
@@ -32,8 +32,7 @@ fn blocked_handlers_hold_up_neither_intercepts_nor_the_end() {
     process.send(&json!({"type": "tool_call", "id": "1", "name": "block", "args": {}}));
     process.ask(&json!({"type": "ping", "id": "ping-1"}), "pong");
     for id in ["2", "3"] {
-        let ask = json!({"type": "event_intercept", "id": id, "event": "tool_call", "tool_id": "t", "tool_name": "bash", "tool_args": {}});
-        let answer = process.ask(&ask, "event_intercept_response");
+        let answer = process.ask(&intercept(id, "bash"), "event_intercept_response");
         assert_eq!((&answer["block"], &answer["reason"]), (&json!(true), &json!("bash")));
     }
     let answer =
@@ -68,21 +67,119 @@ fn an_end_of_input_before_the_greeting_is_an_end() {
     assert!(probe().hang_up().success());
 }
 
+fn intercept(id: &str, tool: &str) -> Value {
+    json!({"type": "event_intercept", "id": id, "event": "tool_call", "tool_id": "t", "tool_name": tool, "tool_args": {}})
+}
+
+#[test]
+fn intercepts_may_wait_for_timers_tasks_and_threads() {
+    let mut process = probe();
+    for (id, tool) in ["now", "timer", "task", "thread", "now"].into_iter().enumerate() {
+        let answer = process.ask(&intercept(&id.to_string(), tool), "event_intercept_response");
+        assert_eq!(answer["reason"], tool);
+    }
+    process.shutdown();
+}
+
+#[test]
+fn a_task_that_nobody_waits_for_runs_all_the_same() {
+    let mut process = probe();
+    process.send(&intercept("1", "left"));
+    let mut said = [process.next(), process.next()].map(|frame| frame["type"].as_str().unwrap().to_owned());
+    said.sort();
+    assert_eq!(said, ["event_intercept_response", "notify"]);
+    process.shutdown();
+}
+
+#[test]
+fn an_intercept_that_would_wait_for_itself_fails_instead() {
+    let mut process = probe();
+    let ask = json!({"type": "event_intercept", "id": "1", "event": "turn_start", "step": 1});
+    let answer = process.ask(&ask, "event_intercept_response");
+    assert!(answer["error"].as_str().unwrap().contains("runtime"), "{answer}");
+    process.shutdown();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_extension_that_only_decides_has_one_thread() {
+    let mut process = probe();
+    let threads = |process: &Process| fs::read_dir(format!("/proc/{}/task", process.id())).unwrap().count();
+    assert_eq!(threads(&process), 1);
+    process.ask(&intercept("1", "now"), "event_intercept_response");
+    process.ask(&json!({"type": "ping", "id": "ping-1"}), "pong");
+    assert_eq!(threads(&process), 1);
+    process.ask(&intercept("2", "timer"), "event_intercept_response");
+    assert_eq!(threads(&process), 2, "one that waits has a thread to do it on");
+    process.ask(&json!({"type": "command_invoked", "id": "3", "name": "where"}), "command_response");
+    assert_eq!(threads(&process), 6, "and four for all that is no intercept");
+    process.shutdown();
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
-fn files_do_for_pipes() {
-    let dir = tempfile::tempdir().unwrap();
-    let mut input = tempfile::tempfile_in(dir.path()).unwrap();
-    let ask = r#"{"type":"event_intercept","id":"1","event":"tool_call","tool_id":"t","tool_name":"bash","tool_args":{}}"#;
-    let shutdown = r#"{"type":"shutdown"}"#;
-    write!(input, "{ask}\n{shutdown}\n").unwrap();
-    input.rewind().unwrap();
-    let output = dir.path().join("output");
+fn a_host_that_does_not_listen_any_more_ends_the_extension() {
+    let (said, stdout) = io::pipe().unwrap();
     let mut command = Command::new(probe_program());
-    let status = command.stdin(input).stdout(File::create(&output).unwrap()).status().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
+    // The only other handle on that pipe's end.
+    drop(command);
+    let mut said = BufReader::new(said).lines();
+    while !said.next().unwrap().unwrap().contains("ready") {}
+    drop(said);
+    let mut stdin = child.stdin.take().unwrap();
+    // A handler finds out. The thread that reads does not: nothing follows, and stdin stays open.
+    let broken = json!({"type": "command_invoked", "id": "1", "name": "panic"});
+    stdin.write_all(format!("{broken}\n").as_bytes()).unwrap();
+    assert!(!child.wait().unwrap().success());
+}
+
+/// Runs the probe on these, and returns what it said last.
+#[track_caller]
+#[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
+fn run_on(stdin: impl Into<Stdio>, lines: usize) -> Vec<String> {
+    let output = tempfile::NamedTempFile::new().unwrap();
+    let stdout = output.reopen().unwrap();
+    let status = Command::new(probe_program()).stdin(stdin).stdout(stdout).status().unwrap();
     assert!(status.success());
-    let said = fs::read_to_string(&output).unwrap();
-    let last: Vec<_> = said.lines().rev().take(2).collect();
-    let answer = r#"{"type":"event_intercept_response","id":"1","block":true,"reason":"bash"}"#;
-    assert_eq!(last, [r#"{"type":"shutdown_ack"}"#, answer]);
+    let said = fs::read_to_string(output.path()).unwrap();
+    said.lines().skip(said.lines().count() - lines).map(str::to_owned).collect()
+}
+
+const ANSWER: &str = r#"{"type":"event_intercept_response","id":"1","block":true,"reason":"bash"}"#;
+const ACK: &str = r#"{"type":"shutdown_ack"}"#;
+
+fn question_and_shutdown() -> String {
+    format!("{}\n{}\n", intercept("1", "bash"), json!({"type": "shutdown"}))
+}
+
+#[test]
+fn files_do_for_pipes() {
+    let mut input = tempfile::tempfile().unwrap();
+    input.write_all(question_and_shutdown().as_bytes()).unwrap();
+    input.rewind().unwrap();
+    assert_eq!(run_on(input, 2), [ANSWER, ACK]);
+}
+
+#[test]
+fn an_empty_stdin_is_the_end_at_once() {
+    assert_eq!(run_on(Stdio::null(), 1), [r#"{"type":"ready"}"#]);
+}
+
+#[test]
+#[cfg(unix)]
+fn sockets_do_for_pipes_and_one_that_does_not_block_is_waited_for() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    for nonblocking in [false, true] {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        theirs.set_nonblocking(nonblocking).unwrap();
+        let asking = std::thread::spawn(move || {
+            // By now it has most likely found nothing to read.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            ours.write_all(question_and_shutdown().as_bytes())
+        });
+        assert_eq!(run_on(OwnedFd::from(theirs), 2), [ANSWER, ACK]);
+        asking.join().unwrap().unwrap();
+    }
 }

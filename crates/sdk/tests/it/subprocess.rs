@@ -58,18 +58,28 @@ impl Process {
         process
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn send(&mut self, frame: &Value) {
         let stdin = self.stdin.as_mut().expect("the test closed stdin before this");
         stdin.write_all(format!("{frame}\n").as_bytes()).unwrap();
     }
 
+    /// The next frame.
+    #[track_caller]
+    pub(crate) fn next(&mut self) -> Value {
+        let line = self.lines.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|_| panic!("no frame; exit: {:?}", self.child.try_wait()));
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
     /// The next frame, which must be of this type.
     #[track_caller]
     pub(crate) fn expect(&mut self, kind: &str) -> Value {
-        let line = self.lines.recv_timeout(PATIENCE);
-        let line = line.unwrap_or_else(|_| panic!("no {kind} frame; exit: {:?}", self.child.try_wait()));
-        let frame: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert_eq!(frame["type"], kind, "{line}");
+        let frame = self.next();
+        assert_eq!(frame["type"], kind, "{frame}");
         frame
     }
 

@@ -4,10 +4,13 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use haft_sdk::{Extension, NoArgs, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{Extension, Host, Level, NoArgs, Response, ToolCallDecision, ToolResult, TurnStartDecision};
 
 /// Longer than the test lasts: what waits for such a handler fails the test.
 const FOR_EVER: Duration = Duration::from_secs(3600);
+
+/// As short as a sleep can be that is one.
+const TICK: Duration = Duration::from_millis(1);
 
 fn main() -> ExitCode {
     Extension::new("probe", "1.0.0")
@@ -23,8 +26,27 @@ fn main() -> ExitCode {
             ToolResult::text("x".repeat(7 * 1024 * 1024))
         })
         .on("turn_start", |_, _| async { sleep(FOR_EVER) })
-        .intercept_tool_call(|call, _| async move { ToolCallDecision::block(call.tool_name) })
+        .intercept_tool_call(|call, host: Host| async move {
+            match call.tool_name.as_str() {
+                // Each needs the runtime at its first poll.
+                "timer" => tokio::time::sleep(TICK).await,
+                "task" => drop(tokio::spawn(async {}).await),
+                "thread" => drop(tokio::task::spawn_blocking(|| sleep(TICK)).await),
+                "left" => drop(tokio::spawn(async move { host.notify(Level::Info, "left") })),
+                _ => {}
+            }
+            ToolCallDecision::block(call.tool_name)
+        })
+        .intercept_turn_start(|_, _| async {
+            sleep_in_a_runtime();
+            TurnStartDecision::allow()
+        })
         .run()
+}
+
+/// What tokio refuses, because it would wait for itself.
+fn sleep_in_a_runtime() {
+    tokio::runtime::Handle::current().block_on(tokio::time::sleep(TICK));
 }
 
 fn panic_now() -> Response {

@@ -1,0 +1,94 @@
+//! Extensions that draw a panel 20,000 times a second: with the SDK, and with a bare pipe.
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use haft_protocol::codec;
+use haft_protocol::ext::{CommandAction, ExtensionFrame, Panel, PanelRender};
+use haft_protocol::ids::RequestId;
+use haft_sdk::{Extension, Host, Response};
+
+/// The command that begins it. Its answer opens the panel.
+pub(crate) const COMMAND: &str = "stream";
+
+/// How often the panel is drawn, after it was opened.
+pub(crate) const FRAMES: u32 = 20_000;
+
+/// From the first content to the last.
+pub(crate) const DURATION: Duration = Duration::from_secs(1);
+
+/// How long it sleeps before it draws again what was due meanwhile.
+const TICK: Duration = Duration::from_millis(1);
+
+/// What the extension without an SDK says first.
+const OPENING: &str = concat!(
+    r#"{"type":"hello","name":"flood","version":"1.0.0","capabilities":["commands","panels"]}"#,
+    "\n",
+    r#"{"type":"register_command","name":"stream","description":"draw"}"#,
+    "\n",
+    r#"{"type":"ready"}"#,
+    "\n"
+);
+
+/// With the SDK, as users write it.
+pub(crate) fn sdk() -> ExitCode {
+    Extension::new("stream", "1.0.0")
+        .command(COMMAND, "draw", |_, host: Host| async move {
+            // Whether the first content is before or behind the answer does not matter: it is not the last.
+            let render = move |panel| {
+                host.render_panel(panel);
+                Ok(())
+            };
+            thread::spawn(move || draw(render));
+            Response::open_panel(content(0))
+        })
+        .run()
+}
+
+/// Without: every content is a line, and every line a write.
+pub(crate) fn bare() -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(OPENING.as_bytes())?;
+    for line in io::stdin().lock().lines() {
+        let frame: serde_json::Value = serde_json::from_str(&line?)?;
+        match frame["type"].as_str() {
+            Some("command_invoked") => {
+                let id = RequestId::new(frame["id"].as_str().unwrap_or_default());
+                let answer = CommandAction::OpenPanel(content(0)).respond(id);
+                output.write_all(line_of(answer.into())?.as_bytes())?;
+                draw(|panel| output.write_all(line_of(PanelRender::from(panel).into())?.as_bytes()))?;
+            }
+            Some("shutdown") => return output.write_all(b"{\"type\":\"shutdown_ack\"}\n"),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The number of a content that was made here.
+pub(crate) fn number(lines: &[String]) -> Option<u32> {
+    lines.first()?.strip_prefix("frame ")?.parse().ok()
+}
+
+/// Draws at the rate, as far as the way out lets it.
+fn draw(mut render: impl FnMut(Panel) -> io::Result<()>) -> io::Result<()> {
+    let start = Instant::now();
+    for frame in 1..=FRAMES {
+        let due = DURATION * frame / FRAMES;
+        while start.elapsed() < due {
+            thread::sleep(TICK);
+        }
+        render(content(frame))?;
+    }
+    Ok(())
+}
+
+fn content(frame: u32) -> Panel {
+    Panel::new("stream").title("Stream").lines([format!("frame {frame}"), "x".repeat(60)])
+}
+
+fn line_of(frame: ExtensionFrame) -> io::Result<String> {
+    codec::encode(&frame).map_err(io::Error::other)
+}
