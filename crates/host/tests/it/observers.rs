@@ -82,7 +82,9 @@ impl Row {
 
     fn seen(&self, name: &str) -> Vec<Value> {
         let lines = fs::read_to_string(self.file(&format!("{name}.seen"))).unwrap_or_default();
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // The last line may be half written at this moment.
+        let whole = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// The steps that a watcher was told, in order.
