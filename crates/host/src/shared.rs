@@ -93,7 +93,7 @@ impl Shared {
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
         };
-        Facts { name: spec.name.clone(), ack, timeouts, limits: config.limits }
+        Facts { name: spec.name.clone(), ack: Some(Box::new(ack)), timeouts, limits: config.limits }
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.

@@ -26,7 +26,6 @@ use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
 use crate::supervisor::{Failure, Supervisor};
-use crate::timeouts::Timeouts;
 use sources::{Happening, happened, read_some, received};
 
 /// Lines of one read after which others get their turn first.
@@ -48,23 +47,23 @@ pub(crate) struct Start {
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
 pub(crate) fn start(start: Start, connection: Connection) -> Extension {
-    let (timeouts, limits) = (start.facts.timeouts, start.facts.limits);
+    let (stall, limits) = (start.facts.timeouts.write_stall, start.facts.limits);
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
     let (process, reader, writer, stderr) = opened(connection, &start.log);
-    let actor = Actor {
+    // Boxed: what runs it moves it, and would have room for it at each place that it passes.
+    let actor = Box::new(Actor {
         session,
         framer: Framer::default(),
         reader: Some(reader),
         wide: false,
-        writer: Writer::start(writer, timeouts.write_stall, &limits),
+        writer: Writer::start(writer, stall, &limits),
         process,
         stderr,
         exit: None,
         inbox: Some(inbox),
-        timeouts,
         alarm: Alarm::default(),
         seldom: Seldom::default(),
         event_count: Arc::clone(&event_count),
@@ -77,7 +76,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         changes: start.changes,
         supervisor: start.supervisor,
         on_demand: start.on_demand,
-    };
+    });
     tokio::spawn(actor.run());
     let (reporter, ids, open) = (start.reporter, Ids::random(), TaskTracker::new());
     let inner = Inner { reporter, ids, commands, event_count, open, snapshots };
@@ -104,7 +103,6 @@ struct Actor {
     half_frame: Option<usize>,
     /// The last read brought many lines.
     crowded: bool,
-    timeouts: Timeouts,
     alarm: Alarm,
     seldom: Seldom,
     reporter: Reporter,
@@ -117,7 +115,7 @@ struct Actor {
 }
 
 impl Actor {
-    async fn run(mut self) {
+    async fn run(mut self: Box<Self>) {
         self.log.host(&format!("starting {}", self.reporter.name));
         loop {
             self.flush();
@@ -200,7 +198,7 @@ impl Actor {
 
     fn on_command(&mut self, command: Option<Command>) {
         match command {
-            Some(Command::Ask(question)) => self.session.ask(question),
+            Some(Command::Ask(question)) => self.session.ask(*question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -255,7 +253,7 @@ impl Actor {
 
     /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
     fn wind_up(&mut self, symptom: &str) {
-        let at = Instant::now() + self.timeouts.pipe_drain;
+        let at = Instant::now() + self.session.timeouts().pipe_drain;
         let all_read = self.reader.is_none() && self.stderr.is_none();
         let left_well = self.exit.as_ref().is_some_and(|exit| exit.left_well);
         match (&self.exit, &self.process) {
@@ -365,7 +363,7 @@ impl Actor {
     }
 
     /// Kills what is left and waits for its end, but not for ever.
-    async fn finish(mut self) {
+    async fn finish(mut self: Box<Self>) {
         // Whoever still asks is told at once, and not when the last process is gone.
         self.inbox = None;
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
@@ -378,7 +376,9 @@ impl Actor {
                 if let Err(error) = process.kill() {
                     self.log.host(&format!("cannot be killed: {error}"));
                 }
-                if process.is_gone() || timeout(self.timeouts.kill_grace, process.exited()).await.is_ok() {
+                if process.is_gone()
+                    || timeout(self.session.timeouts().kill_grace, process.exited()).await.is_ok()
+                {
                     break;
                 }
                 self.log.host(&format!("process {} is still there after the kill", process.id()));

@@ -40,7 +40,8 @@ use watch::{Alert, Watch};
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
-    pub(crate) ack: HelloAck,
+    /// What answers its hello. Gone once it was said.
+    pub(crate) ack: Option<Box<HelloAck>>,
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: Limits,
 }
@@ -207,6 +208,10 @@ impl<T> Session<T> {
     pub(crate) fn line_limit(&self) -> usize {
         let Limits { max_line, max_result_line, .. } = self.facts.limits;
         if self.pending.expects_result() { max_result_line } else { max_line }
+    }
+
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.facts.timeouts
     }
 
     pub(crate) fn offers(&self) -> &Arc<Offers> {

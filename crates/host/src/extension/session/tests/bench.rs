@@ -40,7 +40,12 @@ impl Bench {
             capabilities: Vec::new(),
             limits: None,
         };
-        let facts = Facts { name: ExtensionName::new("ext"), ack, timeouts: Timeouts::default(), limits };
+        let facts = Facts {
+            name: ExtensionName::new("ext"),
+            ack: Some(Box::new(ack)),
+            timeouts: Timeouts::default(),
+            limits,
+        };
         Self {
             session: Session::new(facts, now),
             ids: Ids::new("r"),
@@ -113,7 +118,7 @@ impl Bench {
     }
 
     pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
-        let id = self.ids.next();
+        let id = self.ids.of(self.ids.next());
         let frame = request.into_frame(id.clone());
         let after = Duration::from_secs(after);
         let question =
