@@ -5,6 +5,7 @@ mod slot;
 mod view;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haft_protocol::ext::{Hook, InterceptKind};
@@ -30,7 +31,7 @@ use view::View;
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) spec: Arc<ExtensionSpec>,
-    pub(crate) timeouts: Timeouts,
+    pub(crate) timeouts: Arc<Timeouts>,
     /// Whether the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
     /// How long a start waits for it to say hello: not at all when it was slow before.
@@ -40,6 +41,8 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
+    /// The log for those who only watch tells it, and not this.
+    pub(crate) by_log: Arc<AtomicBool>,
     /// Its keeper, until it is needed.
     pub(crate) dormant: Dormant,
     /// Events that start it; none for one that was started at once.

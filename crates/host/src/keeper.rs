@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
-use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start};
+use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start, Watching};
 use crate::fault::FaultCode;
 use crate::log::Log;
 use crate::registration::{Memory, difference};
@@ -48,6 +48,7 @@ pub(crate) struct Keeper {
     pub(crate) slot: watch::Sender<Slot>,
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     pub(crate) log: Arc<Log>,
+    pub(crate) watching: Watching,
     /// What is written down about it.
     pub(crate) memory: Option<Memory>,
     /// Events that started it.
@@ -56,7 +57,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Keeps the extension until it is ordered to leave. One that came as streams brings its connection.
-    pub(crate) async fn run(mut self, mut connection: Option<Connection>) {
+    pub(crate) async fn run(mut self: Box<Self>, mut connection: Option<Connection>) {
         loop {
             let order = match self.live(connection.take()).await {
                 Ok(Next::Start { after }) => match self.unless_ordered(sleep(after)).await {
@@ -131,6 +132,7 @@ impl Keeper {
             changes: self.shared.changes.clone(),
             supervisor: Arc::clone(&self.supervisor),
             on_demand: self.spec.lifecycle.on_demand,
+            watching: self.watching.clone(),
         };
         Some(extension::start(start, connection))
     }
@@ -263,16 +265,22 @@ impl Keeper {
     }
 
     /// Does something, unless an order comes first. That somebody asks is no order while it runs.
-    async fn unless_ordered<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Order> {
-        tokio::pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                order = received(&mut self.orders, &self.shared) => match order {
-                    Order::Wake => {}
-                    order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
-                },
-                done = &mut work => return Ok(done),
+    fn unless_ordered<'a, T>(
+        &'a mut self,
+        work: impl Future<Output = T> + Send + 'a,
+    ) -> impl Future<Output = Result<T, Order>> + Send + 'a {
+        // Boxed: the keeper would have room for the largest of these all the time.
+        let mut work = Box::pin(work);
+        async move {
+            loop {
+                tokio::select! {
+                    biased;
+                    order = received(&mut self.orders, &self.shared) => match order {
+                        Order::Wake => {}
+                        order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
+                    },
+                    done = &mut work => return Ok(done),
+                }
             }
         }
     }

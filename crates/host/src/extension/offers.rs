@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::{ToolCallRoles, ToolFilter};
 use super::written;
+use crate::fanout::Topic;
 
 /// Events of names unknown to this host that are kept.
 const MAX_EVENTS: usize = 64;
@@ -40,7 +41,7 @@ pub(crate) struct Offers {
     pub(crate) capabilities: Vec<String>,
     /// What the rules measure by.
     #[serde(skip)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
 }
 
 /// A tool that passed the checks.
@@ -145,6 +146,18 @@ impl Offers {
             (kind, Some(InterceptRole::Gate)) => _ = self.gates.insert(kind),
             (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe)) => {}
         }
+    }
+
+    /// Whether it subscribed to this event.
+    pub(crate) fn watches(&self, topic: Topic<'_>) -> bool {
+        let tool = topic.tool.is_none_or(|tool| self.watched_tools.has(tool));
+        self.events.contains(topic.name) && tool
+    }
+
+    /// Whether it watches and nothing is asked of it.
+    pub(crate) fn only_watch(&self) -> bool {
+        let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();
+        !self.events.is_empty() && !asked
     }
 
     /// Whether `hello` announced this.
@@ -294,7 +307,7 @@ mod tests {
     #[test]
     fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
         let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
-        let mut offers = Offers { limits, ..Offers::default() };
+        let mut offers = Offers { limits: Arc::new(limits), ..Offers::default() };
         offers.add_tool(tool("t0", "")).unwrap();
         assert!(offers.has_room_for_tool("t1"));
         offers.add_tool(tool("t1", "")).unwrap();

@@ -42,8 +42,8 @@ pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
     /// What answers its hello. Gone once it was said.
     pub(crate) ack: Option<Box<HelloAck>>,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) limits: Limits,
+    pub(crate) timeouts: Arc<Timeouts>,
+    pub(crate) limits: Arc<Limits>,
 }
 
 /// One question to the extension.
@@ -165,15 +165,15 @@ pub(crate) struct Session<T> {
 impl<T> Session<T> {
     pub(crate) fn new(facts: Facts, now: Instant) -> Self {
         let until = now + facts.timeouts.hello;
-        let limits = facts.limits;
+        let limits = Arc::clone(&facts.limits);
         Self {
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
-            offers: Arc::new(Offers { limits, ..Offers::default() }),
             reports: Reports::default(),
             rates: Rates::new(&limits),
             panels: Panels::new(&limits),
+            offers: Arc::new(Offers { limits, ..Offers::default() }),
             watch: Watch::default(),
             paused: None,
             deaf: false,
@@ -206,7 +206,7 @@ impl<T> Session<T> {
 
     /// The longest line that is taken at this moment.
     pub(crate) fn line_limit(&self) -> usize {
-        let Limits { max_line, max_result_line, .. } = self.facts.limits;
+        let Limits { max_line, max_result_line, .. } = *self.facts.limits;
         if self.pending.expects_result() { max_result_line } else { max_line }
     }
 
@@ -280,6 +280,13 @@ impl<T> Session<T> {
                 self.watch.wrote(now);
             }
             Err(detail) => self.log(format!("events_dropped: {detail}")),
+        }
+    }
+
+    /// It was told something by somebody else.
+    pub(crate) fn told(&mut self, now: Instant) {
+        if self.absence().is_none() {
+            self.watch.wrote(now);
         }
     }
 

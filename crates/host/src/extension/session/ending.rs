@@ -56,7 +56,7 @@ impl<T> Session<T> {
     /// with one, it has only the time that the end of a process takes to be seen, which says more.
     pub(crate) fn deafened(&mut self, flushed: u64, now: Instant) {
         self.deaf = true;
-        let Timeouts { pipe_drain, half_closed, .. } = self.facts.timeouts;
+        let Timeouts { pipe_drain, half_closed, .. } = *self.facts.timeouts;
         let time = if self.pending.waits_beyond(flushed) { pipe_drain } else { half_closed };
         self.half_closed(now + time, "closed its input and kept running");
     }

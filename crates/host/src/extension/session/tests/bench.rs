@@ -1,6 +1,7 @@
 //! A session, a clock that a test moves, and a transcript of all that happens.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
@@ -9,7 +10,6 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
-use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -43,8 +43,8 @@ impl Bench {
         let facts = Facts {
             name: ExtensionName::new("ext"),
             ack: Some(Box::new(ack)),
-            timeouts: Timeouts::default(),
-            limits,
+            timeouts: Arc::default(),
+            limits: Arc::new(limits),
         };
         Self {
             session: Session::new(facts, now),
