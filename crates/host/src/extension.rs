@@ -329,3 +329,14 @@ impl Drop for Release<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_channel_has_room_for_from_the_start_is_small() {
+        // Every extension has room for 32 of these, whether it is asked anything or not.
+        assert!(size_of::<Command>() <= 32, "{}", size_of::<Command>());
+    }
+}

@@ -210,10 +210,6 @@ impl<T> Session<T> {
         if self.pending.expects_result() { max_result_line } else { max_line }
     }
 
-    pub(crate) fn timeouts(&self) -> &Timeouts {
-        &self.facts.timeouts
-    }
-
     pub(crate) fn offers(&self) -> &Arc<Offers> {
         &self.offers
     }

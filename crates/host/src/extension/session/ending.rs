@@ -10,6 +10,10 @@ use crate::fault::{CallError, FaultCode};
 use crate::timeouts::Timeouts;
 
 impl<T> Session<T> {
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.facts.timeouts
+    }
+
     /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
     pub(crate) fn shutdown(&mut self, now: Instant) {
         match self.phase {
