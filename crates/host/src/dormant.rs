@@ -9,7 +9,7 @@ use crate::keeper::Keeper;
 
 /// Holds a keeper until it is needed, if it ever is.
 pub(crate) struct Dormant {
-    keeper: Mutex<Option<(Keeper, Handle)>>,
+    keeper: Mutex<Option<(Box<Keeper>, Handle)>>,
 }
 
 impl Dormant {
@@ -19,7 +19,7 @@ impl Dormant {
     }
 
     /// Must be called within the runtime in which the extension will run.
-    pub(crate) fn new(keeper: Keeper) -> Self {
+    pub(crate) fn new(keeper: Box<Keeper>) -> Self {
         Self { keeper: Mutex::new(Some((keeper, Handle::current()))) }
     }
 
@@ -38,7 +38,7 @@ impl Dormant {
         }
     }
 
-    fn take(&self) -> Option<(Keeper, Handle)> {
+    fn take(&self) -> Option<(Box<Keeper>, Handle)> {
         self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

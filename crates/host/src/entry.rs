@@ -31,7 +31,7 @@ use view::View;
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) spec: Arc<ExtensionSpec>,
-    pub(crate) timeouts: Timeouts,
+    pub(crate) timeouts: Arc<Timeouts>,
     /// Whether the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
     /// How long a start waits for it to say hello: not at all when it was slow before.

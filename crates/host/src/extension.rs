@@ -8,6 +8,7 @@ mod ids;
 mod offers;
 mod outlet;
 mod pending;
+mod scratch;
 mod seldom;
 mod session;
 mod watching;
@@ -58,12 +59,12 @@ struct EventCount {
 /// Who waits for an answer.
 type Ticket = oneshot::Sender<Result<Response, CallError>>;
 
-/// What a handle asks of its task.
+/// What a handle asks of its task. Small: the channel has room for many of them from the start.
 #[derive(Debug)]
 enum Command {
-    Ask(Question<Ticket>),
+    Ask(Box<Question<Ticket>>),
     Cancel(RequestId),
-    Tell(HostFrame),
+    Tell(Box<HostFrame>),
     /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
@@ -232,16 +233,17 @@ impl Extension {
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
         let _open = self.inner.open.token();
-        let id = self.inner.ids.next();
+        let number = self.inner.ids.next();
+        let id = self.inner.ids.of(number);
         let (ticket, answer) = oneshot::channel();
         let frame = request.into_frame(id.clone());
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id: id.clone(), frame, what, asked, after, ticket };
+        let question = Question { id, frame, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        self.inner.commands.send(Command::Ask(question)).map_err(|_| self.absence())?;
-        let release = Release { inner: &self.inner, id: Some(id) };
+        self.inner.commands.send(Command::Ask(Box::new(question))).map_err(|_| self.absence())?;
+        let release = Release { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();
         // A ticket that is dropped unanswered belongs to a task that is gone.
@@ -275,7 +277,7 @@ impl Extension {
     pub(crate) fn tell(&self, frame: HostFrame) {
         self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
         // An extension that is gone hears nothing; its end was reported.
-        _ = self.inner.commands.send(Command::Tell(frame));
+        _ = self.inner.commands.send(Command::Tell(Box::new(frame)));
     }
 
     fn bad_answer(&self, code: FaultCode, what: &str, detail: String) -> CallError {
@@ -310,20 +312,31 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
 /// Takes a question back when whoever asked goes away.
 struct Release<'a> {
     inner: &'a Inner,
-    id: Option<RequestId>,
+    number: Option<u64>,
 }
 
 impl Release<'_> {
     fn answered(mut self) {
-        self.id = None;
+        self.number = None;
     }
 }
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
+        if let Some(number) = self.number.take() {
             // A task that is gone has released everything.
-            _ = self.inner.commands.send(Command::Cancel(id));
+            _ = self.inner.commands.send(Command::Cancel(self.inner.ids.of(number)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_channel_has_room_for_from_the_start_is_small() {
+        // Every extension has room for 32 of these, whether it is asked anything or not.
+        assert!(size_of::<Command>() <= 32, "{}", size_of::<Command>());
     }
 }

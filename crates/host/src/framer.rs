@@ -17,7 +17,7 @@
 use bytes::{Bytes, BytesMut};
 use haft_protocol::defence::{Defence, is_up};
 
-/// How much room a read is offered: little for short frames, because every idle extension holds it, what the largest pipe
+/// How much room a read is offered: little for short frames, what the largest pipe
 /// holds once a line is long.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
 
@@ -50,6 +50,11 @@ impl Framer {
     pub fn space(&mut self) -> &mut BytesMut {
         self.buffer.reserve(self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end()));
         &mut self.buffer
+    }
+
+    /// Puts bytes in that were read elsewhere.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.buffer.extend_from_slice(bytes);
     }
 
     /// The bytes of the line that is not complete yet, once [`next`](Self::next) has nothing more.

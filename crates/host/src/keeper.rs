@@ -57,7 +57,7 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     /// Keeps the extension until it is ordered to leave. One that came as streams brings its connection.
-    pub(crate) async fn run(mut self, mut connection: Option<Connection>) {
+    pub(crate) async fn run(mut self: Box<Self>, mut connection: Option<Connection>) {
         loop {
             let order = match self.live(connection.take()).await {
                 Ok(Next::Start { after }) => match self.unless_ordered(sleep(after)).await {
@@ -265,16 +265,22 @@ impl Keeper {
     }
 
     /// Does something, unless an order comes first. That somebody asks is no order while it runs.
-    async fn unless_ordered<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Order> {
-        tokio::pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                order = received(&mut self.orders, &self.shared) => match order {
-                    Order::Wake => {}
-                    order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
-                },
-                done = &mut work => return Ok(done),
+    fn unless_ordered<'a, T>(
+        &'a mut self,
+        work: impl Future<Output = T> + Send + 'a,
+    ) -> impl Future<Output = Result<T, Order>> + Send + 'a {
+        // Boxed: the keeper would have room for the largest of these all the time.
+        let mut work = Box::pin(work);
+        async move {
+            loop {
+                tokio::select! {
+                    biased;
+                    order = received(&mut self.orders, &self.shared) => match order {
+                        Order::Wake => {}
+                        order @ (Order::Restart(_) | Order::Retire | Order::Leave) => return Err(order),
+                    },
+                    done = &mut work => return Ok(done),
+                }
             }
         }
     }

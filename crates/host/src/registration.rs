@@ -159,7 +159,7 @@ impl Lookup<'_> {
     fn find(&self, id: u64, owner: &Owner, config: &HostConfig) -> Option<Record> {
         let json = self.0.get(format!("{id:016x}").as_str())?;
         let mut record: Record = serde_json::from_str(json).ok()?;
-        record.offers.limits = config.limits;
+        record.offers.limits = Arc::new(config.limits);
         (record.owner == *owner).then_some(record)
     }
 }

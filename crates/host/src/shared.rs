@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::ext::{HelloAck, PROTOCOL_VERSION, capability};
+use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -18,10 +18,15 @@ use crate::registration::Registrations;
 use crate::slow::SlowStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
+use crate::timeouts::Timeouts;
 
 /// See the module.
 pub(crate) struct Shared {
     pub(crate) config: HostConfig,
+    /// Those of the configuration, for whoever keeps them.
+    pub(crate) timeouts: Arc<Timeouts>,
+    /// Those of the configuration, for whoever keeps them.
+    pub(crate) limits: Arc<Limits>,
     pub(crate) events: EventSink,
     pub(crate) frontend: Arc<dyn Frontend>,
     /// Counts changes of any extension's state or offers.
@@ -47,6 +52,8 @@ impl Shared {
             slow: SlowStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
+            timeouts: Arc::new(config.timeouts),
+            limits: Arc::new(config.limits),
             config,
         }
     }
@@ -76,9 +83,13 @@ impl Shared {
 
     pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
         let config = &self.config;
-        let mut timeouts = config.timeouts;
-        timeouts.hello = spec.lifecycle.hello.unwrap_or(timeouts.hello);
-        timeouts.ready = spec.lifecycle.ready.unwrap_or(timeouts.ready);
+        let mut timeouts = Arc::clone(&self.timeouts);
+        if let Some(hello) = spec.lifecycle.hello {
+            Arc::make_mut(&mut timeouts).hello = hello;
+        }
+        if let Some(ready) = spec.lifecycle.ready {
+            Arc::make_mut(&mut timeouts).ready = ready;
+        }
         let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
@@ -98,7 +109,12 @@ impl Shared {
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
         };
-        Facts { name: spec.name.clone(), ack, timeouts, limits: config.limits }
+        Facts {
+            name: spec.name.clone(),
+            ack: Some(Box::new(ack)),
+            timeouts,
+            limits: Arc::clone(&self.limits),
+        }
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.

@@ -61,7 +61,7 @@ impl ExtensionTool {
     /// When the runtime ends.
     async fn read(&self, result: ToolResult) -> Result<Read, tokio::task::JoinError> {
         let (owner, name) = (self.entry.name().clone(), self.spec.name.clone());
-        let limits = self.entry.current().offers().limits;
+        let limits = *self.entry.current().offers().limits;
         tokio::task::spawn_blocking(move || Read::new(&owner, &name, result, limits)).await
     }
 }

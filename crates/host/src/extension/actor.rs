@@ -28,7 +28,6 @@ use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
-use crate::timeouts::Timeouts;
 use sources::{Happening, happened, read_some, received};
 
 /// Lines of one read after which others get their turn first.
@@ -53,13 +52,14 @@ pub(crate) struct Start {
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
 pub(crate) fn start(start: Start, connection: Connection) -> Extension {
-    let (timeouts, limits) = (start.facts.timeouts, start.facts.limits);
+    let (stall, limits) = (start.facts.timeouts.write_stall, Arc::clone(&start.facts.limits));
     let (commands, inbox) = mpsc::unbounded_channel();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
     let (process, reader, outlet, stderr) = opened(connection, &start.log);
-    let actor = Actor {
+    // Boxed: what runs it moves it, and would have room for it at each place that it passes.
+    let actor = Box::new(Actor {
         session,
         framer: Framer::default(),
         reader: Some(reader),
@@ -68,12 +68,11 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         seat: None,
         watching: start.watching,
         commands: commands.downgrade(),
-        writer: Writer::start(outlet, timeouts.write_stall, &limits),
+        writer: Writer::new(outlet, stall, &limits),
         process,
         stderr,
         exit: None,
         inbox: Some(inbox),
-        timeouts,
         alarm: Alarm::default(),
         seldom: Seldom::default(),
         event_count: Arc::clone(&event_count),
@@ -86,7 +85,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         changes: start.changes,
         supervisor: start.supervisor,
         on_demand: start.on_demand,
-    };
+    });
     tokio::spawn(actor.run());
     let (reporter, ids, open) = (start.reporter, Ids::random(), TaskTracker::new());
     let inner = Inner { reporter, ids, commands, event_count, open, snapshots };
@@ -120,7 +119,6 @@ struct Actor {
     half_frame: Option<usize>,
     /// The last read brought many lines.
     crowded: bool,
-    timeouts: Timeouts,
     alarm: Alarm,
     seldom: Seldom,
     reporter: Reporter,
@@ -133,7 +131,7 @@ struct Actor {
 }
 
 impl Actor {
-    async fn run(mut self) {
+    async fn run(mut self: Box<Self>) {
         self.log.host(&format!("starting {}", self.reporter.name));
         loop {
             self.flush();
@@ -144,7 +142,7 @@ impl Actor {
             if std::mem::take(&mut self.crowded) {
                 tokio::task::yield_now().await;
             }
-            if self.alarm.set(self.session.poll_deadline()) {
+            if self.alarm.set(self.session.poll_deadline()) | self.writer.take_started() {
                 self.seldom.again();
             }
             // One that is gone can say no more than what is in the pipe.
@@ -217,7 +215,7 @@ impl Actor {
 
     fn on_command(&mut self, command: Option<Command>) {
         match command {
-            Some(Command::Ask(question)) => self.session.ask(question),
+            Some(Command::Ask(question)) => self.session.ask(*question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -276,7 +274,7 @@ impl Actor {
 
     /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
     fn wind_up(&mut self, symptom: &str) {
-        let at = Instant::now() + self.timeouts.pipe_drain;
+        let at = Instant::now() + self.session.timeouts().pipe_drain;
         let all_read = self.reader.is_none() && self.stderr.is_none();
         let left_well = self.exit.as_ref().is_some_and(|exit| exit.left_well);
         match (&self.exit, &self.process) {
@@ -321,7 +319,7 @@ impl Actor {
 
 impl Actor {
     /// Kills what is left and waits for its end, but not for ever.
-    async fn finish(mut self) {
+    async fn finish(mut self: Box<Self>) {
         // Whoever still asks is told at once, and not when the last process is gone.
         self.inbox = None;
         self.seat = None;
@@ -336,7 +334,9 @@ impl Actor {
                 if let Err(error) = process.kill() {
                     self.log.host(&format!("cannot be killed: {error}"));
                 }
-                if process.is_gone() || timeout(self.timeouts.kill_grace, process.exited()).await.is_ok() {
+                if process.is_gone()
+                    || timeout(self.session.timeouts().kill_grace, process.exited()).await.is_ok()
+                {
                     break;
                 }
                 self.log.host(&format!("process {} is still there after the kill", process.id()));

@@ -2,24 +2,20 @@
 
 use std::fmt;
 use std::io;
-use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::outlet::Outlet;
+use super::scratch;
 use crate::log::Log;
 use crate::process::{Pipes, Process};
 use crate::timeouts::DROPPED_PAUSE;
-
-/// What a read of standard error takes at once: little, because most extensions say nothing there and each holds this
-/// memory; up to a pipe full from one that says much.
-const STDERR_CHUNK: RangeInclusive<usize> = 1024..=64 * 1024;
 
 /// A line of so many bytes is long: a pipe that carries one is made larger.
 pub(super) const LONG_LINE: usize = 64 * 1024;
@@ -97,14 +93,10 @@ impl AsyncRead for Output {
 /// Reads standard error until it ends, so that an extension never blocks on it. What is dropped is read slowly: one
 /// that prints without end must not keep the thread that everybody shares.
 async fn drain_stderr(mut stderr: ChildStderr, log: Arc<Log>) {
-    let mut chunk = vec![0; *STDERR_CHUNK.start()];
-    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
-        let room = log.stderr(chunk.get(..read).unwrap_or_default(), Instant::now().into_std());
+    let logged = |text: &[u8]| (!text.is_empty()).then(|| log.stderr(text, Instant::now().into_std()));
+    while let Ok(Some(room)) = scratch::read(&mut stderr, scratch::LARGEST, logged).await {
         if !room {
             sleep(DROPPED_PAUSE).await;
-        }
-        if read == chunk.len() {
-            chunk.resize((2 * read).min(*STDERR_CHUNK.end()), 0);
         }
     }
 }

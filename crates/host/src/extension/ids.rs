@@ -30,13 +30,17 @@ impl Ids {
         Self::new(format!("{:016x}{:016x}-", random(), random()))
     }
 
-    /// The next id.
-    pub(crate) fn next(&self) -> RequestId {
-        let step = u64::from(is_up(Defence::UniqueIds));
+    /// The next number.
+    pub(crate) fn next(&self) -> u64 {
+        self.next.fetch_add(u64::from(is_up(Defence::UniqueIds)), Ordering::Relaxed)
+    }
+
+    /// The id with this number.
+    pub(crate) fn of(&self, number: u64) -> RequestId {
         let mut text = String::with_capacity(self.prefix.len() + DIGITS);
         text.push_str(&self.prefix);
         // Writing into a string cannot fail.
-        _ = write!(text, "{}", self.next.fetch_add(step, Ordering::Relaxed));
+        _ = write!(text, "{number}");
         RequestId::new(text)
     }
 }
@@ -58,7 +62,8 @@ mod tests {
     #[test]
     fn ids_never_collide_and_share_no_prefix_between_connections() {
         let (one, two) = (Ids::random(), Ids::random());
-        let ids: HashSet<RequestId> = (0..50_000).flat_map(|_| [one.next(), two.next()]).collect();
+        let ids: HashSet<RequestId> =
+            (0..50_000).flat_map(|_| [one.of(one.next()), two.of(two.next())]).collect();
         assert_eq!(ids.len(), 100_000);
         assert_ne!(one.prefix, two.prefix);
         assert_eq!(one.prefix.len(), 33);

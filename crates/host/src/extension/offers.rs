@@ -41,7 +41,7 @@ pub(crate) struct Offers {
     pub(crate) capabilities: Vec<String>,
     /// What the rules measure by.
     #[serde(skip)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
 }
 
 /// A tool that passed the checks.
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn there_is_room_for_as_many_as_the_limits_say_and_an_own_name_is_replaced() {
         let limits = Limits { max_tools: 2, max_commands: 1, ..Limits::default() };
-        let mut offers = Offers { limits, ..Offers::default() };
+        let mut offers = Offers { limits: Arc::new(limits), ..Offers::default() };
         offers.add_tool(tool("t0", "")).unwrap();
         assert!(offers.has_room_for_tool("t1"));
         offers.add_tool(tool("t1", "")).unwrap();

@@ -40,9 +40,10 @@ use watch::{Alert, Watch};
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
-    pub(crate) ack: HelloAck,
-    pub(crate) timeouts: Timeouts,
-    pub(crate) limits: Limits,
+    /// What answers its hello. Gone once it was said.
+    pub(crate) ack: Option<Box<HelloAck>>,
+    pub(crate) timeouts: Arc<Timeouts>,
+    pub(crate) limits: Arc<Limits>,
 }
 
 /// One question to the extension.
@@ -164,15 +165,15 @@ pub(crate) struct Session<T> {
 impl<T> Session<T> {
     pub(crate) fn new(facts: Facts, now: Instant) -> Self {
         let until = now + facts.timeouts.hello;
-        let limits = facts.limits;
+        let limits = Arc::clone(&facts.limits);
         Self {
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
-            offers: Arc::new(Offers { limits, ..Offers::default() }),
             reports: Reports::default(),
             rates: Rates::new(&limits),
             panels: Panels::new(&limits),
+            offers: Arc::new(Offers { limits, ..Offers::default() }),
             watch: Watch::default(),
             paused: None,
             deaf: false,
@@ -205,7 +206,7 @@ impl<T> Session<T> {
 
     /// The longest line that is taken at this moment.
     pub(crate) fn line_limit(&self) -> usize {
-        let Limits { max_line, max_result_line, .. } = self.facts.limits;
+        let Limits { max_line, max_result_line, .. } = *self.facts.limits;
         if self.pending.expects_result() { max_result_line } else { max_line }
     }
 

@@ -1,7 +1,8 @@
 //! What is written to one extension, so that nobody ever waits for it.
 //!
 //! A short line leaves at once when nothing else waits and there is room in the pipe. All else waits in a queue for a
-//! task that writes it. The queue is bounded twice: what may be lost (events) fits within a small budget, what may not
+//! task that writes it, and that is started by the first one that has to wait: most extensions read faster than they are
+//! written to. The queue is bounded twice: what may be lost (events) fits within a small budget, what may not
 //! (questions) within a larger one. Whoever puts a line in never waits; the task notices when the extension stops
 //! reading.
 //!
@@ -9,6 +10,8 @@
 //! ([`from_log`]). Lines queue here all the same, and carry the place in the log that they belong behind.
 
 mod from_log;
+#[cfg(test)]
+mod tests;
 
 use std::future::poll_fn;
 use std::io;
@@ -79,11 +82,22 @@ struct Placed {
     after: u64,
 }
 
+/// Boxed, because a channel has room for many from the start.
+type Lines = mpsc::UnboundedReceiver<Box<Placed>>;
+
+/// Where what cannot leave at once waits.
+enum Queue {
+    /// Everything has left at once so far.
+    Unused,
+    Open(mpsc::UnboundedSender<Box<Placed>>),
+    Closed,
+}
+
 /// A writer between two tasks.
 #[derive(Debug)]
 pub(crate) struct Released {
     outlet: Outlet,
-    lines: mpsc::UnboundedReceiver<Placed>,
+    lines: Lines,
     /// Who goes on: the thread for events, or this one.
     pub(crate) to_log: bool,
 }
@@ -105,45 +119,44 @@ pub(crate) enum WriterEnd {
 pub(crate) struct Writer {
     /// None while another thread writes.
     input: Option<Arc<Shared>>,
-    queue: Option<mpsc::UnboundedSender<Placed>>,
+    queue: Queue,
     waiting: Arc<Waiting>,
     stall: Duration,
     /// Lines and bytes that may wait before events are dropped.
     events: Budget,
     /// Lines and bytes that may wait before a question is refused.
     questions: Budget,
-    task: JoinHandle<WriterEnd>,
-    ended: bool,
+    /// Gone when it has ended; none before it is needed.
+    task: Option<JoinHandle<WriterEnd>>,
+    /// The task was started, and nobody has asked since.
+    started: bool,
 }
 
 impl Writer {
-    /// Starts the task.
-    pub(crate) fn start(outlet: Outlet, stall: Duration, limits: &Limits) -> Self {
-        let (queue, lines) = mpsc::unbounded_channel();
+    /// Has nothing to write yet.
+    pub(crate) fn new(outlet: Outlet, stall: Duration, limits: &Limits) -> Self {
         let waiting = Arc::<Waiting>::default();
-        let input = Arc::new(Shared(Mutex::new(outlet)));
-        let task = tokio::spawn(write_all(Arc::clone(&input), lines, Arc::clone(&waiting), stall));
+        let input = Some(Arc::new(Shared(Mutex::new(outlet))));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
-        let (input, queue) = (Some(input), Some(queue));
-        Self { input, queue, waiting, stall, events, questions, task, ended: false }
+        let (queue, task) = (Queue::Unused, None);
+        Self { input, queue, waiting, stall, events, questions, task, started: false }
     }
 
     /// Lets somebody else go on, once what waits now is written: [`ended`](Self::ended) brings it.
     pub(crate) fn release(&mut self, to_log: bool, seat: Option<&Seat>) {
+        self.open();
         // From here on the task is the only one that holds it.
         self.input = None;
-        let item = Placed { item: Item::Release { to_log }, after: seat.map_or(0, Seat::stamp) };
         // One that is closed, or whose task is gone, stays where it is.
-        _ = self.queue.as_ref().map(|queue| queue.send(item));
+        _ = self.send(Placed { item: Item::Release { to_log }, after: seat.map_or(0, Seat::stamp) });
     }
 
     /// Goes on with what was released; with a seat, on the thread for events.
     pub(crate) fn resume(&mut self, released: Released, seat: Option<&Seat>) {
         let Released { outlet, lines, .. } = released;
         let (waiting, stall) = (Arc::clone(&self.waiting), self.stall);
-        self.ended = false;
-        self.task = match seat {
+        self.task = Some(match seat {
             Some(seat) => {
                 seat.thread().spawn(from_log::write_log(outlet, lines, seat.cursor(), waiting, stall))
             }
@@ -154,11 +167,11 @@ impl Writer {
                 }
                 Err(error) => tokio::spawn(async move { WriterEnd::Broken(error) }),
             },
-        };
+        });
     }
 
     /// Puts a line in, behind what the log has for one with a seat; `false` when there is no room for it. Never waits.
-    pub(crate) fn push(&self, number: u64, text: String, droppable: bool, seat: Option<&Seat>) -> bool {
+    pub(crate) fn push(&mut self, number: u64, text: String, droppable: bool, seat: Option<&Seat>) -> bool {
         let budget = if droppable { self.events } else { self.questions };
         let lines = self.waiting.lines.load(Ordering::Acquire);
         // What may be lost never takes the room of what may not.
@@ -168,7 +181,9 @@ impl Writer {
         if lines >= budget.lines || !alone && bytes + text.len() > budget.bytes {
             return false;
         }
-        let Some(queue) = &self.queue else { return false };
+        if matches!(self.queue, Queue::Closed) {
+            return false;
+        }
         let (left, done) = match &self.input {
             Some(input) if lines == 0 && text.len() <= AT_ONCE => input.at_once(text.as_bytes()),
             Some(_) | None => (0, false),
@@ -184,12 +199,19 @@ impl Writer {
         }
         // A task that is gone has said why; `ended` tells the actor.
         let item = Item::Line(Line { number, text, left, droppable });
-        queue.send(Placed { item, after: seat.map_or(0, Seat::stamp) }).is_ok()
+        self.send(Placed { item, after: seat.map_or(0, Seat::stamp) })
+    }
+
+    /// Whether the task was started since the last time this was asked: then its end has to be waited for anew.
+    pub(crate) fn take_started(&mut self) -> bool {
+        std::mem::take(&mut self.started)
     }
 
     /// Nothing more comes: once the queue is written, the extension's input is closed.
     pub(crate) fn close(&mut self) {
-        self.queue = None;
+        // The task closes it.
+        self.open();
+        self.queue = Queue::Closed;
     }
 
     /// The number of the last line that left.
@@ -199,18 +221,32 @@ impl Writer {
 
     /// Waits until writing has ended; never comes back a second time. Safe to drop and to call again.
     pub(crate) async fn ended(&mut self) -> WriterEnd {
-        if self.ended {
-            return std::future::pending().await;
-        }
-        let end = (&mut self.task).await;
-        self.ended = true;
+        let Some(task) = &mut self.task else { return std::future::pending().await };
+        let end = task.await;
+        self.task = None;
         end.unwrap_or_else(|error| WriterEnd::Broken(io::Error::other(error)))
+    }
+
+    fn send(&mut self, item: Placed) -> bool {
+        self.open();
+        match &self.queue {
+            Queue::Open(queue) => queue.send(Box::new(item)).is_ok(),
+            Queue::Unused | Queue::Closed => false,
+        }
+    }
+
+    /// Starts the task, unless that was done before.
+    fn open(&mut self) {
+        let (Queue::Unused, Some(input)) = (&self.queue, &self.input) else { return };
+        let (queue, lines) = mpsc::unbounded_channel();
+        let task = tokio::spawn(write_all(Arc::clone(input), lines, Arc::clone(&self.waiting), self.stall));
+        (self.queue, self.task, self.started) = (Queue::Open(queue), Some(task), true);
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.task.abort();
+        self.task.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -266,13 +302,13 @@ impl Waiting {
 
 async fn write_all(
     input: Arc<Shared>,
-    mut lines: mpsc::UnboundedReceiver<Placed>,
+    mut lines: Lines,
     waiting: Arc<Waiting>,
     stall: Duration,
 ) -> WriterEnd {
     let mut wide = false;
-    while let Some(Placed { item, .. }) = lines.recv().await {
-        match item {
+    while let Some(placed) = lines.recv().await {
+        match placed.item {
             Item::Line(line) => {
                 if let Err(end) = write_line(&input, &line, &mut wide, stall).await {
                     return end;
@@ -288,7 +324,7 @@ async fn write_all(
     }
 }
 
-fn released(input: Arc<Shared>, lines: mpsc::UnboundedReceiver<Placed>, to_log: bool) -> WriterEnd {
+fn released(input: Arc<Shared>, lines: Lines, to_log: bool) -> WriterEnd {
     match Arc::into_inner(input) {
         Some(Shared(outlet)) => {
             let outlet = outlet.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -316,85 +352,4 @@ async fn write_line(input: &Shared, line: &Line, wide: &mut bool, stall: Duratio
         }
     }
     input.flush().await.map_err(WriterEnd::Broken)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::io::AsyncReadExt;
-
-    fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
-        let (near, far) = tokio::io::duplex(pipe);
-        (Writer::start(Outlet::Stream(Box::new(near)), Duration::from_secs(10), &Limits::default()), far)
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn events_give_way_and_questions_do_not() {
-        let (writer, _far) = started(16);
-        assert!(writer.push(1, "more than there is room for\n".into(), false, None));
-        for number in 2..=256 {
-            assert!(writer.push(number, "event\n".into(), true, None));
-        }
-        assert!(!writer.push(257, "event\n".into(), true, None));
-        assert!(writer.push(258, "question\n".into(), false, None));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn bytes_count_too_and_one_long_line_fits_alone() {
-        let (writer, _far) = started(16);
-        assert!(writer.push(1, "x".repeat(8 * 1024 * 1024), false, None));
-        assert!(!writer.push(2, "x".into(), true, None));
-        assert!(!writer.push(3, "x".into(), false, None));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_long_event_does_not_take_the_room_of_a_question() {
-        let (writer, _far) = started(16);
-        assert!(writer.push(1, "x".repeat(5 * 1024 * 1024), true, None));
-        assert!(writer.push(2, "x".repeat(8 * 1024 * 1024), false, None));
-        assert!(!writer.push(3, "x".into(), false, None));
-        assert!(!writer.push(4, "x".into(), true, None));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
-        let (mut writer, mut far) = started(16);
-        assert!(writer.push(1, "x".repeat(64), false, None));
-        for _ in 0..3 {
-            tokio::time::advance(Duration::from_secs(9)).await;
-            far.read_exact(&mut [0; 8]).await.unwrap();
-        }
-        assert_eq!(writer.flushed(), 0);
-        assert!(matches!(writer.ended().await, WriterEnd::Stalled));
-    }
-
-    #[tokio::test]
-    async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
-        let (mut writer, mut far) = started(10);
-        assert!(writer.push(1, "first\n".into(), false, None));
-        assert_eq!(writer.flushed(), 1, "nothing was awaited yet");
-        for number in [2, 3] {
-            assert!(writer.push(number, "second\n".into(), true, None));
-            assert_eq!(writer.flushed(), 1);
-        }
-        writer.close();
-        let mut all = String::new();
-        far.read_to_string(&mut all).await.unwrap();
-        assert_eq!(all, "first\nsecond\nsecond\n");
-        assert!(matches!(writer.ended().await, WriterEnd::Done));
-        assert_eq!(writer.flushed(), 3);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn closing_writes_what_waits_first() {
-        let (mut writer, mut far) = started(4);
-        assert!(writer.push(1, "one\n".into(), true, None));
-        assert!(writer.push(2, "two\n".into(), false, None));
-        writer.close();
-        let mut all = String::new();
-        far.read_to_string(&mut all).await.unwrap();
-        assert_eq!(all, "one\ntwo\n");
-        assert!(matches!(writer.ended().await, WriterEnd::Done));
-        assert_eq!(writer.flushed(), 2);
-    }
 }

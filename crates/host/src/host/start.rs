@@ -143,7 +143,7 @@ impl Host {
         };
         let keeper = || {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
-            Keeper {
+            Box::new(Keeper {
                 shared: Arc::clone(shared),
                 spec: Arc::clone(&spec),
                 orders: inbox,
@@ -153,7 +153,7 @@ impl Host {
                 memory,
                 backlog: backlog.clone(),
                 watching,
-            }
+            })
         };
         let dormant = match (files, waits) {
             (true, _) => Dormant::awake(),
@@ -166,7 +166,8 @@ impl Host {
         // Asked once: a start looks at every extension each time that one of them changes.
         let slow = !waits && shared.slow.knows(&spec);
         let patience = if slow { Duration::ZERO } else { config.timeouts.start_patience };
-        let (timeouts, loosened) = (config.timeouts, config.on_timeout_allow.contains(&spec.name));
+        let (timeouts, loosened) =
+            (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
         let successor = OnceLock::new();
         Arc::new(Entry {
             spec,

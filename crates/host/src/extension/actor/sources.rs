@@ -10,10 +10,14 @@ use tokio::task::JoinHandle;
 use super::super::Command;
 use super::super::alarm::Alarm;
 use super::super::connection;
+use super::super::scratch;
 use super::super::seldom::Seldom;
 use super::super::writer::{Writer, WriterEnd};
 use crate::framer::Framer;
 use crate::process::{Exit, Process};
+
+/// What one read brings at most while no line is unfinished: as many short lines as one may have handled in a row.
+const SHORT_READ: usize = 4 * 1024;
 
 /// What happens beside lines and commands.
 pub(super) enum Happening {
@@ -56,7 +60,15 @@ pub(super) async fn read_some(
     framer: &mut Framer,
 ) -> std::io::Result<usize> {
     match reader {
-        Some(reader) => reader.read_buf(framer.space()).await,
+        // Whatever follows the beginning of a line is a part of it, and need not be moved once more.
+        Some(reader) if framer.unfinished() > 0 => reader.read_buf(framer.space()).await,
+        Some(reader) => {
+            let kept = |read: &[u8]| {
+                framer.add(read);
+                read.len()
+            };
+            scratch::read(reader, SHORT_READ, kept).await
+        }
         None => pending().await,
     }
 }

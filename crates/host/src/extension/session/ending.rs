@@ -10,6 +10,10 @@ use crate::fault::{CallError, FaultCode};
 use crate::timeouts::Timeouts;
 
 impl<T> Session<T> {
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.facts.timeouts
+    }
+
     /// Asks the extension to leave and starts the ladder: its own time, then a signal, then the kill.
     pub(crate) fn shutdown(&mut self, now: Instant) {
         match self.phase {
@@ -56,7 +60,7 @@ impl<T> Session<T> {
     /// with one, it has only the time that the end of a process takes to be seen, which says more.
     pub(crate) fn deafened(&mut self, flushed: u64, now: Instant) {
         self.deaf = true;
-        let Timeouts { pipe_drain, half_closed, .. } = self.facts.timeouts;
+        let Timeouts { pipe_drain, half_closed, .. } = *self.facts.timeouts;
         let time = if self.pending.waits_beyond(flushed) { pipe_drain } else { half_closed };
         self.half_closed(now + time, "closed its input and kept running");
     }

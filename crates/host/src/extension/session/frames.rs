@@ -119,9 +119,13 @@ impl<T> Session<T> {
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        match self.encode(&HostFrame::HelloAck(self.facts.ack.clone())) {
-            Ok(ack) => self.write(ack, false),
-            Err(detail) => return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}")),
+        match self.facts.ack.take().map(|ack| self.encode(&HostFrame::HelloAck(*ack))) {
+            Some(Ok(ack)) => self.write(ack, false),
+            Some(Err(detail)) => {
+                return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));
+            }
+            // A second hello does not come here.
+            None => {}
         }
         if hello.name != self.facts.name.as_str() {
             let (said, named) = (excerpt(hello.name.as_bytes()), &self.facts.name);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::time::timeout;
 
-use super::{Item, Outlet, Placed, Released, Waiting, WriterEnd};
+use super::{Item, Lines, Outlet, Released, Waiting, WriterEnd};
 use crate::fanout::{Batch, Cursor};
 
 /// Parts that are written at once; more than these the system may refuse.
@@ -18,7 +17,7 @@ const PARTS: usize = 64;
 /// Runs on the thread for events. A line goes out when all events before it have.
 pub(super) async fn write_log(
     outlet: Outlet,
-    lines: UnboundedReceiver<Placed>,
+    lines: Lines,
     cursor: Cursor,
     waiting: Arc<Waiting>,
     stall: Duration,
@@ -33,7 +32,7 @@ pub(super) async fn write_log(
 
 async fn write_all(
     mut outlet: Outlet,
-    mut lines: UnboundedReceiver<Placed>,
+    mut lines: Lines,
     cursor: &Cursor,
     waiting: &Waiting,
     stall: Duration,

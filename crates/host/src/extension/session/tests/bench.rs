@@ -1,6 +1,7 @@
 //! A session, a clock that a test moves, and a transcript of all that happens.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
@@ -9,7 +10,6 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
-use crate::timeouts::Timeouts;
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -40,7 +40,12 @@ impl Bench {
             capabilities: Vec::new(),
             limits: None,
         };
-        let facts = Facts { name: ExtensionName::new("ext"), ack, timeouts: Timeouts::default(), limits };
+        let facts = Facts {
+            name: ExtensionName::new("ext"),
+            ack: Some(Box::new(ack)),
+            timeouts: Arc::default(),
+            limits: Arc::new(limits),
+        };
         Self {
             session: Session::new(facts, now),
             ids: Ids::new("r"),
@@ -113,7 +118,7 @@ impl Bench {
     }
 
     pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
-        let id = self.ids.next();
+        let id = self.ids.of(self.ids.next());
         let frame = request.into_frame(id.clone());
         let after = Duration::from_secs(after);
         let question =
