@@ -4,8 +4,8 @@ pub(crate) mod client;
 mod least;
 mod results;
 mod standing;
-mod toolbox;
 pub(crate) mod stream;
+mod toolbox;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -15,6 +15,8 @@ use anyhow::{Context, Result, bail};
 use haft_core::model::ModelInfo;
 use haft_host::HostConfig;
 use haft_sdk::{Extension, ToolCallDecision};
+
+use crate::rows::carry;
 
 pub(crate) use results::Payload;
 
@@ -47,6 +49,8 @@ pub(crate) const SPAWNER: &str = "spawner";
 pub(crate) const ASKS: &str = "asks";
 /// A bare pipe that asks [`LEAST`] so many times.
 pub(crate) const RAW_ASKS: &str = "raw-asks";
+/// A host that carries on a picture of a mebibyte so many times.
+pub(crate) const CARRIES: &str = "carries";
 /// The least extension as a gate that takes so many milliseconds for each answer.
 pub(crate) const SLOW_GATE: &str = "slow-gate";
 
@@ -91,6 +95,7 @@ fn play(role: &str, number: u32) -> Result<()> {
         SPAWNER => standing::spawner(count),
         ASKS => standing::asks(count),
         RAW_ASKS => standing::raw_asks(count),
+        CARRIES => carry(count),
         _ => match Payload::of(role) {
             Some(payload) => Ok(results::answer(payload, count << 10)?),
             None => bail!("no such child"),

@@ -15,6 +15,8 @@ mod stream;
 
 use anyhow::{Context, Result};
 
+pub(crate) use results::carry;
+
 use crate::facts::{Load, Machine, Setting};
 use crate::options::Effort;
 use crate::platform::Processors;
@@ -54,7 +56,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
     row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
     row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
-    row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure),
+    row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure).gate(results::gate),
     row("start", Place::OneCpu, "starting 1 to 1,000 extensions, against starting the processes", start::measure),
     row("lazy", Place::OneCpu, "starting extensions that wait for their first use, against reading their manifests", lazy::measure),
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
