@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::{Connection, Facts};
+use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
     pub(crate) slow: SlowStarts,
+    /// For extensions that only watch.
+    pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
 }
 
@@ -42,6 +45,7 @@ impl Shared {
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
             slow: SlowStarts::new(config.state.clone()),
+            fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             config,
         }
@@ -89,6 +93,7 @@ impl Shared {
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
                 capability::PING.to_owned(),
+                capability::EVENT_GAP.to_owned(),
                 capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
