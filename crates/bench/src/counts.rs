@@ -108,12 +108,12 @@ fn total(report: &str) -> Option<u64> {
     report.lines().find_map(sum)
 }
 
-fn valgrind() -> Command {
+pub(crate) fn valgrind() -> Command {
     #[expect(clippy::disallowed_methods, reason = "a benchmark's own child")]
     Command::new("valgrind")
 }
 
-fn has_valgrind() -> bool {
+pub(crate) fn has_valgrind() -> bool {
     let version = valgrind().arg("--version").stdin(Stdio::null()).output();
     version.is_ok_and(|output| output.status.success())
 }

@@ -17,6 +17,8 @@ use haft_core::model::ModelInfo;
 use haft_host::HostConfig;
 use haft_sdk::{Extension, ToolCallDecision};
 
+use crate::rows::carry;
+
 pub(crate) use results::Payload;
 
 /// The first argument of a child; the second says which one.
@@ -52,6 +54,8 @@ pub(crate) const SPAWNER: &str = "spawner";
 pub(crate) const ASKS: &str = "asks";
 /// A bare pipe that asks [`LEAST`] so many times.
 pub(crate) const RAW_ASKS: &str = "raw-asks";
+/// A host that carries on a picture of a mebibyte so many times.
+pub(crate) const CARRIES: &str = "carries";
 /// The least extension as a gate that takes so many milliseconds for each answer.
 pub(crate) const SLOW_GATE: &str = "slow-gate";
 
@@ -98,6 +102,7 @@ fn play(role: &str, number: u32) -> Result<()> {
         SPAWNER => standing::spawner(count),
         ASKS => standing::asks(count),
         RAW_ASKS => standing::raw_asks(count),
+        CARRIES => carry(count),
         _ => match Payload::of(role) {
             Some(payload) => Ok(results::answer(payload, count << 10)?),
             None => bail!("no such child"),

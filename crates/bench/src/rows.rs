@@ -16,6 +16,8 @@ mod stream;
 
 use anyhow::{Context, Result};
 
+pub(crate) use results::carry;
+
 use crate::facts::{Load, Machine, Setting};
 use crate::options::Effort;
 use crate::platform::Processors;
@@ -57,7 +59,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
     row("fanout", Place::OneCpu, "2,000 events to 100 extensions, against plain writes", fanout::measure).gate(fanout::gate),
     row("beside", Place::AllCpusFirst, "asking an extension while 100 others are told events", fanout::beside::measure),
-    row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure),
+    row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure).gate(results::allocated),
     row("start", Place::OneCpu, "starting 1 to 1,000 extensions, against starting the processes", start::measure),
     row("lazy", Place::OneCpu, "starting extensions that wait for their first use, against reading their manifests", lazy::measure),
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),

@@ -91,7 +91,8 @@ fn fit<'a>(lines: impl Iterator<Item = &'a str>, limits: Limits) -> Fitting {
 }
 
 fn report<'a>(text: &str, kept: &'a str, kept_lines: usize, cut_line: bool) -> Truncated<'a> {
-    let all_lines = text.split_inclusive('\n').count();
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let all_lines = ends + usize::from(!text.is_empty() && !text.ends_with('\n'));
     Truncated {
         text: kept,
         kept_lines,

@@ -1,8 +1,9 @@
 //! Tools that extensions own, as core's [`Tool`].
 
+mod base64;
 mod result;
 
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use async_trait::async_trait;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
-use haft_protocol::ext::{CallTool, ToolResult};
+use haft_protocol::ext::{CallTool, ResultBlock, ToolResult};
+use tokio::task::JoinError;
 
 use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
@@ -55,15 +57,34 @@ impl ExtensionTool {
 }
 
 impl ExtensionTool {
-    /// Reads a result beside the task that serves all extensions, which must not stand still for a long one.
+    /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
+    /// extensions, which must not stand still for a long one.
     ///
     /// # Errors
     /// When the runtime ends.
-    async fn read(&self, result: ToolResult) -> Result<Read, tokio::task::JoinError> {
+    async fn read(&self, result: ToolResult) -> Result<(Read, Option<PathBuf>), JoinError> {
         let (owner, name) = (self.entry.name().clone(), self.spec.name.clone());
         let limits = *self.entry.current().offers().limits;
-        tokio::task::spawn_blocking(move || Read::new(&owner, &name, result, limits)).await
+        // A text within both of these is never cut, and is read in less time than another thread takes to wake.
+        let short = most(&result) <= limits.max_result_text.min(limits.max_result_lines);
+        let read = move || {
+            let read = Read::new(&owner, &name, result, limits);
+            let kept = read.whole().and_then(keep);
+            (read, kept)
+        };
+        if short { Ok(read()) } else { tokio::task::spawn_blocking(read).await }
     }
+}
+
+/// How many bytes there are to read, line ends between blocks included.
+fn most(result: &ToolResult) -> usize {
+    let bytes = |block: &ResultBlock| match block {
+        ResultBlock::Text { text } => text.len() + 1,
+        ResultBlock::Image(image) => image.data.len(),
+        // As long as what is said of it.
+        ResultBlock::Unknown { .. } => 512,
+    };
+    result.content.iter().map(bytes).sum()
 }
 
 /// What is said of a tool that has another schema than the one the model knows.
@@ -97,7 +118,7 @@ impl Tool for ExtensionTool {
         let what = format!("tool {name}");
         match extension.ask(&context.cancel, request, what.clone().into(), deadline).await {
             Ok(Ok(result)) => {
-                let read = match self.read(result).await {
+                let (read, kept) = match self.read(result).await {
                     Ok(read) => read,
                     Err(error) => return failed(&error),
                 };
@@ -105,7 +126,6 @@ impl Tool for ExtensionTool {
                     extension.reporter().fault(FaultCode::ResultRejected, format!("{what}: {detail}"));
                 }
                 extension.reporter().hidden(read.hidden, &format!("a result of {what}"));
-                let kept = keep(read.whole()).await;
                 read.output(kept.as_deref())
             }
             Ok(Err(detail)) => {
@@ -119,14 +139,18 @@ impl Tool for ExtensionTool {
 
 /// Puts the whole of a long text into a new file, which only its owner can read and which the system's own cleaning of
 /// temporary files removes some day: the model may come back to it long after the call.
-async fn keep(whole: Option<String>) -> Option<PathBuf> {
-    let whole = whole?;
-    let write = move || -> io::Result<PathBuf> {
-        let mut file = tempfile::Builder::new().prefix("haft-result-").suffix(".txt").tempfile()?;
-        file.write_all(whole.as_bytes())?;
+fn keep(whole: &[String]) -> Option<PathBuf> {
+    let write = || -> io::Result<PathBuf> {
+        let file = tempfile::Builder::new().prefix("haft-result-").suffix(".txt").tempfile()?;
+        let mut writer = BufWriter::new(file);
+        for (index, text) in whole.iter().enumerate() {
+            writer.write_all(if index == 0 { b"" } else { b"\n" })?;
+            writer.write_all(text.as_bytes())?;
+        }
+        let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.keep().map(|(_, path)| path).map_err(|error| error.error)
     };
-    match tokio::task::spawn_blocking(write).await.map_err(io::Error::other).flatten() {
+    match write() {
         Ok(path) => Some(path),
         Err(error) => {
             tracing::warn!(%error, "long result not kept");

@@ -2,6 +2,7 @@
 //!
 //! Base: the same bytes read from a pipe of the usual size, blocking, and thrown away.
 
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,13 +11,14 @@ use haft_core::hooks::CancellationToken;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::Host;
 use haft_protocol::RawJson;
-use haft_protocol::content::ToolCall;
+use haft_protocol::content::{Content, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
 use tokio::runtime::Runtime;
 
 use crate::asking::{runtime, spec};
 use crate::children::{Piped, Program};
+use crate::counts::{has_valgrind, valgrind};
 use crate::method::{Plan, compare};
 use crate::peers::{self, Payload};
 use crate::report::{Goal, Report, Unit};
@@ -28,6 +30,13 @@ const SIZES: [(u32, &str); 3] = [(64, "64 KB"), (1024, "1 MiB"), (4096, "4 MiB")
 
 const RECEIVED: Goal = Goal { goal: 1.0, gate: 1.3 };
 const CARRIED_ON: Goal = Goal { goal: 4.0, gate: 5.0 };
+const ALLOCATED: Goal = Goal { goal: 1.05, gate: 2.1 };
+
+/// Bytes for what stands around a content, and for escapes in it.
+const ROOM: usize = 4096;
+
+/// Pictures of the two counts.
+const TIMES: (u32, u32) = (10, 30);
 
 /// The question that the base asks, whose id has the length of the host's.
 const QUESTION: &str = concat!(
@@ -37,29 +46,80 @@ const QUESTION: &str = concat!(
 
 pub(super) fn measure(report: &mut Report) -> Result<()> {
     for (kilobytes, size) in SIZES {
-        let of = |payload: Payload| Program::own(&peers::with(payload.role(), kilobytes));
+        let sound = received(report, kilobytes, size)?;
         let plan = report.plan(PLAN);
-        let other = of(Payload::Other)?;
-        let (mut base, mut twin) = (Raw::start(&other)?, Raw::start(&other)?);
-        let [found] = compare(plan, || base.block(), || twin.block())?;
-        let sound = report.control(&format!("control, {size}"), Unit::Seconds, found);
-
-        // 64 KB fit into a pipe, and 4 MiB do not fit into the caches: the promise is about what is between.
-        let promised = |goal| (kilobytes == 1024).then_some(goal);
-        let mut received = Called::start(&other)?;
-        let [found] = compare(plan, || base.block(), || received.block(false))?;
-        report.line(&format!("received, {size}"), Unit::Seconds, found, promised(RECEIVED), sound);
-        received.end();
         for (payload, name) in [(Payload::Text, "text"), (Payload::Image, "image")] {
-            let program = of(payload)?;
+            let program = Program::own(&peers::with(payload.role(), kilobytes))?;
             let mut base = Raw::start(&program)?;
             let mut called = Called::start(&program)?;
             let [found] = compare(plan, || base.block(), || called.block(true))?;
             let what = format!("to the model, {name}, {size}");
-            report.line(&what, Unit::Seconds, found, promised(CARRIED_ON), sound);
+            report.line(&what, Unit::Seconds, found, promised(kilobytes, CARRIED_ON), sound);
             called.end();
         }
     }
+    allocated(report)
+}
+
+/// 64 KB fit into a pipe, and 4 MiB do not fit into the caches: the promise is about what is between.
+fn promised(kilobytes: u32, goal: Goal) -> Option<Goal> {
+    (kilobytes == 1024).then_some(goal)
+}
+
+/// A result that came, with the control that says whether the machine can be measured on.
+fn received(report: &mut Report, kilobytes: u32, size: &str) -> Result<bool> {
+    let plan = report.plan(PLAN);
+    let program = Program::own(&peers::with(Payload::Other.role(), kilobytes))?;
+    let (mut base, mut twin) = (Raw::start(&program)?, Raw::start(&program)?);
+    let [found] = compare(plan, || base.block(), || twin.block())?;
+    let sound = report.control(&format!("control, {size}"), Unit::Seconds, found);
+    let mut called = Called::start(&program)?;
+    let [found] = compare(plan, || base.block(), || called.block(false))?;
+    let goal = promised(kilobytes, RECEIVED);
+    report.line(&format!("received, {size}"), Unit::Seconds, found, goal, sound);
+    called.end();
+    Ok(sound)
+}
+
+/// Bytes of memory that are asked for, for each byte of a picture that is carried on: counted from outside, by valgrind,
+/// once for few and once for more.
+pub(super) fn allocated(report: &mut Report) -> Result<()> {
+    if !has_valgrind() {
+        report.skip("counting allocations needs valgrind");
+        return Ok(());
+    }
+    let bytes = |times: u32| {
+        let own = Program::own(&peers::with(peers::CARRIES, times))?;
+        let output = valgrind()
+            .args(["--tool=memcheck", "--undef-value-errors=no", "--leak-check=no"])
+            .arg(&own.path)
+            .args(&own.args)
+            .stdin(Stdio::null())
+            .output()
+            .context("start valgrind")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "a host under valgrind: {}\n{said}", output.status);
+        heap_usage(&said).with_context(|| format!("read what valgrind counted: {said}"))
+    };
+    let each = (bytes(TIMES.1)? - bytes(TIMES.0)?) / f64::from(TIMES.1 - TIMES.0);
+    report.figure("allocated/byte, image", Unit::Count, each / f64::from(1 << 20), Some(ALLOCATED)).gated();
+    Ok(())
+}
+
+/// Bytes by all allocations, larger ones in place of smaller ones counted in full.
+fn heap_usage(said: &str) -> Option<f64> {
+    let line = said.lines().find(|line| line.contains("total heap usage:"))?;
+    let (_, bytes) = line.strip_suffix(" bytes allocated")?.rsplit_once(' ')?;
+    bytes.replace(',', "").parse().ok()
+}
+
+/// A picture carried on so many times, for who counts from outside.
+pub(crate) fn carry(times: usize) -> Result<()> {
+    let mut called = Called::start(&Program::own(&peers::with(Payload::Image.role(), 1024))?)?;
+    for _ in 0..times {
+        called.block(true)?;
+    }
+    called.end();
     Ok(())
 }
 
@@ -83,6 +143,8 @@ struct Called {
     host: Host,
     tool: Arc<dyn Tool>,
     call: ToolCall,
+    /// Of the event's line, as whoever writes lines to a file keeps one.
+    line: Vec<u8>,
 }
 
 impl Called {
@@ -93,7 +155,7 @@ impl Called {
         let tool = host.tools().pop().with_context(|| format!("it has no tool: {:?}", host.states()))?;
         let call =
             ToolCall { id: ToolCallId::new("call_1"), name: "long".into(), args: RawJson::empty_object() };
-        Ok(Self { runtime, host, tool, call })
+        Ok(Self { runtime, host, tool, call, line: Vec::new() })
     }
 
     /// `on`: what came is carried on, in an event's line and in a message to the model.
@@ -102,10 +164,15 @@ impl Called {
         let start = Instant::now();
         let output = self.runtime.block_on(self.tool.execute(context, self.call.clone()));
         ensure!(!output.is_error, "it failed: {:?}", output.content.first());
+        let kept = output.content.last().and_then(Content::as_text).and_then(kept).map(ToOwned::to_owned);
         if on {
-            carried_on(output)?;
+            carried_on(output, &mut self.line)?;
         }
-        Ok([start.elapsed().as_secs_f64()])
+        let elapsed = start.elapsed();
+        if let Some(file) = kept {
+            std::fs::remove_file(&file).with_context(|| format!("remove {file}"))?;
+        }
+        Ok([elapsed.as_secs_f64()])
     }
 
     fn end(self) {
@@ -113,9 +180,21 @@ impl Called {
     }
 }
 
+/// The file with the whole of a text that was cut.
+fn kept(text: &str) -> Option<&str> {
+    let (_, file) = text.rsplit_once("; all of it is in ")?;
+    file.strip_suffix(']')
+}
+
 /// The content as a body's part, and the line of the event that says it.
-fn carried_on(output: ToolOutput) -> Result<()> {
-    let body = serde_json::to_vec(&output.content)?;
+fn carried_on(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
+    // Made with room for all of it, as a body whose length is nearly known.
+    let most = |content: &Content| match content {
+        Content::Text { text } => text.len() + ROOM,
+        Content::Image(image) => image.data.len() + ROOM,
+    };
+    let mut body = Vec::with_capacity(output.content.iter().map(most).sum());
+    serde_json::to_writer(&mut body, &output.content)?;
     let event = AgentEvent::ToolResult {
         id: ToolCallId::new("call_1"),
         name: "long".into(),
@@ -124,7 +203,31 @@ fn carried_on(output: ToolOutput) -> Result<()> {
         extension: None,
         synthetic_by: None,
     };
-    let line = serde_json::to_vec(&event)?;
+    line.clear();
+    serde_json::to_writer(&mut *line, &event)?;
     ensure!(line.len() > body.len(), "an event without its content");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_of_all_allocations_are_read() {
+        let said = "\
+==7== HEAP SUMMARY:
+==7==     in use at exit: 1,024 bytes in 2 blocks
+==7==   total heap usage: 1,234 allocs, 1,232 frees, 23,456,789 bytes allocated
+==7==
+";
+        assert_eq!(heap_usage(said), Some(23_456_789.0));
+        assert_eq!(heap_usage(""), None);
+    }
+
+    #[test]
+    fn the_file_of_a_cut_text_is_named_at_its_end() {
+        assert_eq!(kept("a\n[truncated: 1 bytes left out; all of it is in /tmp/x.txt]"), Some("/tmp/x.txt"));
+        assert_eq!(kept("a"), None);
+    }
 }

@@ -117,8 +117,11 @@ pub fn for_model(text: &str) -> ForModel<'_> {
         hidden += usize::from(unseen);
         !unseen
     };
-    // Nearly every text is left as it is, and most have nothing that could be meant at all.
-    let Some(first) = text.char_indices().find_map(|(at, c)| (!keeps(c)).then_some(at)) else {
+    // Nearly every text is left as it is, and most have nothing that could be meant at all: tags begin with one of these
+    // bytes, selectors with the other.
+    let meant = memchr::memchr2(0xf3, 0xef, text.as_bytes()).unwrap_or(text.len());
+    let (_, doubtful) = text.split_at(meant);
+    let Some(first) = doubtful.char_indices().find_map(|(at, c)| (!keeps(c)).then_some(meant + at)) else {
         return ForModel { text: Cow::Borrowed(text), hidden: 0 };
     };
     let (clean, rest) = text.split_at(first);

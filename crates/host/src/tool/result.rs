@@ -1,9 +1,8 @@
 //! From the blocks of a `tool_result` to what a model can be shown. Pure.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use haft_core::image;
 use haft_core::sanitize::for_model;
 use haft_core::tool::ToolOutput;
@@ -12,6 +11,8 @@ use haft_protocol::content::{Content, Image};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResult};
 use haft_protocol::ids::ExtensionName;
+
+use super::base64;
 
 /// What has been read of a result. The limits hold for all its texts together.
 #[derive(Debug, Default)]
@@ -38,20 +39,20 @@ impl Read {
         let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
             match block {
-                ResultBlock::Text { text } => read.text(&text),
+                ResultBlock::Text { text } => read.text(text),
                 ResultBlock::Image(image) => read.image(extension, tool, image),
                 ResultBlock::Unknown { kind } => {
                     let kind: String = kind.chars().take(40).collect();
-                    read.text(&format!("[unknown block type {kind:?} from extension {extension}]"));
+                    read.text(format!("[unknown block type {kind:?} from extension {extension}]"));
                 }
             }
         }
         read
     }
 
-    /// The whole text of a result that is too long for a model.
-    pub(super) fn whole(&self) -> Option<String> {
-        (self.omitted > 0).then(|| self.texts.join("\n"))
+    /// All texts of a result that is too long for a model.
+    pub(super) fn whole(&self) -> Option<&[String]> {
+        (self.omitted > 0).then_some(&self.texts)
     }
 
     /// What the model is shown, when `kept` is the file with the whole text.
@@ -77,10 +78,13 @@ impl Read {
         ToolOutput { content: self.content, is_error }
     }
 
-    fn text(&mut self, text: &str) {
-        let read = for_model(text);
+    fn text(&mut self, text: String) {
+        let read = for_model(&text);
         self.hidden += read.hidden;
-        let text = read.text.into_owned();
+        let text = match read.text {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(text) => text,
+        };
         let room = truncate::Limits {
             bytes: self.limits.max_result_text.saturating_sub(self.bytes),
             lines: self.limits.max_result_lines.saturating_sub(self.lines),
@@ -140,25 +144,39 @@ fn check(image: &Image, longest: usize) -> Result<(), String> {
         return Err(format!("{kind:?} is not one of {}", IMAGE_TYPES.join(", ")));
     }
     let too_long = || format!("it is larger than {longest} bytes");
-    if base64::decoded_len_estimate(image.data.len()) > longest.saturating_add(2) {
+    if base64::most(&image.data) > longest.saturating_add(2) {
         return Err(too_long());
     }
-    let bytes = STANDARD.decode(&image.data).map_err(|error| format!("not standard base64: {error}"))?;
-    if bytes.len() > longest {
+    let length = base64::length(&image.data)?;
+    if length > longest {
         return Err(too_long());
     }
-    match image::check(&bytes) {
-        Ok(kind) if kind == declared => Ok(()),
-        Ok(kind) => Err(format!("it is called {declared} and is {kind}")),
-        Err(error) => Err(error.to_string()),
+    match kind(&image.data, length)? {
+        kind if kind == declared => Ok(()),
+        kind => Err(format!("it is called {declared} and is {kind}")),
     }
 }
+
+/// What an image is that has so many bytes. Nearly always its beginning says all; some have long comments before it.
+fn kind(data: &str, length: usize) -> Result<&'static str, String> {
+    let beginning = data.get(..BEGINNING).filter(|_| length <= image::MAX_BYTES);
+    if let Some(kind) = beginning.and_then(|data| image::check(&base64::decode(data).ok()?).ok()) {
+        return Ok(kind);
+    }
+    image::check(&base64::decode(data)?).map_err(|error| error.to_string())
+}
+
+/// How many characters of an image are looked at first: whole groups of four.
+const BEGINNING: usize = 4 * 1024;
 
 /// Image kinds that models read.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 #[cfg(test)]
 mod tests {
+    use ::base64::Engine as _;
+    use ::base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     fn read(content: &str) -> Read {
@@ -233,6 +251,17 @@ mod tests {
     }
 
     #[test]
+    fn a_size_behind_a_long_comment_is_found() {
+        let mut jpeg = b"\xff\xd8".to_vec();
+        jpeg.extend(b"\xff\xe1\xf0\x00");
+        jpeg.resize(jpeg.len() + 0xf000 - 2, 0);
+        jpeg.extend(b"\xff\xc0\0\x11\x08\x01\xe0\x02\x80\x03\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xd9");
+        check(&image("image/jpeg", &STANDARD.encode(&jpeg)), &["<image/jpeg>"], false);
+        jpeg.truncate(0xf000);
+        unusable("image/jpeg", &STANDARD.encode(&jpeg), "its header is damaged");
+    }
+
+    #[test]
     fn eight_images_are_enough() {
         let images = |count: usize| {
             let one = format!(r#"{{"type":"image","mime_type":"image/png","data":"{}"}}"#, png(PNG));
@@ -249,7 +278,7 @@ mod tests {
     fn long_texts_are_cut_with_a_note_and_nothing_follows() {
         let line = "line\\n".repeat(3000);
         let read = read(&format!(r#"[{{"type":"text","text":"{line}"}},{{"type":"text","text":"more"}}]"#));
-        let whole = read.whole().unwrap();
+        let whole = read.whole().unwrap().join("\n");
         assert_eq!(whole, format!("{}\nmore", "line\n".repeat(3000)));
         let output = read.output(Some(Path::new("/tmp/whole.txt")));
         assert_eq!(output.content.len(), 1);
@@ -268,7 +297,7 @@ mod tests {
         };
         assert_eq!(pieces(2_000).whole(), None, "each piece is a line");
         let over = pieces(2_001);
-        assert_eq!(over.whole().map(|whole| whole.len()), Some(4_001));
+        assert_eq!(over.whole().map(|whole| whole.join("\n").len()), Some(4_001));
         let output = over.output(None);
         assert_eq!(output.content.len(), 2_000);
         let last = output.content[1_999].as_text().unwrap();
