@@ -3,6 +3,7 @@
 //! At the start the order of the extensions decides; later, whoever came first keeps a name, so that nobody can
 //! take over a tool the model already knows.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use haft_protocol::ids::ExtensionName;
@@ -50,7 +51,14 @@ impl Names {
 
     /// Claims a name. Claiming one's own again is granted.
     pub(crate) fn claim(&mut self, name: &str, by: &ExtensionName) -> Claim {
-        let name = name.to_ascii_lowercase();
+        let known = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            true => Cow::Owned(name.to_ascii_lowercase()),
+            false => Cow::Borrowed(name),
+        };
+        if self.owners.get(known.as_ref()).is_some_and(|owner| owner == by) {
+            return Claim::Granted;
+        }
+        let name = known.into_owned();
         let full = self.most.filter(|most| self.owners.len() >= *most && !self.owners.contains_key(&name));
         if let Some(most) = full.filter(|_| !self.reserved.contains(&name)) {
             let first = self.reported.insert((by.clone(), name));

@@ -5,6 +5,7 @@
 
 mod scan;
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::fmt;
@@ -148,8 +149,13 @@ pub(crate) struct Candidate {
 impl Discovery {
     /// Looks in all places. A broken extension is an entry of [`errors`](Self::errors) and stops nothing.
     pub fn run(search: &Search) -> Self {
-        let mut collect =
-            Collect { search, found: Self::default(), names: HashMap::new(), dirs: HashSet::new() };
+        let mut collect = Collect {
+            search,
+            found: Self::default(),
+            names: HashMap::new(),
+            firsts: HashMap::new(),
+            dirs: HashSet::new(),
+        };
         for path in &search.explicit {
             let dir = explicit_dir(path);
             let manifest = read_explicit(&dir);
@@ -177,7 +183,10 @@ struct Collect<'a> {
     found: Discovery,
     /// Names that are taken, in lower case, and the directory of the one who has it.
     names: HashMap<String, PathBuf>,
-    /// Directories that were looked at.
+    /// The first directory of each name that manifests bear: one that is found a second time has the same name, and
+    /// until then nobody need know what makes it the same.
+    firsts: HashMap<String, PathBuf>,
+    /// Further directories, and those without a readable manifest.
     dirs: HashSet<Identity>,
 }
 
@@ -203,10 +212,10 @@ impl Identity {
 
 impl Collect<'_> {
     fn take(&mut self, origin: Origin, candidate: Candidate) {
-        let Candidate { dir, manifest } = candidate;
-        if !self.dirs.insert(Identity::of(&dir)) {
+        if self.is_known(&candidate) {
             return;
         }
+        let Candidate { dir, manifest } = candidate;
         match manifest {
             Ok(manifest) => self.take_manifest(origin, dir, manifest),
             Err(kind) => {
@@ -218,6 +227,21 @@ impl Collect<'_> {
                 self.found.errors.push(DiscoveryError { name, dir, origin, kind });
             }
         }
+    }
+
+    /// Whether another path led to it before.
+    fn is_known(&mut self, candidate: &Candidate) -> bool {
+        let dir = &candidate.dir;
+        if let Ok(manifest) = &candidate.manifest {
+            match self.firsts.entry(key(manifest.name.as_str())) {
+                Entry::Vacant(first) => {
+                    first.insert(dir.clone());
+                    return false;
+                }
+                Entry::Occupied(first) => _ = self.dirs.insert(Identity::of(first.get())),
+            }
+        }
+        !self.dirs.insert(Identity::of(dir))
     }
 
     fn take_manifest(&mut self, origin: Origin, dir: PathBuf, manifest: Manifest) {

@@ -244,9 +244,16 @@ impl Entry {
 
     /// Waits until it is ready or has failed for now.
     pub(crate) async fn settled(&self) {
-        let settled = |slot: &Slot| !matches!(slot.stage, Stage::Starting { .. });
+        self.until(|stage| !matches!(stage, Stage::Starting { .. })).await;
+    }
+
+    /// Waits until it has come so far, or will not come further.
+    pub(crate) async fn until(&self, come: impl Fn(&Stage) -> bool) {
+        if come(&self.slot.borrow().stage) {
+            return;
+        }
         // An error means that its keeper is gone, and nothing more will come.
-        _ = self.slot.clone().wait_for(settled).await;
+        _ = self.slot.clone().wait_for(|slot| come(&slot.stage)).await;
     }
 
     /// Waits until it and its process are gone for good.

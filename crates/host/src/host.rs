@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
 use crate::environment::ExtensionEnv;
-use crate::extension::ExtensionState;
+use crate::extension::{ExtensionState, OfferedTool};
 use crate::fanout::Topic;
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
@@ -188,13 +188,19 @@ impl Host {
     /// left out. Tools of an extension that is gone stay, and say so when they are called.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+        self.claim_tools(|entry, tool| tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool))));
+        tools
+    }
+
+    /// Claims the names of all tools, in order; `granted` is told each tool that got its own.
+    fn claim_tools(&self, mut granted: impl FnMut(&Arc<Entry>, &OfferedTool)) {
         let mut set = self.set();
         let Set { entries, tools: names, .. } = &mut *set;
         let mut lost = Lost::default();
         for entry in entries.iter() {
             for tool in &entry.offers().tools {
                 match names.claim(&tool.name, entry.name()) {
-                    Claim::Granted => tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool))),
+                    Claim::Granted => granted(entry, tool),
                     Claim::Lost { to } => lost.add(entry, format!("tool {}: {to} has that name", tool.name)),
                     Claim::Full { most } => lost.add(
                         entry,
@@ -206,7 +212,6 @@ impl Host {
         }
         drop(set);
         self.report_lost(lost);
-        tools
     }
 
     /// Counts changes of what extensions offer, so that the tools can be taken again before the next turn.

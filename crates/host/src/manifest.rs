@@ -4,6 +4,7 @@ mod exec;
 mod fields;
 mod lifecycle;
 
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
 use crate::spec::{Launch, Lifecycle, Roles};
-use fields::Fields;
+use fields::{Fields, Object};
 
 pub use exec::ExecError;
 pub(crate) use exec::find_in_path;
@@ -145,7 +146,7 @@ impl Manifest {
                 (_, ambiguous) => not_json(ambiguous.to_string()),
             }
         })?;
-        let object = json.read().map_err(|error| not_json(error.to_string()))?;
+        let object: Object = json.read().map_err(|error| not_json(error.to_string()))?;
         let fields = Fields::new(path, object)?;
         let exec = exec(&fields)?;
         if exec.is_none() && !theme() {
@@ -193,7 +194,7 @@ fn mistake(error: &serde_json::Error) -> String {
 
 fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     let read = |source| ManifestError::Read { path: path.into(), source };
-    let metadata = std::fs::metadata(path).map_err(|error| {
+    let file = open(path).map_err(|error| {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         match matches!(error.kind(), NotFound | NotADirectory).then(|| dir.is_dir()) {
             Some(true) => ManifestError::Missing { dir: dir.into() },
@@ -201,18 +202,32 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
             None => read(error),
         }
     })?;
-    // Opening a FIFO would wait for a writer that never comes.
+    let metadata = file.metadata().map_err(read)?;
     if !metadata.is_file() {
         return Err(read(std::io::Error::other("it is not a regular file")));
     }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(read)?;
+    let length = usize::try_from(metadata.len().min(MAX_MANIFEST)).unwrap_or_default();
+    // One more than there is, so that the end is found without more room.
+    let mut bytes = Vec::with_capacity(length + 1);
     file.take(MAX_MANIFEST + 1).read_to_end(&mut bytes).map_err(read)?;
     if bytes.len() as u64 > MAX_MANIFEST {
         return Err(ManifestError::TooLong { path: path.into() });
     }
     String::from_utf8(bytes)
         .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
+}
+
+/// Opens whatever is there without waiting: a FIFO could have no writer, ever.
+#[cfg(unix)]
+fn open(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 /// Whether the directory brings a theme, which needs no process.

@@ -9,6 +9,7 @@ mod record;
 mod stamp;
 
 use std::collections::HashMap;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,7 +18,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::extension::Offers;
-use crate::hash::fnv;
+use crate::hash::{Fnv, fnv};
 use crate::host::HostConfig;
 use crate::spec::{ExtensionSpec, Launch, Lazy, Origin};
 use crate::timeouts::CLOCK_LAG;
@@ -284,5 +285,7 @@ fn header(config: &HostConfig) -> String {
 fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
     let granted = config.env.granted.get(&spec.name).into_iter().flatten();
     let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name).is_some())).collect();
-    fnv(format!("{:?}", (owner, &spec.launch, env)).as_bytes())
+    let mut hash = Fnv::default();
+    (owner, &spec.launch, env).hash(&mut hash);
+    hash.finish()
 }

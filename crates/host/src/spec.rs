@@ -54,7 +54,7 @@ pub enum Lazy {
 }
 
 /// How an extension is started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Launch {
     /// As a process that speaks the native dialect on its standard input and output.
     Process {

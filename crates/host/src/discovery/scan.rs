@@ -29,7 +29,7 @@ pub(crate) fn scan(dir: &Path) -> Vec<Candidate> {
             manifest => Some(Candidate { dir, manifest: manifest.map_err(Into::into) }),
         })
         .collect();
-    candidates.sort_by_key(|candidate| (candidate.name(), dir_name(&candidate.dir)));
+    candidates.sort_by_cached_key(|candidate| (candidate.name(), dir_name(&candidate.dir)));
     candidates
 }
 

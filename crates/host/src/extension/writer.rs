@@ -46,6 +46,8 @@ struct Budget {
 struct Waiting {
     lines: AtomicUsize,
     bytes: AtomicUsize,
+    /// Of these bytes, those of lines that may not be lost.
+    kept: AtomicUsize,
     flushed: AtomicU64,
 }
 
@@ -55,6 +57,7 @@ struct Line {
     text: String,
     /// What of it has left already.
     left: usize,
+    droppable: bool,
 }
 
 /// The extension's input. Locked for as long as one attempt to write takes, which never waits.
@@ -170,10 +173,12 @@ impl Writer {
     /// Puts a line in, behind what the log has for one with a seat; `false` when there is no room for it. Never waits.
     pub(crate) fn push(&mut self, number: u64, text: String, droppable: bool, seat: Option<&Seat>) -> bool {
         let budget = if droppable { self.events } else { self.questions };
-        let (lines, bytes) =
-            (self.waiting.lines.load(Ordering::Acquire), self.waiting.bytes.load(Ordering::Relaxed));
-        // One line of any size fits into an empty queue: the session refuses what is too long for a frame.
-        if lines > 0 && (lines >= budget.lines || bytes + text.len() > budget.bytes) {
+        let lines = self.waiting.lines.load(Ordering::Acquire);
+        // What may be lost never takes the room of what may not.
+        let bytes = if droppable { &self.waiting.bytes } else { &self.waiting.kept }.load(Ordering::Relaxed);
+        // One line of any size fits where none waits: the session refuses what is too long for a frame.
+        let alone = if droppable { lines == 0 } else { bytes == 0 };
+        if lines >= budget.lines || !alone && bytes + text.len() > budget.bytes {
             return false;
         }
         if matches!(self.queue, Queue::Closed) {
@@ -189,8 +194,11 @@ impl Writer {
         }
         self.waiting.lines.fetch_add(1, Ordering::Relaxed);
         self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        if !droppable {
+            self.waiting.kept.fetch_add(text.len(), Ordering::Relaxed);
+        }
         // A task that is gone has said why; `ended` tells the actor.
-        let item = Item::Line(Line { number, text, left });
+        let item = Item::Line(Line { number, text, left, droppable });
         self.send(Placed { item, after: seat.map_or(0, Seat::stamp) })
     }
 
@@ -281,9 +289,12 @@ impl Shared {
 
 impl Waiting {
     /// A line has left.
-    fn left(&self, number: u64, bytes: usize) {
+    fn left(&self, number: u64, bytes: usize, droppable: bool) {
         self.flushed.store(number, Ordering::Relaxed);
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if !droppable {
+            self.kept.fetch_sub(bytes, Ordering::Relaxed);
+        }
         // Last: from here on a line may leave at once.
         self.lines.fetch_sub(1, Ordering::Release);
     }
@@ -302,7 +313,7 @@ async fn write_all(
                 if let Err(end) = write_line(&input, &line, &mut wide, stall).await {
                     return end;
                 }
-                waiting.left(line.number, line.text.len());
+                waiting.left(line.number, line.text.len(), line.droppable);
             }
             Item::Release { to_log } => return released(input, lines, to_log),
         }

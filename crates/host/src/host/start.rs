@@ -194,7 +194,7 @@ impl Host {
                 self.shared().reporter(entry.name()).fault(FaultCode::HookError, text);
             }
         }
-        self.tools();
+        self.claim_tools(|_, _| {});
         self.commands();
         self.shared().changed();
     }
@@ -206,8 +206,13 @@ impl Host {
         let mut calm = None;
         let all = async {
             loop {
+                // One after the other: looking at all of them at each change would take long where many start.
+                for entry in entries {
+                    entry.until(|stage| Self::progress(entry, stage) != Progress::Busy).await;
+                }
                 changes.mark_unchanged();
-                let progress: Vec<_> = entries.iter().map(|entry| Self::progress(entry)).collect();
+                let progress: Vec<_> =
+                    entries.iter().map(|entry| Self::progress(entry, &entry.stage())).collect();
                 let now = Instant::now();
                 match patience(&progress, &mut calm, now, shared.config.timeouts.start_margin) {
                     Wait::No => return,
@@ -221,7 +226,7 @@ impl Host {
         shared.closing.run_until_cancelled(all).await;
         for entry in entries {
             let greeted = matches!(entry.stage(), Stage::Starting { greeted: true, .. });
-            if let Progress::Slow { .. } = Self::progress(entry)
+            if let Progress::Slow { .. } = Self::progress(entry, &entry.stage())
                 && !greeted
             {
                 shared.slow.remember(&entry.spec);
@@ -229,12 +234,12 @@ impl Host {
         }
     }
 
-    fn progress(entry: &Entry) -> Progress {
+    fn progress(entry: &Entry, stage: &Stage) -> Progress {
         let named = entry.spec.roles.required || entry.spec.origin == Origin::Explicit;
-        match entry.stage() {
+        match stage {
             Stage::Starting { since: Some(since), greeted } if !named => {
-                let patience = if greeted { entry.timeouts.start_patience } else { entry.patience };
-                Progress::Slow { until: since + patience }
+                let patience = if *greeted { entry.timeouts.start_patience } else { entry.patience };
+                Progress::Slow { until: *since + patience }
             }
             Stage::Starting { .. } => Progress::Busy,
             Stage::Running

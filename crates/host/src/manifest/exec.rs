@@ -1,6 +1,7 @@
 //! From the `exec` of a manifest to the executable.
 
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 /// `exec` does not lead to a program.
@@ -44,13 +45,14 @@ pub(super) fn resolve(exec: &str, dir: &Path, path: Option<&OsStr>) -> Result<Pa
     }
     // Collecting the components takes the `.` out of `dir/./run`.
     let looked: PathBuf = dir.join(exec).components().collect();
-    let Some(file) = candidates(&looked).into_iter().find(|file| file.is_file()) else {
-        return Err(ExecError::NoFile { exec: exec.into(), looked });
-    };
-    if is_executable(&file) {
-        Ok(file)
-    } else {
-        Err(ExecError::NotExecutable { exec: exec.into(), looked: file })
+    let found = candidates(&looked).into_iter().find_map(|file| {
+        let metadata = std::fs::metadata(&file).ok().filter(Metadata::is_file)?;
+        Some((may_run(&metadata), file))
+    });
+    match found {
+        Some((true, file)) => Ok(file),
+        Some((false, file)) => Err(ExecError::NotExecutable { exec: exec.into(), looked: file }),
+        None => Err(ExecError::NoFile { exec: exec.into(), looked }),
     }
 }
 
@@ -95,13 +97,18 @@ fn candidates(file: &Path) -> Vec<PathBuf> {
     own.into_iter().chain(endings.split(';').filter(|ending| !ending.is_empty()).map(with)).collect()
 }
 
-#[cfg(unix)]
 fn is_executable(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
+}
+
+/// Whether a file of these properties may be run by somebody.
+#[cfg(unix)]
+fn may_run(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(file: &Path) -> bool {
-    file.is_file()
+fn may_run(_: &Metadata) -> bool {
+    true
 }

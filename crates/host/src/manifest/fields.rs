@@ -1,9 +1,11 @@
 //! Reading typed fields out of a JSON object, with errors that name the file and the field.
 
+use std::fmt;
 use std::path::Path;
 
 use haft_core::sanitize::is_hidden;
 use haft_protocol::defence::{Defence, is_up};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::ManifestError;
@@ -14,27 +16,32 @@ pub(super) struct Fields<'a> {
     path: &'a Path,
     /// What stands before a field's name in errors, empty for the manifest itself.
     prefix: String,
-    values: Map<String, Value>,
+    /// Ordered by their keys, which are in lower case.
+    values: Vec<(String, Value)>,
 }
 
+/// A JSON object as it is written: keys in any order, and any case.
+#[derive(Debug)]
+pub(super) struct Object(Vec<(String, Value)>);
+
 impl<'a> Fields<'a> {
-    pub(super) fn new(path: &'a Path, object: Map<String, Value>) -> Result<Self, ManifestError> {
+    pub(super) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
         Self::with_prefix(path, String::new(), object)
     }
 
-    fn with_prefix(
-        path: &'a Path,
-        prefix: String,
-        object: Map<String, Value>,
-    ) -> Result<Self, ManifestError> {
-        let mut fields = Self { path, prefix, values: Map::new() };
-        for (key, value) in object {
-            // Two spellings of one key would let two readers see two different manifests.
-            if fields.values.insert(key.to_ascii_lowercase(), value).is_some() {
-                return Err(fields.error(&key.to_ascii_lowercase(), "is there twice"));
-            }
+    fn with_prefix(path: &'a Path, prefix: String, object: Object) -> Result<Self, ManifestError> {
+        let Object(mut values) = object;
+        for (key, _) in &mut values {
+            key.make_ascii_lowercase();
         }
-        Ok(fields)
+        values.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let fields = Self { path, prefix, values };
+        // Two spellings of one key would let two readers see two different manifests.
+        let twice = fields.values.array_windows().find(|[(one, _), (other, _)]| one == other);
+        match twice {
+            Some([(key, _), _]) => Err(fields.error(key, "is there twice")),
+            None => Ok(fields),
+        }
     }
 
     /// An error about one field; `problem` follows the field's name.
@@ -88,14 +95,14 @@ impl<'a> Fields<'a> {
     /// The fields of an object; nothing when the field is none.
     pub(super) fn object_in(&self, field: &str) -> Result<Option<Self>, ManifestError> {
         let Some(Value::Object(object)) = self.get(field) else { return Ok(None) };
-        Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.clone()).map(Some)
+        Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
     }
 
     /// The fields of each object of a list.
     pub(super) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {
             let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
-            Self::with_prefix(self.path, format!("{field}[{index}]."), object.clone())
+            Self::with_prefix(self.path, format!("{field}[{index}]."), object.into())
         };
         self.list(field)?.iter().enumerate().map(object).collect()
     }
@@ -122,7 +129,8 @@ impl<'a> Fields<'a> {
     }
 
     fn get(&self, field: &str) -> Option<&Value> {
-        self.values.get(field).filter(|value| !value.is_null())
+        let at = self.values.binary_search_by(|(key, _)| key.as_str().cmp(field)).ok()?;
+        self.values.get(at).map(|(_, value)| value).filter(|value| !value.is_null())
     }
 
     fn wrong(&self, field: &str, expected: &str, got: &Value) -> ManifestError {
@@ -135,5 +143,33 @@ impl<'a> Fields<'a> {
             Value::Object(_) => "an object",
         };
         self.error(field, &format!("must be {expected}, not {got}"))
+    }
+}
+
+impl From<&Map<String, Value>> for Object {
+    fn from(object: &Map<String, Value>) -> Self {
+        Self(object.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Object;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Object, A::Error> {
+                let mut values = Vec::with_capacity(8);
+                while let Some(entry) = entries.next_entry()? {
+                    values.push(entry);
+                }
+                Ok(Object(values))
+            }
+        }
+        deserializer.deserialize_map(Entries)
     }
 }

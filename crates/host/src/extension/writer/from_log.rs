@@ -57,9 +57,9 @@ async fn write_all(
         }
         match next.take().map(|placed| placed.item) {
             Some(Item::Line(line)) => {
-                let (number, bytes) = (line.number, line.text.len());
+                let (number, bytes, droppable) = (line.number, line.text.len(), line.droppable);
                 write_batch(&mut outlet, line.text.into(), stall).await?;
-                waiting.left(number, bytes);
+                waiting.left(number, bytes, droppable);
             }
             Some(Item::Release { to_log }) => {
                 return Ok(WriterEnd::Released(Released { outlet, lines, to_log }));

@@ -28,6 +28,15 @@ async fn bytes_count_too_and_one_long_line_fits_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_long_event_does_not_take_the_room_of_a_question() {
+    let (mut writer, _far) = started(16);
+    assert!(writer.push(1, "x".repeat(5 * 1024 * 1024), true, None));
+    assert!(writer.push(2, "x".repeat(8 * 1024 * 1024), false, None));
+    assert!(!writer.push(3, "x".into(), false, None));
+    assert!(!writer.push(4, "x".into(), true, None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
     let (mut writer, mut far) = started(16);
     assert!(writer.push(1, "x".repeat(64), false, None));
