@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::fuzz::{self, Effort, Plan};
-use crate::{codegen, faults, repo, tidy};
+use crate::{bench, codegen, faults, repo, tidy};
 
 /// How much is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +99,12 @@ fn steps(depth: Depth) -> Vec<Step> {
         true => cargo("tests", "nextest run --workspace --all-features --no-fail-fast"),
         false => cargo("tests", "test --workspace --all-features --tests --no-fail-fast"),
     });
+    // Last, because both build in release mode. Counts belong to a processor and a compiler: they are printed.
+    steps.push(match depth {
+        Depth::Usual => chore("speed", || bench::run(&["gate", "--quick"])),
+        Depth::Full => chore("speed", || bench::run(&["gate"])),
+    });
+    steps.push(chore("counts", || bench::run(&["counts"])));
     steps
 }
 

@@ -117,6 +117,11 @@ impl Piped {
         Ok(())
     }
 
+    /// Writes this as it is.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stdin.write_all(bytes).context("write to a child")
+    }
+
     /// Writes a line and throws the answer away as it comes.
     pub(crate) fn swallow(&mut self, line: &[u8]) -> Result<()> {
         self.stdin.write_all(line)?;

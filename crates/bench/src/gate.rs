@@ -1,7 +1,7 @@
 //! Whether a change may pass: the lines whose gates are steady on a busy machine, and nothing else.
 //!
-//! A line refuses a change when it is over its gate in three runs in a row, each with a sound control. A run that could
-//! not be judged refuses nothing.
+//! A line refuses a change when it is over its gate in three runs in a row, each with a sound control and medians that
+//! are close together. A run that could not be judged refuses nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,14 @@ use anyhow::Result;
 use crate::facts::Machine;
 use crate::options::Effort;
 use crate::platform::Processors;
-use crate::report::{Purpose, Report, Verdict};
+use crate::report::{Found, Line, Purpose, Report, Verdict};
 use crate::rows::{ROWS, Row};
 
 /// How often a line is tried before it refuses a change.
 const TRIES: usize = 3;
+
+/// How far apart the medians of a run may be for it to say anything.
+const STEADY: f64 = 0.1;
 
 /// A line that was over its gate: the row and its name.
 type Over = (String, String);
@@ -58,8 +61,16 @@ fn measure<'a>(
 /// The lines of a run that speak against the change.
 fn over_gate(report: &Report) -> impl Iterator<Item = Over> {
     let gated = report.lines.iter().filter(|line| line.purpose == Purpose::Gated);
-    let over = gated.filter(|line| line.verdict() == Verdict::OverGate);
+    let over = gated.filter(|line| line.verdict() == Verdict::OverGate && is_steady(line));
     over.map(|line| (report.row.clone(), line.what.clone()))
+}
+
+/// A counter is what it is; a comparison must have come to about the same each time.
+fn is_steady(line: &Line) -> bool {
+    match line.found {
+        Found::Ratio(comparison) => comparison.spread <= STEADY,
+        Found::Value { .. } => true,
+    }
 }
 
 fn names(over: &BTreeSet<Over>) -> String {
@@ -70,7 +81,7 @@ fn names(over: &BTreeSet<Over>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Line;
+    use crate::method::Comparison;
     use crate::report::tests::{line, report};
 
     #[track_caller]
@@ -85,6 +96,8 @@ mod tests {
         check(line(1.9, true), true);
         check(line(f64::NAN, true), true);
         check(line(1.7, true), false);
+        let restless = Comparison { base: 1.0, candidate: 1.9, ratio: 1.9, spread: 0.11 };
+        check(Line { found: Found::Ratio(restless), ..line(1.9, true) }, false);
         check(line(1.9, false), false);
         check(Line { purpose: Purpose::Reported, ..line(1.9, true) }, false);
         check(Line { goal: None, ..line(1.9, true) }, false);

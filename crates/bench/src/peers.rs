@@ -4,8 +4,9 @@ pub(crate) mod client;
 mod least;
 mod results;
 mod standing;
-mod toolbox;
 pub(crate) mod stream;
+mod toolbox;
+pub(crate) mod watcher;
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -39,7 +40,11 @@ pub(crate) const FLOOD: &str = "flood";
 pub(crate) const EMPTY: &str = "empty";
 /// A program that says one line and waits for the end of its input.
 pub(crate) const IDLE: &str = "idle";
-/// The same with a host of so many extensions, the number behind a colon.
+/// One that counts the events it is told.
+pub(crate) const WATCHER: &str = "watcher";
+/// One that subscribes to events and never reads.
+pub(crate) const STALLED: &str = "stalled";
+/// [`IDLE`] with a host of so many extensions, the number behind a colon.
 pub(crate) const HOST_OF: &str = "host-of";
 /// Starts an extension when told, holding so many megabytes.
 pub(crate) const SPAWNER: &str = "spawner";
@@ -85,6 +90,8 @@ fn play(role: &str, number: u32) -> Result<()> {
         TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),
         FLOOD => Ok(stream::bare()?),
+        STALLED => Ok(watcher::stall()?),
+        WATCHER => Ok(watcher::count()?),
         EMPTY => Ok(()),
         IDLE => Ok(idle()?),
         HOST_OF => standing::host_of(count),

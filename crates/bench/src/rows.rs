@@ -2,6 +2,7 @@
 
 mod chain;
 mod counters;
+mod fanout;
 mod intercept;
 mod lazy;
 mod memory;
@@ -54,6 +55,8 @@ pub(crate) const ROWS: &[Row] = &[
     row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
     row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
     row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
+    row("fanout", Place::OneCpu, "2,000 events to 100 extensions, against plain writes", fanout::measure).gate(fanout::gate),
+    row("beside", Place::AllCpusFirst, "asking an extension while 100 others are told events", fanout::beside::measure),
     row("results", Place::OneCpu, "long results of a tool, against reading as many bytes", results::measure),
     row("start", Place::OneCpu, "starting 1 to 1,000 extensions, against starting the processes", start::measure),
     row("lazy", Place::OneCpu, "starting extensions that wait for their first use, against reading their manifests", lazy::measure),

@@ -39,13 +39,13 @@ impl Backlog {
     ///
     /// # Errors
     /// The event, when it is over.
-    pub(crate) fn keep<F: FnOnce() -> Event>(&self, event: F) -> Result<(), F> {
+    pub(crate) fn keep<F: FnOnce() -> Option<Event>>(&self, event: F) -> Result<(), F> {
         let mut events = self.events();
         if self.is_over() {
             return Err(event);
         }
         if events.len() < self.most {
-            events.push_back(event());
+            events.extend(event());
         } else {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }

@@ -5,6 +5,7 @@ mod slot;
 mod view;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haft_protocol::ext::{Hook, InterceptKind};
@@ -40,6 +41,8 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
+    /// The log for those who only watch tells it, and not this.
+    pub(crate) by_log: Arc<AtomicBool>,
     /// Its keeper, until it is needed.
     pub(crate) dormant: Dormant,
     /// Events that start it; none for one that was started at once.

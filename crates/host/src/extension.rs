@@ -6,9 +6,11 @@ mod connection;
 mod filter;
 mod ids;
 mod offers;
+mod outlet;
 mod pending;
 mod seldom;
 mod session;
+mod watching;
 mod writer;
 mod written;
 
@@ -26,16 +28,19 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::fanout::{Topic, Word};
 use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
+pub(crate) use filter::ToolFilter;
 use ids::Ids;
 pub(crate) use ids::random;
 pub(crate) use offers::{OfferedTool, Offers};
 pub use session::ExtensionState;
 pub(crate) use session::Facts;
 use session::{Question, Session};
+pub(crate) use watching::Watching;
 
 /// Events that may wait for one extension's task; further ones are dropped and counted.
 pub(crate) const WAITING_EVENTS: usize = 1024;
@@ -63,6 +68,8 @@ enum Command {
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
+    /// From the log for those who only watch.
+    Log(Word),
 }
 
 /// When a question is due.
@@ -243,29 +250,25 @@ impl Extension {
     }
 
     /// Sends an event if it is subscribed to. Never waits; what does not fit is dropped and counted.
-    pub(crate) fn observe(&self, event: impl FnOnce() -> Event, name: &str) {
+    pub(crate) fn observe(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
         let snapshot = self.inner.snapshots.borrow();
-        let wanted = snapshot.is_alive() && snapshot.offers.events.contains(name);
+        let wanted = snapshot.is_alive() && snapshot.offers.watches(topic);
         drop(snapshot);
         if !wanted {
             return;
         }
         let count = &self.inner.event_count;
-        if count.waiting.load(Ordering::Relaxed) < WAITING_EVENTS {
-            self.tell(HostFrame::Event(event()));
-        } else {
-            count.dropped.fetch_add(1, Ordering::Relaxed);
+        if count.waiting.load(Ordering::Relaxed) >= WAITING_EVENTS {
+            count.lose(1);
+        } else if let Some(event) = event() {
+            self.tell(HostFrame::Event(event));
         }
     }
 
     /// Sends an event that was kept for it, if it turns out to watch it.
     pub(crate) fn observe_kept(&self, event: Event) {
-        let filtered = event.event == InterceptKind::ToolCall.name();
-        let tool = event.tool_name.as_deref().filter(|_| filtered);
-        if tool.is_none_or(|tool| self.snapshot().offers.watched_tools.has(tool)) {
-            let name = event.event.clone();
-            self.observe(|| event, &name);
-        }
+        let (name, tool) = (event.event.clone(), event.tool_name.clone());
+        self.observe(Topic { name: &name, tool: tool.as_deref() }, || Some(event));
     }
 
     /// Sends a frame that nobody answers.

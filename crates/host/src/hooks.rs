@@ -20,6 +20,7 @@ use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
 
 use crate::entry::{Entry, Failed};
+use crate::fanout::{Fanout, Topic};
 use crate::fault::FaultCode;
 use crate::policy::Verdict;
 
@@ -101,23 +102,14 @@ impl Entry {
 
 impl Observer for Entry {
     fn observe(&self, event: &AgentEvent) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
-        match event {
-            AgentEvent::TurnStart { step } => {
-                self.foresee();
-                self.pass_on(|| Event::turn_start(*step), "turn_start");
-            }
-            AgentEvent::ToolCall { name, .. } if !self.offers().watched_tools.has(name) => {}
-            AgentEvent::ToolCall { id, name, args } => {
-                self.pass_on(|| Event::tool_call(id.clone(), name.clone(), args.clone()), "tool_call");
-            }
-            AgentEvent::AssistantMessage { content, .. } => {
-                self.pass_on(|| Event::assistant_message(shown_text(content)), "assistant_message");
-            }
-            AgentEvent::TurnEnd { stop, error } => {
-                self.pass_on(|| Event::turn_end(*stop, error.clone()), "turn_end");
-            }
-            _ => {}
+        if self.is_told_by_log() {
+            return;
+        }
+        if matches!(event, AgentEvent::TurnStart { .. }) {
+            self.foresee();
+        }
+        if let Some(topic) = topic(event) {
+            self.pass_on(topic, || told(event));
         }
     }
 }
@@ -129,6 +121,41 @@ impl Entry {
         if self.backlog.is_some() && sure.iter().any(|event| self.offers().events.contains(*event)) {
             self.wake();
         }
+    }
+}
+
+impl Observer for Fanout {
+    fn observe(&self, event: &AgentEvent) {
+        if let Some(topic) = topic(event) {
+            self.tell(topic, || told(event));
+        }
+    }
+}
+
+/// What an event is about that extensions are told; they are told these and no other.
+fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
+    let about = |name| Some(Topic { name, tool: None });
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+    match event {
+        AgentEvent::TurnStart { .. } => about("turn_start"),
+        AgentEvent::ToolCall { name, .. } => Some(Topic { name: "tool_call", tool: Some(name) }),
+        AgentEvent::AssistantMessage { .. } => about("assistant_message"),
+        AgentEvent::TurnEnd { .. } => about("turn_end"),
+        _ => None,
+    }
+}
+
+/// What extensions are told of an event that has a topic.
+fn told(event: &AgentEvent) -> Option<Event> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "extensions are told these kinds and no other")]
+    match event {
+        AgentEvent::TurnStart { step } => Some(Event::turn_start(*step)),
+        AgentEvent::ToolCall { id, name, args } => {
+            Some(Event::tool_call(id.clone(), name.clone(), args.clone()))
+        }
+        AgentEvent::AssistantMessage { content, .. } => Some(Event::assistant_message(shown_text(content))),
+        AgentEvent::TurnEnd { stop, error } => Some(Event::turn_end(*stop, error.clone())),
+        _ => None,
     }
 }
 

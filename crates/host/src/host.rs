@@ -25,6 +25,7 @@ use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
 use crate::environment::ExtensionEnv;
 use crate::extension::{ExtensionState, OfferedTool};
+use crate::fanout::Topic;
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
@@ -225,9 +226,10 @@ impl Host {
 
     /// Tells the extensions that watch it that the session begins.
     pub fn session_start(&self) {
-        for extension in self.set().entries.iter().filter_map(|entry| entry.extension()) {
-            extension.observe(Event::session_start, "session_start");
-        }
+        let topic = Topic { name: "session_start", tool: None };
+        let event = || Some(Event::session_start());
+        self.set().entries.iter().for_each(|entry| entry.pass_on(topic, event));
+        self.shared().fanout.tell(topic, event);
     }
 
     /// All extensions and how they are, in order.
@@ -342,6 +344,8 @@ impl HookSource for Host {
                 }
             });
         }
+        // Last, so that an extension changes from one to the other in between two events.
+        hooks.observers.push(Arc::clone(&self.shared().fanout) as Arc<dyn Observer>);
         hooks
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
-use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start};
+use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start, Watching};
 use crate::fault::FaultCode;
 use crate::log::Log;
 use crate::registration::{Memory, difference};
@@ -48,6 +48,7 @@ pub(crate) struct Keeper {
     pub(crate) slot: watch::Sender<Slot>,
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     pub(crate) log: Arc<Log>,
+    pub(crate) watching: Watching,
     /// What is written down about it.
     pub(crate) memory: Option<Memory>,
     /// Events that started it.
@@ -131,6 +132,7 @@ impl Keeper {
             changes: self.shared.changes.clone(),
             supervisor: Arc::clone(&self.supervisor),
             on_demand: self.spec.lifecycle.on_demand,
+            watching: self.watching.clone(),
         };
         Some(extension::start(start, connection))
     }

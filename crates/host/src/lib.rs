@@ -23,6 +23,7 @@ mod catalog;
 mod dormant;
 mod entry;
 mod environment;
+mod fanout;
 mod fault;
 mod frontend;
 mod gates;

@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::{Connection, Facts};
+use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) slow: SlowStarts,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Vec<(OsString, OsString)>>,
+    /// For extensions that only watch.
+    pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
 }
 
@@ -46,6 +49,7 @@ impl Shared {
             closing: CancellationToken::new(),
             plain_env: OnceLock::new(),
             slow: SlowStarts::new(config.state.clone()),
+            fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             config,
         }
@@ -104,6 +108,7 @@ impl Shared {
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
                 capability::PING.to_owned(),
+                capability::EVENT_GAP.to_owned(),
                 capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),

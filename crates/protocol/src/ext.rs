@@ -19,7 +19,7 @@ mod subscription;
 mod tool;
 
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
-pub use event::Event;
+pub use event::{Event, EventGap};
 pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
 pub use intercept::{

@@ -36,6 +36,7 @@ pub struct Extension {
     pub(crate) commands: Vec<(RegisterCommand, Handler<String, CommandAction>)>,
     pub(crate) tools: Vec<(RegisterTool, Handler<RawJson, ToolResult>)>,
     pub(crate) events: Vec<(String, Tools, Handler<Event, ()>)>,
+    pub(crate) event_gap: Option<Handler<u64, ()>>,
     pub(crate) panels: Vec<(PanelId, Handler<PanelEvent, ()>)>,
     pub(crate) tool_calls: Vec<ToolCallHandler>,
     pub(crate) turn_start: Option<Handler<InterceptTurnStart, TurnStartDecision>>,
@@ -54,6 +55,7 @@ impl Extension {
             commands: Vec::new(),
             tools: Vec::new(),
             events: Vec::new(),
+            event_gap: None,
             panels: Vec::new(),
             tool_calls: Vec::new(),
             turn_start: None,
@@ -138,6 +140,20 @@ impl Extension {
         Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
     {
         self.events.push((event.into(), Tools::all(), Handler::new(handler)));
+        self
+    }
+
+    /// Hears of events that were lost, because this extension does not read fast enough: how many, in their place among
+    /// those that came. Without a handler the extension's log says so.
+    pub fn on_event_gap<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(u64, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
+    {
+        let earlier = self.event_gap.replace(Handler::new(handler));
+        if earlier.is_some() {
+            self.faults.push("gaps between events have two handlers".to_owned());
+        }
         self
     }
 

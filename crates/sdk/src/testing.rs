@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::codec;
 use haft_protocol::ext::{
-    Event, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize, Request, Response,
-    Shutdown,
+    Event, EventGap, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize, Request,
+    Response, Shutdown,
 };
 use haft_protocol::ids::{PanelId, RequestId};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
@@ -130,6 +130,11 @@ impl Harness {
     /// Sends an event and returns when its handlers are done.
     pub async fn event(&self, event: Event) {
         self.tell(event).await;
+    }
+
+    /// Says that so many events were lost and returns when the handler is done.
+    pub async fn event_gap(&self, lost: u64) {
+        self.tell(EventGap { lost }).await;
     }
 
     /// Sends a key to a panel and returns when its handler is done.

@@ -43,6 +43,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so it does not come.
         HostFrame::Ping(_)
+        | HostFrame::EventGap(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
         | HostFrame::Event(_)

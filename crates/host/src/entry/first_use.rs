@@ -1,9 +1,12 @@
 //! The first use of an extension that was not started before it was needed.
 
+use std::sync::atomic::Ordering;
+
 use haft_protocol::ext::Event;
 use tokio_util::sync::CancellationToken;
 
 use super::{Entry, Stage};
+use crate::fanout::Topic;
 use crate::fault::CallError;
 
 impl Entry {
@@ -31,26 +34,34 @@ impl Entry {
         }
     }
 
-    /// Passes on an event that it watches. One that has not been needed before is started by it, and gets it when it is
-    /// ready, before all that come later.
-    pub(crate) fn pass_on(&self, event: impl FnOnce() -> Event, name: &str) {
+    /// Passes on an event that it watches, unless the log tells it. One that has not been needed before is started by it,
+    /// and gets it when it is ready, before all that come later.
+    pub(crate) fn pass_on(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
+        if self.is_told_by_log() {
+            return;
+        }
         if let Some(backlog) = self.backlog.as_ref().filter(|backlog| !backlog.is_over()) {
-            if !self.offers().events.contains(name) {
+            if !self.offers().watches(topic) {
                 return;
             }
             self.wake();
             match backlog.keep(event) {
                 Ok(()) => {}
-                Err(event) => self.pass_to_process(event, name),
+                Err(event) => self.pass_to_process(topic, event),
             }
         } else {
-            self.pass_to_process(event, name);
+            self.pass_to_process(topic, event);
         }
     }
 
-    fn pass_to_process(&self, event: impl FnOnce() -> Event, name: &str) {
+    /// Whether the log for those who only watch tells it, and not this.
+    pub(crate) fn is_told_by_log(&self) -> bool {
+        self.by_log.load(Ordering::Relaxed)
+    }
+
+    fn pass_to_process(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
         if let Some(extension) = self.extension() {
-            extension.observe(event, name);
+            extension.observe(topic, event);
         }
     }
 

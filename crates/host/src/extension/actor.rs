@@ -1,13 +1,14 @@
 //! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
+mod outputs;
+mod seating;
 mod sources;
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant as StdInstant;
 
-use haft_protocol::event::AgentEvent;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -17,20 +18,23 @@ use super::alarm::Alarm;
 use super::connection::{self, Connection, LONG_LINE, opened};
 use super::ids::Ids;
 use super::seldom::Seldom;
-use super::session::{ExtensionState, Facts, Output, Session, Ui};
+use super::session::{Facts, Session};
+use super::watching::Watching;
 use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
-use crate::fault::FaultCode;
+use crate::fanout::Seat;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
-use crate::supervisor::{Failure, Supervisor};
+use crate::supervisor::Supervisor;
 use crate::timeouts::Timeouts;
 use sources::{Happening, happened, read_some, received};
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
+
+const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
 
 /// Everything an extension's task needs.
 pub(crate) struct Start {
@@ -44,6 +48,7 @@ pub(crate) struct Start {
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
+    pub(crate) watching: Watching,
 }
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
@@ -53,13 +58,17 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
-    let (process, reader, writer, stderr) = opened(connection, &start.log);
+    let (process, reader, outlet, stderr) = opened(connection, &start.log);
     let actor = Actor {
         session,
         framer: Framer::default(),
         reader: Some(reader),
         wide: false,
-        writer: Writer::start(writer, timeouts.write_stall, &limits),
+        can_move: outlet.can_move(),
+        seat: None,
+        watching: start.watching,
+        commands: commands.downgrade(),
+        writer: Writer::start(outlet, timeouts.write_stall, &limits),
         process,
         stderr,
         exit: None,
@@ -92,6 +101,13 @@ struct Actor {
     /// Its output was made larger, or could not be.
     wide: bool,
     writer: Writer,
+    /// Whether another thread can write to it.
+    can_move: bool,
+    /// Its place among those who only watch.
+    seat: Option<Seat>,
+    watching: Watching,
+    /// To itself.
+    commands: mpsc::WeakUnboundedSender<Command>,
     process: Option<Process>,
     /// Gone when standard error ended.
     stderr: Option<JoinHandle<()>>,
@@ -150,6 +166,7 @@ impl Actor {
 
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
+            self.seat.iter().for_each(Seat::heard);
             return self.drain(true);
         }
         self.reader = None;
@@ -205,11 +222,14 @@ impl Actor {
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
                 self.session.tell(&frame, now());
+                // What kept it from its place in the log may be over.
+                self.choose_seat();
             }
             Some(Command::Recall(why)) => self.session.answer_all(why),
             // Whoever asked may have gone.
             Some(Command::Ping(ping)) => drop(ping.send(())),
             Some(Command::Shutdown) => self.session.shutdown(now()),
+            Some(Command::Log(word)) => self.on_log(word),
             None => {
                 self.inbox = None;
                 self.session.shutdown(now());
@@ -237,6 +257,7 @@ impl Actor {
     fn on_writer_end(&mut self, end: WriterEnd) {
         match end {
             WriterEnd::Done => {}
+            WriterEnd::Released(released) => self.on_released(released),
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
                 self.log.host(&format!("its input is closed: {error}"));
@@ -299,75 +320,12 @@ impl Actor {
 }
 
 impl Actor {
-    /// Carries out what the session wants.
-    fn flush(&mut self) {
-        while let Some(output) = self.session.poll_output() {
-            match output {
-                Output::Write { number, line, droppable } => self.write(number, line, droppable),
-                Output::CloseInput => self.writer.close(),
-                Output::Terminate => self.terminate(),
-                // Whoever asked may have gone; the answer goes with them.
-                Output::Answer(ticket, answer) => drop(ticket.send(answer)),
-                Output::Fault(code, message) => self.fault(code, message),
-                Output::Log(text) => self.log.noted(&text, now()),
-                Output::Ui(ui) => self.show(ui),
-                Output::Changed => self.publish(),
-            }
-        }
-    }
-
-    fn write(&mut self, number: u64, line: String, droppable: bool) {
-        tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
-        if self.writer.push(number, line, droppable) {
-            return;
-        }
-        if !droppable {
-            return self.session.refuse(number);
-        }
-        if self.event_count.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.log.host("events_dropped: it does not read fast enough");
-        }
-    }
-
-    fn terminate(&mut self) {
-        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            self.log.host(&format!("cannot be terminated: {error}"));
-        }
-    }
-
-    /// Reports a failure. What to say of the one that ends the connection is the supervisor's to decide.
-    fn fault(&self, code: FaultCode, message: String) {
-        let mut failure = Failure { code, message };
-        if self.session.state() == ExtensionState::from(failure.clone()) {
-            let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
-            failure = supervisor.failed(now(), self.session.has_greeted(), failure);
-        }
-        self.log.host(&format!("{}: {}", failure.code, failure.message));
-        self.reporter.fault(failure.code, failure.message);
-    }
-
-    fn show(&self, ui: Ui) {
-        let extension = self.reporter.name.clone();
-        match ui {
-            Ui::Notify(note) => {
-                let event = AgentEvent::ExtNotify { extension, level: note.level, message: note.message };
-                self.reporter.emit(event);
-            }
-            Ui::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
-            Ui::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
-            Ui::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
-        }
-    }
-
-    fn publish(&self) {
-        self.snapshot.send_replace(Snapshot::of(&self.session));
-        self.changes.send_modify(|count| *count += 1);
-    }
-
     /// Kills what is left and waits for its end, but not for ever.
     async fn finish(mut self) {
         // Whoever still asks is told at once, and not when the last process is gone.
         self.inbox = None;
+        self.seat = None;
+        self.watching.end();
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
             self.log.host(&format!("{dropped} events were dropped"));

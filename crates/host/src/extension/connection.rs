@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use super::outlet::Outlet;
 use crate::log::Log;
 use crate::process::{Pipes, Process};
 use crate::timeouts::DROPPED_PAUSE;
@@ -50,22 +51,16 @@ pub(super) enum Output {
     Stream(Box<dyn AsyncRead + Send + Unpin>),
 }
 
-/// What an extension reads.
-pub(super) enum Input {
-    Pipe(ChildStdin),
-    Stream(Box<dyn AsyncWrite + Send + Unpin>),
-}
-
-pub(super) type Opened = (Option<Process>, Output, Input, Option<JoinHandle<()>>);
+pub(super) type Opened = (Option<Process>, Output, Outlet, Option<JoinHandle<()>>);
 
 pub(super) fn opened(connection: Connection, log: &Arc<Log>) -> Opened {
     match connection {
         Connection::Process(started) => {
             let (process, pipes) = *started;
             let stderr = tokio::spawn(drain_stderr(pipes.stderr, Arc::clone(log)));
-            (Some(process), Output::Pipe(pipes.stdout), Input::Pipe(pipes.stdin), Some(stderr))
+            (Some(process), Output::Pipe(pipes.stdout), Outlet::Process(pipes.stdin), Some(stderr))
         }
-        Connection::Streams(reader, writer) => (None, Output::Stream(reader), Input::Stream(writer), None),
+        Connection::Streams(reader, writer) => (None, Output::Stream(reader), Outlet::Stream(writer), None),
     }
 }
 
@@ -78,55 +73,23 @@ impl Output {
     }
 }
 
-impl Input {
-    /// Makes room in the pipe for a long line, if the system grants it.
-    pub(super) fn widen(&self) {
-        if let Self::Pipe(pipe) = self {
-            widen(pipe);
-        }
-    }
-}
-
 /// A user may have 64 pipes of this size, and past 1024 pipes even the usual size is not granted: only a pipe that
 /// carries long lines is made larger, and one that cannot be works all the same.
 #[cfg(target_os = "linux")]
-fn widen(pipe: &impl std::os::fd::AsFd) {
+pub(super) fn widen(pipe: &impl std::os::fd::AsFd) {
     if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, WIDE) {
         tracing::debug!(%error, "a pipe keeps its size");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn widen<T>(_: &T) {}
+pub(super) fn widen<T>(_: &T) {}
 
 impl AsyncRead for Output {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Pipe(pipe) => Pin::new(pipe).poll_read(cx, into),
             Self::Stream(stream) => Pin::new(stream).poll_read(cx, into),
-        }
-    }
-}
-
-impl AsyncWrite for Input {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Pipe(pipe) => Pin::new(pipe).poll_write(cx, bytes),
-            Self::Stream(stream) => Pin::new(stream).poll_write(cx, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Pipe(pipe) => Pin::new(pipe).poll_flush(cx),
-            Self::Stream(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Pipe(pipe) => Pin::new(pipe).poll_shutdown(cx),
-            Self::Stream(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

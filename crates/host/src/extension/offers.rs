@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::{ToolCallRoles, ToolFilter};
 use super::written;
+use crate::fanout::Topic;
 
 /// Events of names unknown to this host that are kept.
 const MAX_EVENTS: usize = 64;
@@ -145,6 +146,18 @@ impl Offers {
             (kind, Some(InterceptRole::Gate)) => _ = self.gates.insert(kind),
             (_, None | Some(InterceptRole::Rewrite | InterceptRole::Observe)) => {}
         }
+    }
+
+    /// Whether it subscribed to this event.
+    pub(crate) fn watches(&self, topic: Topic<'_>) -> bool {
+        let tool = topic.tool.is_none_or(|tool| self.watched_tools.has(tool));
+        self.events.contains(topic.name) && tool
+    }
+
+    /// Whether it watches and nothing is asked of it.
+    pub(crate) fn only_watch(&self) -> bool {
+        let asked = !self.tools.is_empty() || !self.commands.is_empty() || !self.intercepts.is_empty();
+        !self.events.is_empty() && !asked
     }
 
     /// Whether `hello` announced this.

@@ -43,6 +43,7 @@ impl Kind {
             | HostFrame::PanelKey(_)
             | HostFrame::PanelResize(_)
             | HostFrame::PanelClose(_)
+            | HostFrame::EventGap(_)
             | HostFrame::Ping(_)
             | HostFrame::Shutdown(_) => None,
         }

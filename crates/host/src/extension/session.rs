@@ -278,6 +278,13 @@ impl<T> Session<T> {
         }
     }
 
+    /// It was told something by somebody else.
+    pub(crate) fn told(&mut self, now: Instant) {
+        if self.absence().is_none() {
+            self.watch.wrote(now);
+        }
+    }
+
     /// Nobody waits for this answer any more.
     pub(crate) fn cancel(&mut self, id: &RequestId) {
         self.pending.dropped(id);

@@ -4,6 +4,11 @@
 //! task that writes it. The queue is bounded twice: what may be lost (events) fits within a small budget, what may not
 //! (questions) within a larger one. Whoever puts a line in never waits; the task notices when the extension stops
 //! reading.
+//!
+//! One that only watches is written to on the thread for events, by a task that reads the log, too
+//! ([`from_log`]). Lines queue here all the same, and carry the place in the log that they belong behind.
+
+mod from_log;
 
 use std::future::poll_fn;
 use std::io;
@@ -18,7 +23,9 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::connection::{Input, LONG_LINE};
+use super::connection::LONG_LINE;
+use super::outlet::Outlet;
+use crate::fanout::Seat;
 
 /// Lines that may wait before a question is refused.
 const QUESTIONS: usize = 4096;
@@ -36,6 +43,8 @@ struct Budget {
 struct Waiting {
     lines: AtomicUsize,
     bytes: AtomicUsize,
+    /// Of these bytes, those of lines that may not be lost.
+    kept: AtomicUsize,
     flushed: AtomicU64,
 }
 
@@ -45,16 +54,47 @@ struct Line {
     text: String,
     /// What of it has left already.
     left: usize,
+    droppable: bool,
 }
 
 /// The extension's input. Locked for as long as one attempt to write takes, which never waits.
-struct Shared(Mutex<Input>);
+#[derive(Debug)]
+struct Shared(Mutex<Outlet>);
+
+/// What the task is told.
+#[derive(Debug)]
+enum Item {
+    Line(Line),
+    /// Hand everything back: somebody else goes on.
+    Release {
+        /// Whether that is the thread for events.
+        to_log: bool,
+    },
+}
+
+/// An item and its place in the log. A writer that knows no log does not look at it.
+#[derive(Debug)]
+struct Placed {
+    item: Item,
+    after: u64,
+}
+
+/// A writer between two tasks.
+#[derive(Debug)]
+pub(crate) struct Released {
+    outlet: Outlet,
+    lines: mpsc::UnboundedReceiver<Placed>,
+    /// Who goes on: the thread for events, or this one.
+    pub(crate) to_log: bool,
+}
 
 /// How writing ended.
 #[derive(Debug)]
 pub(crate) enum WriterEnd {
     /// Everything was written and the input closed.
     Done,
+    /// Everything that came before it was told to stop is written.
+    Released(Released),
     /// The extension took nothing for too long. Half a frame may have left, so the connection is of no more use.
     Stalled,
     /// The extension closed its end.
@@ -63,9 +103,11 @@ pub(crate) enum WriterEnd {
 
 /// The sending end.
 pub(crate) struct Writer {
-    input: Arc<Shared>,
-    queue: Option<mpsc::UnboundedSender<Line>>,
+    /// None while another thread writes.
+    input: Option<Arc<Shared>>,
+    queue: Option<mpsc::UnboundedSender<Placed>>,
     waiting: Arc<Waiting>,
+    stall: Duration,
     /// Lines and bytes that may wait before events are dropped.
     events: Budget,
     /// Lines and bytes that may wait before a question is refused.
@@ -76,29 +118,60 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the task.
-    pub(crate) fn start(io: Input, stall: Duration, limits: &Limits) -> Self {
+    pub(crate) fn start(outlet: Outlet, stall: Duration, limits: &Limits) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
         let waiting = Arc::<Waiting>::default();
-        let input = Arc::new(Shared(Mutex::new(io)));
+        let input = Arc::new(Shared(Mutex::new(outlet)));
         let task = tokio::spawn(write_all(Arc::clone(&input), lines, Arc::clone(&waiting), stall));
         let events = Budget { lines: limits.queue_frames, bytes: limits.queue_bytes };
         let questions = Budget { lines: QUESTIONS, bytes: limits.max_result_line };
-        Self { input, queue: Some(queue), waiting, events, questions, task, ended: false }
+        let (input, queue) = (Some(input), Some(queue));
+        Self { input, queue, waiting, stall, events, questions, task, ended: false }
     }
 
-    /// Puts a line in; `false` when there is no room for it. Never waits.
-    pub(crate) fn push(&self, number: u64, text: String, droppable: bool) -> bool {
+    /// Lets somebody else go on, once what waits now is written: [`ended`](Self::ended) brings it.
+    pub(crate) fn release(&mut self, to_log: bool, seat: Option<&Seat>) {
+        // From here on the task is the only one that holds it.
+        self.input = None;
+        let item = Placed { item: Item::Release { to_log }, after: seat.map_or(0, Seat::stamp) };
+        // One that is closed, or whose task is gone, stays where it is.
+        _ = self.queue.as_ref().map(|queue| queue.send(item));
+    }
+
+    /// Goes on with what was released; with a seat, on the thread for events.
+    pub(crate) fn resume(&mut self, released: Released, seat: Option<&Seat>) {
+        let Released { outlet, lines, .. } = released;
+        let (waiting, stall) = (Arc::clone(&self.waiting), self.stall);
+        self.ended = false;
+        self.task = match seat {
+            Some(seat) => {
+                seat.thread().spawn(from_log::write_log(outlet, lines, seat.cursor(), waiting, stall))
+            }
+            None => match outlet.moved() {
+                Ok(outlet) => {
+                    let input = self.input.insert(Arc::new(Shared(Mutex::new(outlet))));
+                    tokio::spawn(write_all(Arc::clone(input), lines, waiting, stall))
+                }
+                Err(error) => tokio::spawn(async move { WriterEnd::Broken(error) }),
+            },
+        };
+    }
+
+    /// Puts a line in, behind what the log has for one with a seat; `false` when there is no room for it. Never waits.
+    pub(crate) fn push(&self, number: u64, text: String, droppable: bool, seat: Option<&Seat>) -> bool {
         let budget = if droppable { self.events } else { self.questions };
-        let (lines, bytes) =
-            (self.waiting.lines.load(Ordering::Acquire), self.waiting.bytes.load(Ordering::Relaxed));
-        // One line of any size fits into an empty queue: the session refuses what is too long for a frame.
-        if lines > 0 && (lines >= budget.lines || bytes + text.len() > budget.bytes) {
+        let lines = self.waiting.lines.load(Ordering::Acquire);
+        // What may be lost never takes the room of what may not.
+        let bytes = if droppable { &self.waiting.bytes } else { &self.waiting.kept }.load(Ordering::Relaxed);
+        // One line of any size fits where none waits: the session refuses what is too long for a frame.
+        let alone = if droppable { lines == 0 } else { bytes == 0 };
+        if lines >= budget.lines || !alone && bytes + text.len() > budget.bytes {
             return false;
         }
         let Some(queue) = &self.queue else { return false };
-        let (left, done) = match lines == 0 && text.len() <= AT_ONCE {
-            true => self.input.at_once(text.as_bytes()),
-            false => (0, false),
+        let (left, done) = match &self.input {
+            Some(input) if lines == 0 && text.len() <= AT_ONCE => input.at_once(text.as_bytes()),
+            Some(_) | None => (0, false),
         };
         if done {
             self.waiting.flushed.store(number, Ordering::Relaxed);
@@ -106,8 +179,12 @@ impl Writer {
         }
         self.waiting.lines.fetch_add(1, Ordering::Relaxed);
         self.waiting.bytes.fetch_add(text.len(), Ordering::Relaxed);
+        if !droppable {
+            self.waiting.kept.fetch_add(text.len(), Ordering::Relaxed);
+        }
         // A task that is gone has said why; `ended` tells the actor.
-        queue.send(Line { number, text, left }).is_ok()
+        let item = Item::Line(Line { number, text, left, droppable });
+        queue.send(Placed { item, after: seat.map_or(0, Seat::stamp) }).is_ok()
     }
 
     /// Nothing more comes: once the queue is written, the extension's input is closed.
@@ -165,34 +242,59 @@ impl Shared {
         self.lock().widen();
     }
 
-    fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Input>) -> Poll<T>) -> Poll<T> {
+    fn poll<T>(&self, attempt: impl FnOnce(Pin<&mut Outlet>) -> Poll<T>) -> Poll<T> {
         attempt(Pin::new(&mut self.lock()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Input> {
+    fn lock(&self) -> MutexGuard<'_, Outlet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// A line has left.
+    fn left(&self, number: u64, bytes: usize, droppable: bool) {
+        self.flushed.store(number, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if !droppable {
+            self.kept.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        // Last: from here on a line may leave at once.
+        self.lines.fetch_sub(1, Ordering::Release);
     }
 }
 
 async fn write_all(
     input: Arc<Shared>,
-    mut lines: mpsc::UnboundedReceiver<Line>,
+    mut lines: mpsc::UnboundedReceiver<Placed>,
     waiting: Arc<Waiting>,
     stall: Duration,
 ) -> WriterEnd {
     let mut wide = false;
-    while let Some(line) = lines.recv().await {
-        if let Err(end) = write_line(&input, &line, &mut wide, stall).await {
-            return end;
+    while let Some(Placed { item, .. }) = lines.recv().await {
+        match item {
+            Item::Line(line) => {
+                if let Err(end) = write_line(&input, &line, &mut wide, stall).await {
+                    return end;
+                }
+                waiting.left(line.number, line.text.len(), line.droppable);
+            }
+            Item::Release { to_log } => return released(input, lines, to_log),
         }
-        waiting.flushed.store(line.number, Ordering::Relaxed);
-        waiting.bytes.fetch_sub(line.text.len(), Ordering::Relaxed);
-        // Last: from here on a line may leave at once.
-        waiting.lines.fetch_sub(1, Ordering::Release);
     }
     match input.shutdown().await {
         Ok(()) => WriterEnd::Done,
         Err(error) => WriterEnd::Broken(error),
+    }
+}
+
+fn released(input: Arc<Shared>, lines: mpsc::UnboundedReceiver<Placed>, to_log: bool) -> WriterEnd {
+    match Arc::into_inner(input) {
+        Some(Shared(outlet)) => {
+            let outlet = outlet.into_inner().unwrap_or_else(PoisonError::into_inner);
+            WriterEnd::Released(Released { outlet, lines, to_log })
+        }
+        None => WriterEnd::Broken(io::Error::other("somebody else still writes to it")),
     }
 }
 
@@ -223,32 +325,41 @@ mod tests {
 
     fn started(pipe: usize) -> (Writer, tokio::io::DuplexStream) {
         let (near, far) = tokio::io::duplex(pipe);
-        (Writer::start(Input::Stream(Box::new(near)), Duration::from_secs(10), &Limits::default()), far)
+        (Writer::start(Outlet::Stream(Box::new(near)), Duration::from_secs(10), &Limits::default()), far)
     }
 
     #[tokio::test(start_paused = true)]
     async fn events_give_way_and_questions_do_not() {
         let (writer, _far) = started(16);
-        assert!(writer.push(1, "more than there is room for\n".into(), false));
+        assert!(writer.push(1, "more than there is room for\n".into(), false, None));
         for number in 2..=256 {
-            assert!(writer.push(number, "event\n".into(), true));
+            assert!(writer.push(number, "event\n".into(), true, None));
         }
-        assert!(!writer.push(257, "event\n".into(), true));
-        assert!(writer.push(258, "question\n".into(), false));
+        assert!(!writer.push(257, "event\n".into(), true, None));
+        assert!(writer.push(258, "question\n".into(), false, None));
     }
 
     #[tokio::test(start_paused = true)]
     async fn bytes_count_too_and_one_long_line_fits_alone() {
         let (writer, _far) = started(16);
-        assert!(writer.push(1, "x".repeat(8 * 1024 * 1024), false));
-        assert!(!writer.push(2, "x".into(), true));
-        assert!(!writer.push(3, "x".into(), false));
+        assert!(writer.push(1, "x".repeat(8 * 1024 * 1024), false, None));
+        assert!(!writer.push(2, "x".into(), true, None));
+        assert!(!writer.push(3, "x".into(), false, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_event_does_not_take_the_room_of_a_question() {
+        let (writer, _far) = started(16);
+        assert!(writer.push(1, "x".repeat(5 * 1024 * 1024), true, None));
+        assert!(writer.push(2, "x".repeat(8 * 1024 * 1024), false, None));
+        assert!(!writer.push(3, "x".into(), false, None));
+        assert!(!writer.push(4, "x".into(), true, None));
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_progress_for_the_stall_ends_it_and_slow_progress_does_not() {
         let (mut writer, mut far) = started(16);
-        assert!(writer.push(1, "x".repeat(64), false));
+        assert!(writer.push(1, "x".repeat(64), false, None));
         for _ in 0..3 {
             tokio::time::advance(Duration::from_secs(9)).await;
             far.read_exact(&mut [0; 8]).await.unwrap();
@@ -260,10 +371,10 @@ mod tests {
     #[tokio::test]
     async fn a_short_line_leaves_at_once_and_half_of_one_is_finished_in_its_turn() {
         let (mut writer, mut far) = started(10);
-        assert!(writer.push(1, "first\n".into(), false));
+        assert!(writer.push(1, "first\n".into(), false, None));
         assert_eq!(writer.flushed(), 1, "nothing was awaited yet");
         for number in [2, 3] {
-            assert!(writer.push(number, "second\n".into(), true));
+            assert!(writer.push(number, "second\n".into(), true, None));
             assert_eq!(writer.flushed(), 1);
         }
         writer.close();
@@ -277,8 +388,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_writes_what_waits_first() {
         let (mut writer, mut far) = started(4);
-        assert!(writer.push(1, "one\n".into(), true));
-        assert!(writer.push(2, "two\n".into(), false));
+        assert!(writer.push(1, "one\n".into(), true, None));
+        assert!(writer.push(2, "two\n".into(), false, None));
         writer.close();
         let mut all = String::new();
         far.read_to_string(&mut all).await.unwrap();

@@ -1,6 +1,7 @@
 //! Starting extensions, and how long a start waits for them.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use haft_protocol::event::ExtensionFault;
@@ -14,7 +15,7 @@ use super::{Found, Host, Set};
 use crate::backlog::Backlog;
 use crate::dormant::Dormant;
 use crate::entry::{Entry, Slot, Stage};
-use crate::extension::{Connection, ExtensionState, random};
+use crate::extension::{Connection, ExtensionState, Watching, random};
 use crate::fault::FaultCode;
 use crate::keeper::Keeper;
 use crate::log::Log;
@@ -136,6 +137,12 @@ impl Host {
         };
         let (orders, inbox) = mpsc::unbounded_channel();
         let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
+        let by_log = Arc::<AtomicBool>::default();
+        let watching = Watching {
+            fanout: Arc::clone(&shared.fanout),
+            by_log: Arc::clone(&by_log),
+            backlog: backlog.clone(),
+        };
         let keeper = || {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
             Keeper {
@@ -147,6 +154,7 @@ impl Host {
                 log: Arc::new(Log::new(config.logs.as_deref(), &spec.name, &config.limits)),
                 memory,
                 backlog: backlog.clone(),
+                watching,
             }
         };
         let dormant = match (files, waits) {
@@ -172,6 +180,7 @@ impl Host {
             orders,
             dormant,
             backlog,
+            by_log,
             successor,
         })
     }

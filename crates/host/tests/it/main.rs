@@ -15,6 +15,7 @@ mod lazy;
 mod lifecycle;
 mod manifest;
 mod misbehaviour;
+mod observers;
 mod processes;
 mod reload;
 mod scripts;

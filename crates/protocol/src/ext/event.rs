@@ -1,4 +1,4 @@
-//! `event`: something the extension watches happened. Nobody waits for it.
+//! `event` and `event_gap`: something the extension watches happened, or too much of it. Nobody waits for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,15 @@ pub struct Event {
     /// `assistant_message`: what the user is shown. Absent when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// Events were lost, because the extension does not read fast enough. Sent only to extensions that announce the
+/// capability `event_gap`, in the place of the events that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventGap {
+    /// How many, of those that it subscribed to.
+    pub lost: u64,
 }
 
 impl Event {

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::codec::{Checked, FrameSet};
 use crate::ext::{
-    ClearNotes, CommandInvoked, CommandResponse, Event, EventIntercept, EventInterceptResponse, Hello,
-    HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready, RegisterCommand,
-    RegisterTool, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
+    ClearNotes, CommandInvoked, CommandResponse, Event, EventGap, EventIntercept, EventInterceptResponse,
+    Hello, HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
+    RegisterCommand, RegisterTool, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -90,6 +90,8 @@ frames! {
         ToolCall = "tool_call",
         /// Something the extension watches happened.
         Event = "event",
+        /// Events were lost on the way. Behind the capability `event_gap`.
+        EventGap = "event_gap",
         /// Something the extension intercepts is about to happen.
         EventIntercept = "event_intercept",
         /// A key, while the extension's panel has the focus.

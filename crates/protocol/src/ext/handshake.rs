@@ -27,12 +27,23 @@ pub mod capability {
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
     /// The extension answers `ping`, and does so while its handlers are at work.
     pub const PING: &str = "ping";
+    /// The extension is told when events for it were lost.
+    pub const EVENT_GAP: &str = "event_gap";
     /// The host takes entries of `subscribe` that name tools and a role.
     pub const INTERCEPT_ROLES: &str = "intercept_roles";
 
     /// Every capability this version knows.
-    pub const ALL: &[&str] =
-        &[COMMANDS, TOOLS, EVENTS, PANELS, PANEL_RESIZE, BEFORE_AGENT_START, PING, INTERCEPT_ROLES];
+    pub const ALL: &[&str] = &[
+        COMMANDS,
+        TOOLS,
+        EVENTS,
+        PANELS,
+        PANEL_RESIZE,
+        BEFORE_AGENT_START,
+        PING,
+        EVENT_GAP,
+        INTERCEPT_ROLES,
+    ];
 }
 
 /// The first frame of an extension.

@@ -33,6 +33,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         Event::assistant_message(String::new()).into(),
         Event::turn_end(Stop::End, None).into(),
         Event::turn_end(Stop::Error, Some("refused".into())).into(),
+        EventGap { lost: 12 }.into(),
         InterceptToolCall {
             tool_id: ToolCallId::new("toolu_1"),
             tool_name: "bash".into(),
@@ -65,6 +66,7 @@ fn hello_ack() -> HelloAck {
             capability::PANEL_RESIZE.into(),
             capability::BEFORE_AGENT_START.into(),
             capability::PING.into(),
+            capability::EVENT_GAP.into(),
             capability::INTERCEPT_ROLES.into(),
         ],
         limits: Some(Box::default()),

@@ -88,6 +88,7 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         id().prop_map(|id| Ping { id }.into()),
+        any::<u64>().prop_map(|lost| EventGap { lost }.into()),
         Just(Shutdown {}.into()),
     ]
 }

@@ -17,6 +17,7 @@ use crate::panel::PanelEvent;
 #[derive(Debug)]
 pub(crate) enum OneWay {
     Event(Event),
+    Gap(u64),
     Panel(PanelId, PanelEvent),
 }
 
@@ -32,6 +33,7 @@ pub(crate) async fn run(
     while let Some(one_way) = queue.recv().await {
         match one_way {
             OneWay::Event(event) => handle_event(&extension, &host, event).await,
+            OneWay::Gap(lost) => handle_gap(&extension, &host, lost).await,
             OneWay::Panel(id, event) => handle_panel(&extension, &host, &id, event).await,
         }
         if let Some(line) = handled {
@@ -46,6 +48,13 @@ async fn handle_event(extension: &Extension, host: &Host, event: Event) {
     for (_, _, handler) in wanted {
         let outcome = handler.call(event.clone(), host.clone()).await;
         report(host, &event.event, outcome);
+    }
+}
+
+async fn handle_gap(extension: &Extension, host: &Host, lost: u64) {
+    match &extension.event_gap {
+        Some(handler) => report(host, "event_gap", handler.call(lost, host.clone()).await),
+        None => host.log(format_args!("{lost} events were lost: they are not read fast enough")),
     }
 }
 

@@ -43,6 +43,7 @@ impl Extension {
             (!self.panels.is_empty(), capability::PANEL_RESIZE),
             (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
             (true, capability::PING),
+            (!self.events.is_empty(), capability::EVENT_GAP),
         ];
         let capabilities =
             offered.into_iter().filter(|(present, _)| *present).map(|(_, name)| name.to_owned());

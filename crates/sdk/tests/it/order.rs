@@ -31,6 +31,27 @@ async fn a_slow_event_handler_does_not_delay_an_intercept() {
 }
 
 #[tokio::test]
+async fn a_gap_is_heard_of_in_its_place_among_the_events() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (events, gaps) = (Arc::clone(&log), Arc::clone(&log));
+    let extension = Extension::new("log", "1.0.0")
+        .on("turn_start", move |event, _| {
+            let events = Arc::clone(&events);
+            async move { events.lock().unwrap().push(format!("step {:?}", event.step)) }
+        })
+        .on_event_gap(move |lost, _| {
+            let gaps = Arc::clone(&gaps);
+            async move { gaps.lock().unwrap().push(format!("{lost} lost")) }
+        });
+    let harness = Harness::start(extension).await;
+    harness.event(Event::turn_start(1)).await;
+    harness.event_gap(7).await;
+    harness.event(Event::turn_start(9)).await;
+    assert_eq!(*log.lock().unwrap(), ["step Some(1)", "7 lost", "step Some(9)"]);
+    harness.shutdown().await;
+}
+
+#[tokio::test]
 async fn events_and_keys_are_handled_one_at_a_time_in_order() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let (events, keys) = (Arc::clone(&log), Arc::clone(&log));

@@ -49,13 +49,8 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "B-02",
         title: "never reads and watches everything",
-        cases: &[Case {
-            evil: Evil::Fault("never-read-stdin"),
-            // It is about the queue, not about the end of a writer that stalls; full counts take longer than that.
-            setup: |setup| setup.config.timeouts.write_stall *= 12,
-            play: |world| Box::pin(events_are_dropped(world)),
-            ..CASE
-        }],
+        // With a queue of its own, and one that only watches, from the log for all of its kind.
+        cases: &[dropping("never-read-stdin"), dropping("dead-observer")],
         undefend: Some(endless_queue),
     },
     Row {
@@ -106,6 +101,16 @@ pub(crate) const ROWS: &[Row] = &[
 const fn half_closed(fault: &'static str, play: crate::row::Play) -> Case {
     let evil = Evil::Script { programs: &["sh"], text: include_str!("../../scripts/half_closed.sh"), fault };
     Case { evil, expect: &[(EVIL, "exited")], play, ..CASE }
+}
+
+const fn dropping(fault: &'static str) -> Case {
+    Case {
+        evil: Evil::Fault(fault),
+        // It is about the queue, not about the end of a writer that stalls; full counts take longer than that.
+        setup: |setup| setup.config.timeouts.write_stall *= 12,
+        play: |world| Box::pin(events_are_dropped(world)),
+        ..CASE
+    }
 }
 
 fn short(setup: &mut Setup) {

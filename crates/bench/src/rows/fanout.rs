@@ -1,0 +1,236 @@
+//! Telling many extensions what happens: until each has seen everything.
+//!
+//! Base: the same bytes to the same number of children, in blocking writes of 64 KB, the least that a pipe can take.
+//! Longer than a time slice, so there are two figures: wall time, and the CPU time of this process alone. What is further
+//! ahead of a watcher than the host keeps would be lost, and a lost event ends the row; so each says once on its way how
+//! far it is, to the base as well, and in between the emission waits for all.
+
+pub(super) mod beside;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use haft_core::hooks::Observer;
+use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig};
+use haft_protocol::RawJson;
+use haft_protocol::codec;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{Event, HostFrame};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::Stop;
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+use crate::asking::{runtime, spec};
+use crate::children::{Piped, Program};
+use crate::method::{Plan, compare};
+use crate::peers::watcher::{LAST, PACE};
+use crate::report::{Goal, Report, Unit};
+use crate::{peers, platform};
+
+const PLAN: Plan = Plan { repetitions: 5, pairs: 8 };
+
+/// Who is told.
+const WATCHERS: usize = 100;
+
+/// What each is told in one block, the last event not counted.
+const EVENTS: usize = 2_000;
+
+/// How many events come before the emission waits for all to have seen the first ones.
+const AHEAD: usize = PACE + PACE / 4;
+
+/// Of the watchers of the second host, so many never read.
+const STALLED: usize = 10;
+
+/// What the base writes at once: a pipe full.
+const WRITE: usize = 64 * 1024;
+
+const FANOUT: Goal = Goal { goal: 1.5, gate: 2.2 };
+const STALLS: Goal = Goal { goal: 1.1, gate: 1.3 };
+
+pub(super) fn measure(report: &mut Report) -> Result<()> {
+    told(report)?;
+    let (plan, event) = (report.plan(PLAN), event()?);
+    let mut all = Told::start(0)?;
+    let mut twin = Told::start(0)?;
+    let [wall, cpu] = compare(plan, || all.block(&event), || twin.block(&event))?;
+    let wall_sound = report.control("control, host, wall", Unit::Seconds, wall);
+    let cpu_sound = report.control("control, host, own CPU", Unit::Seconds, cpu);
+    twin.end()?;
+    let mut stalled = Told::start(STALLED)?;
+    let [wall, cpu] = compare(plan, || all.block(&event), || stalled.block(&event))?;
+    report.line("10 stalled, wall", Unit::Seconds, wall, Some(STALLS), wall_sound);
+    report.line("10 stalled, own CPU", Unit::Seconds, cpu, Some(STALLS), cpu_sound);
+    all.end()?;
+    stalled.end()
+}
+
+/// What a check can rely on.
+pub(super) fn gate(report: &mut Report) -> Result<()> {
+    told(report)
+}
+
+fn told(report: &mut Report) -> Result<()> {
+    let (plan, event, bytes) = (report.plan(PLAN), event()?, bytes()?);
+    let mut raw = Raw::start()?;
+    let mut twin = Raw::start()?;
+    let [wall, cpu] = compare(plan, || raw.block(&bytes), || twin.block(&bytes))?;
+    let wall_sound = report.control("control, wall", Unit::Seconds, wall);
+    let cpu_sound = report.control("control, own CPU", Unit::Seconds, cpu);
+    drop(twin);
+    let mut told = Told::start(0)?;
+    let [wall, cpu] = compare(plan, || raw.block(&bytes), || told.block(&event))?;
+    report.line("2,000 x 100, wall", Unit::Seconds, wall, Some(FANOUT), wall_sound).gated();
+    report.line("2,000 x 100, own CPU", Unit::Seconds, cpu, None, cpu_sound);
+    told.end()
+}
+
+/// The base's side.
+struct Raw {
+    peers: Vec<Piped>,
+}
+
+impl Raw {
+    fn start() -> Result<Self> {
+        let program = Program::own(peers::WATCHER)?;
+        let peers = (0..WATCHERS).map(|_| Piped::extension(&program)).collect::<Result<_>>()?;
+        Ok(Self { peers })
+    }
+
+    fn block(&mut self, bytes: &[u8]) -> Result<[f64; 2]> {
+        let clock = Clock::start();
+        for part in bytes.chunks(WRITE) {
+            for peer in &mut self.peers {
+                peer.write(part)?;
+            }
+        }
+        let all = format!("end {}", EVENTS + 1);
+        for peer in &mut self.peers {
+            while !String::from_utf8_lossy(&peer.line()?).contains(&all) {}
+        }
+        Ok(clock.stop())
+    }
+}
+
+/// The candidate's side: a host with watchers, told as the agent tells it.
+struct Told {
+    runtime: Runtime,
+    host: Host,
+    observers: Vec<Arc<dyn Observer>>,
+    notes: mpsc::UnboundedReceiver<String>,
+    live: usize,
+}
+
+impl Told {
+    fn start(stalled: usize) -> Result<Self> {
+        let runtime = runtime()?;
+        let (words, notes) = mpsc::unbounded_channel();
+        let said = move |event| {
+            if let AgentEvent::ExtNotify { message, .. } = event {
+                // Whoever listened may have gone.
+                _ = words.send(message);
+            }
+        };
+        let host = runtime
+            .block_on(Host::builder(config()).specs(watchers(stalled)?).events(Arc::new(said)).start());
+        let ready = host.states().iter().filter(|status| status.state == ExtensionState::Ready).count();
+        ensure!(ready == WATCHERS, "{ready} of {WATCHERS} watchers came up");
+        let observers = host.hook_source().hooks().observers;
+        Ok(Self { runtime, host, observers, notes, live: WATCHERS - stalled })
+    }
+
+    fn block(&mut self, event: &AgentEvent) -> Result<[f64; 2]> {
+        let (observers, notes, live) = (&self.observers, &mut self.notes, self.live);
+        let emit = |event: &AgentEvent| observers.iter().for_each(|observer| observer.observe(event));
+        let clock = Clock::start();
+        self.runtime.block_on(async {
+            (0..AHEAD).for_each(|_| emit(event));
+            said(notes, "pace", live).await?;
+            (AHEAD..EVENTS).for_each(|_| emit(event));
+            emit(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
+            said(notes, &format!("end {}", EVENTS + 1), live).await
+        })?;
+        Ok(clock.stop())
+    }
+
+    fn end(self) -> Result<()> {
+        let states = self.host.states();
+        let lost = states.iter().filter(|status| status.events_dropped > 0).count();
+        ensure!(lost == WATCHERS - self.live, "{lost} watchers lost events");
+        self.runtime.block_on(self.host.shutdown());
+        Ok(())
+    }
+}
+
+/// Waits until so many watchers have said this.
+async fn said(notes: &mut mpsc::UnboundedReceiver<String>, word: &str, watchers: usize) -> Result<()> {
+    for _ in 0..watchers {
+        let said = notes.recv().await.context("the host is gone")?;
+        ensure!(said.starts_with(word), "a watcher said {said}, not {word}");
+    }
+    Ok(())
+}
+
+/// Wall and own CPU time, in seconds.
+struct Clock {
+    wall: Instant,
+    cpu: f64,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { wall: Instant::now(), cpu: platform::cpu_time() }
+    }
+
+    fn stop(self) -> [f64; 2] {
+        [self.wall.elapsed().as_secs_f64(), platform::cpu_time() - self.cpu]
+    }
+}
+
+/// Watchers, of which so many never read.
+fn watchers(stalled: usize) -> Result<Vec<ExtensionSpec>> {
+    let (watcher, never) = (Program::own(peers::WATCHER)?, Program::own(peers::STALLED)?);
+    let program = |number| if number < WATCHERS - stalled { &watcher } else { &never };
+    Ok((0..WATCHERS).map(|number| spec(&format!("watcher-{number}"), program(number))).collect())
+}
+
+/// A host's config that lets watchers say as often as they want how far they are, and lets stalled ones live.
+fn config() -> HostConfig {
+    let mut config = peers::config();
+    config.limits.notes_per_second = u32::MAX;
+    config.limits.frames_per_second = u32::MAX;
+    config.timeouts.write_stall *= 1_000;
+    config
+}
+
+/// A call of 190 B, as a line.
+fn event() -> Result<AgentEvent> {
+    let args = json!({ "path": "src/notes/today.md", "content": "x".repeat(59) });
+    Ok(AgentEvent::ToolCall {
+        id: ToolCallId::new("call_1"),
+        name: "write".into(),
+        args: RawJson::from_value(&args)?,
+    })
+}
+
+/// All that is told in one block.
+fn bytes() -> Result<Vec<u8>> {
+    let AgentEvent::ToolCall { id, name, args } = event()? else { anyhow::bail!("no tool call") };
+    let mut bytes = codec::encode(&HostFrame::Event(Event::tool_call(id, name, args)))?.repeat(EVENTS);
+    bytes.push_str(LAST);
+    Ok(bytes.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_the_size_of_the_table() {
+        let bytes = bytes().unwrap();
+        assert_eq!(bytes.iter().position(|&byte| byte == b'\n'), Some(189));
+        assert!(bytes.ends_with(LAST.as_bytes()));
+    }
+}

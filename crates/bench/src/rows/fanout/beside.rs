@@ -1,0 +1,84 @@
+//! One interception while others are told a thousand events a second.
+//!
+//! Base: the same question in the same host after the same pause, while nothing else happens. An event and the
+//! question go out together, as they do when the model calls a tool.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use haft_core::hooks::{HookSource as _, ToolDecision};
+use haft_host::Host;
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use tokio::runtime::Runtime;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{config, event, watchers};
+use crate::asking::{runtime, spec};
+use crate::children::Program;
+use crate::method::{Plan, compare, median};
+use crate::peers;
+use crate::report::{Goal, Report, Unit};
+
+const PLAN: Plan = Plan { repetitions: 5, pairs: 16 };
+
+/// Questions of a block.
+const TRIPS: usize = 20;
+
+/// Between two events.
+const PAUSE: Duration = Duration::from_millis(1);
+
+const BESIDE: Goal = Goal { goal: 1.25, gate: 2.0 };
+
+pub(in crate::rows) fn measure(report: &mut Report) -> Result<()> {
+    let asked = Asked::start()?;
+    let [found] = compare(report.plan(PLAN), || asked.block(false), || asked.block(false))?;
+    let sound = report.control("control, idle", Unit::Seconds, found);
+    let [found] = compare(report.plan(PLAN), || asked.block(false), || asked.block(true))?;
+    report.line("1,000 events/s to 100", Unit::Seconds, found, Some(BESIDE), sound);
+    asked.runtime.block_on(asked.host.shutdown());
+    Ok(())
+}
+
+struct Asked {
+    runtime: Runtime,
+    host: Host,
+    event: AgentEvent,
+    call: ToolCall,
+}
+
+impl Asked {
+    fn start() -> Result<Self> {
+        let runtime = runtime()?;
+        let mut specs = watchers(0)?;
+        specs.push(spec("guard", &Program::own(peers::LEAST)?));
+        let host = runtime.block_on(Host::builder(config()).specs(specs).start());
+        ensure!(host.hooks().before_tool_execute.len() == 1, "the guard did not start");
+        let event = event()?;
+        let AgentEvent::ToolCall { id, name, args } = event.clone() else { anyhow::bail!("no tool call") };
+        Ok(Self { runtime, host, event, call: ToolCall { id, name, args } })
+    }
+
+    fn block(&self, loud: bool) -> Result<[f64; 1]> {
+        let cancel = CancellationToken::new();
+        let hooks = self.host.hooks();
+        let times: Result<Vec<f64>> = self.runtime.block_on(async {
+            let mut times = Vec::with_capacity(TRIPS);
+            for _ in 0..TRIPS {
+                sleep(PAUSE).await;
+                let start = Instant::now();
+                if loud {
+                    hooks.observers.iter().for_each(|observer| observer.observe(&self.event));
+                }
+                for hook in &hooks.before_tool_execute {
+                    let decision = hook.before_tool_execute(&cancel, &self.call).await;
+                    ensure!(decision == ToolDecision::Allow, "not allowed: {decision:?}");
+                }
+                times.push(start.elapsed().as_secs_f64());
+            }
+            Ok(times)
+        });
+        Ok([median(times?)])
+    }
+}

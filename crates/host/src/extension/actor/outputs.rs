@@ -1,0 +1,80 @@
+//! Carrying out what the session wants.
+
+use std::sync::PoisonError;
+
+use haft_protocol::event::AgentEvent;
+
+use super::{Actor, EVENTS_DROPPED, now};
+use crate::extension::Snapshot;
+use crate::extension::session::{ExtensionState, Output, Ui};
+use crate::fault::FaultCode;
+use crate::process::Process;
+use crate::supervisor::Failure;
+
+impl Actor {
+    /// Carries out what the session wants.
+    pub(super) fn flush(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Write { number, line, droppable } => self.write(number, line, droppable),
+                Output::CloseInput => self.writer.close(),
+                Output::Terminate => self.terminate(),
+                // Whoever asked may have gone; the answer goes with them.
+                Output::Answer(ticket, answer) => drop(ticket.send(answer)),
+                Output::Fault(code, message) => self.fault(code, message),
+                Output::Log(text) => self.log.noted(&text, now()),
+                Output::Ui(ui) => self.show(ui),
+                Output::Changed => self.publish(),
+            }
+        }
+    }
+
+    fn write(&mut self, number: u64, line: String, droppable: bool) {
+        tracing::trace!(extension = %self.reporter.name, dir = "out", bytes = line.len(), number);
+        if self.writer.push(number, line, droppable, self.seat.as_ref()) {
+            return;
+        }
+        if !droppable {
+            return self.session.refuse(number);
+        }
+        if self.event_count.lose(1) {
+            self.log.host(EVENTS_DROPPED);
+        }
+    }
+
+    fn terminate(&mut self) {
+        if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
+            self.log.host(&format!("cannot be terminated: {error}"));
+        }
+    }
+
+    /// Reports a failure. What to say of the one that ends the connection is the supervisor's to decide.
+    fn fault(&self, code: FaultCode, message: String) {
+        let mut failure = Failure { code, message };
+        if self.session.state() == ExtensionState::from(failure.clone()) {
+            let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
+            failure = supervisor.failed(now(), self.session.has_greeted(), failure);
+        }
+        self.log.host(&format!("{}: {}", failure.code, failure.message));
+        self.reporter.fault(failure.code, failure.message);
+    }
+
+    fn show(&self, ui: Ui) {
+        let extension = self.reporter.name.clone();
+        match ui {
+            Ui::Notify(note) => {
+                let event = AgentEvent::ExtNotify { extension, level: note.level, message: note.message };
+                self.reporter.emit(event);
+            }
+            Ui::ClearNotes(_) => self.reporter.emit(AgentEvent::ExtClearNotes { extension }),
+            Ui::PanelRender(panel) => self.frontend.render_panel(&extension, &panel),
+            Ui::PanelClose(panel) => self.frontend.close_panel(&extension, &panel.panel_id),
+        }
+    }
+
+    fn publish(&mut self) {
+        self.choose_seat();
+        self.snapshot.send_replace(Snapshot::of(&self.session));
+        self.changes.send_modify(|count| *count += 1);
+    }
+}

@@ -1,0 +1,63 @@
+//! Who tells an extension its events: its own task, or the log for those who only watch.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use haft_protocol::ext::capability;
+use tokio::sync::mpsc;
+
+use super::{Command, EventCount, Offers};
+use crate::backlog::Backlog;
+use crate::fanout::{Fanout, Filter, Member, Seat, Word};
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(crate) struct Watching {
+    pub(crate) fanout: Arc<Fanout>,
+    /// The log tells it.
+    pub(crate) by_log: Arc<AtomicBool>,
+    /// Events that it has yet to be told, and first of all.
+    pub(crate) backlog: Option<Arc<Backlog>>,
+}
+
+impl Watching {
+    /// A place in the log for an extension with these offers; none while older events wait for it elsewhere.
+    pub(super) fn join(
+        &self,
+        offers: &Offers,
+        commands: mpsc::WeakUnboundedSender<Command>,
+        count: &Arc<EventCount>,
+    ) -> Option<Seat> {
+        if self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over()) {
+            return None;
+        }
+        let (by_log, count) = (Arc::clone(&self.by_log), Arc::clone(count));
+        let member = Member::new(offers.announced(capability::EVENT_GAP), move |word| {
+            let is_news = match word {
+                Word::Joined | Word::Left => {
+                    by_log.store(word == Word::Joined, Ordering::Relaxed);
+                    true
+                }
+                Word::Written => true,
+                Word::Lost(events) => count.lose(usize::try_from(events).unwrap_or(usize::MAX)),
+            };
+            // Events that were told by itself are in the same queue, before this. One that is gone needs no word.
+            if let Some(commands) = commands.upgrade().filter(|_| is_news) {
+                _ = commands.send(Command::Log(word));
+            }
+        });
+        self.fanout.join(Filter::of(offers), member)
+    }
+
+    /// Its task is over.
+    pub(super) fn end(&self) {
+        self.by_log.store(false, Ordering::Relaxed);
+    }
+}
+
+impl EventCount {
+    /// So many more were dropped. Says whether they are the first.
+    pub(super) fn lose(&self, events: usize) -> bool {
+        self.dropped.fetch_add(events, Ordering::Relaxed) == 0
+    }
+}

@@ -1,0 +1,257 @@
+//! Extensions that only watch, as processes: told in order, by filter, without loss to those who read, and with a
+//! word about what is lost to those who do not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::hooks::Observer;
+use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig, Launch};
+use haft_protocol::RawJson;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_protocol::message::Stop;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{Events, blocked, brisk, call, config, fault, program, spec, state};
+
+/// Writes down every line it is sent, once a file of the name `go` is there.
+const WATCHER: &str = r#"
+import json, os, sys, time
+name, events = sys.argv[1], json.loads(sys.argv[2])
+def emit(frame):
+    sys.stdout.write(json.dumps(frame) + "\n")
+    sys.stdout.flush()
+emit({"type":"hello","name":name,"capabilities":["event_gap", "ping"]})
+emit({"type":"subscribe","events":events})
+emit({"type":"ready"})
+while not os.path.exists(name + ".go"):
+    time.sleep(0.005)
+with open(name + ".seen", "w") as seen:
+    for line in sys.stdin:
+        seen.write(line)
+        seen.flush()
+        frame = json.loads(line)
+        if frame["type"] == "ping":
+            emit({"type":"pong","id":frame["id"]})
+        elif frame["type"] == "shutdown":
+            break
+        elif frame["type"] == "event_intercept":
+            emit({"type":"event_intercept_response","id":frame["id"],"block":True,"reason":"no"})
+        elif frame.get("step") == 50 and name == "late":
+            emit({"type":"subscribe","intercept":["tool_call"]})
+"#;
+
+/// A host whose observers are those of the moment it started, as a prompt's are.
+struct Row {
+    host: Host,
+    observers: Vec<Arc<dyn Observer>>,
+    events: Events,
+    dir: TempDir,
+}
+
+impl Row {
+    async fn start(watchers: &[(&str, Value)], change: impl FnOnce(&mut HostConfig)) -> Self {
+        let (dir, events, mut config) = (tempfile::tempdir().unwrap(), Events::default(), config());
+        config.timeouts = brisk();
+        config.logs = Some(dir.path().to_owned());
+        change(&mut config);
+        let specs = watchers.iter().map(|(name, events)| watcher(name, events, dir.path())).collect();
+        let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
+        for (name, _) in watchers {
+            assert_eq!(state(&host, name), ExtensionState::Ready, "{:?}", events.all());
+        }
+        let observers = host.hook_source().hooks().observers;
+        Self { host, observers, events, dir }
+    }
+
+    fn tell(&self, event: &AgentEvent) {
+        self.observers.iter().for_each(|observer| observer.observe(event));
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Lets a watcher read.
+    fn go(&self, name: &str) {
+        fs::write(self.file(&format!("{name}.go")), "").unwrap();
+    }
+
+    fn seen(&self, name: &str) -> Vec<Value> {
+        let lines = fs::read_to_string(self.file(&format!("{name}.seen"))).unwrap_or_default();
+        // The last line may be half written at this moment.
+        let whole = lines.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The steps that a watcher was told, in order.
+    fn steps(&self, name: &str) -> Vec<u64> {
+        self.seen(name).iter().filter_map(|frame| frame["step"].as_u64()).collect()
+    }
+
+    fn dropped(&self, name: &str) -> usize {
+        let states = self.host.states();
+        states.iter().find(|status| status.name.as_str() == name).unwrap().events_dropped
+    }
+
+    async fn until(&self, done: impl Fn(&Self) -> bool) {
+        while !done(self) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+fn watcher(name: &str, events: &Value, dir: &Path) -> ExtensionSpec {
+    let args = ["-c", WATCHER, name, &events.to_string()].map(str::to_owned).to_vec();
+    spec(name, dir, Launch::Process { program: program(&["python3"]), args })
+}
+
+fn all() -> Value {
+    json!(["session_start", "turn_start", "tool_call", "turn_end"])
+}
+
+fn step(step: u32) -> AgentEvent {
+    AgentEvent::TurnStart { step }
+}
+
+fn large() -> AgentEvent {
+    AgentEvent::TurnEnd { stop: Stop::End, error: Some("x".repeat(1_000)) }
+}
+
+#[tokio::test]
+async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
+    let bash = json!([{"event": "tool_call", "tools": ["bash"]}, "turn_end"]);
+    let row = Row::start(&[("all", all()), ("twin", all()), ("bash", bash)], |_| {}).await;
+    ["all", "twin", "bash"].iter().for_each(|name| row.go(name));
+    row.host.session_start();
+    for number in 0..300 {
+        row.tell(&step(number));
+        let tool = if number % 3 == 0 { "bash" } else { "read" };
+        row.tell(&AgentEvent::ToolCall {
+            id: ToolCallId::new("t"),
+            name: tool.into(),
+            args: RawJson::empty_object(),
+        });
+        // Some of it is told in one go, some of it one by one.
+        if number % 7 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    row.tell(&AgentEvent::TurnEnd { stop: Stop::End, error: None });
+    row.host.shutdown().await;
+    for name in ["all", "twin"] {
+        let seen = row.seen(name);
+        let kinds = [&seen[0]["type"], &seen[1]["event"], &seen[602]["event"], &seen[603]["type"]];
+        assert_eq!(kinds, ["hello_ack", "session_start", "turn_end", "shutdown"], "{name}");
+        assert_eq!(row.steps(name), (0..300).collect::<Vec<u64>>());
+        assert_eq!(seen.len(), 604);
+    }
+    let tools: Vec<Value> = row.seen("bash").iter().map(|frame| frame["tool_name"].clone()).collect();
+    assert_eq!(tools.iter().filter(|tool| **tool == "bash").count(), 100);
+    assert_eq!(tools.len(), 103, "hello_ack, 100 calls, turn_end, shutdown");
+    assert_eq!(row.events.faults(), []);
+}
+
+#[tokio::test]
+async fn one_that_begins_to_guard_is_told_the_same_events_and_asked_behind_them() {
+    let row = Row::start(&[("late", all()), ("other", all())], |_| {}).await;
+    ["late", "other"].iter().for_each(|name| row.go(name));
+    for number in 0..60 {
+        row.tell(&step(number));
+        tokio::task::yield_now().await;
+    }
+    row.until(|row| !row.host.hook_source().hooks().before_tool_execute.is_empty()).await;
+    for number in 60..200 {
+        row.tell(&step(number));
+        tokio::task::yield_now().await;
+    }
+    let blocks = blocked(&row.host, &call("bash", json!({}))).await;
+    assert_eq!(blocks, Some(("late".to_owned(), "no".to_owned())));
+    assert_eq!(row.steps("late"), (0..200).collect::<Vec<u64>>(), "all of them before the question");
+    for number in 200..250 {
+        row.tell(&step(number));
+    }
+    row.host.shutdown().await;
+    for name in ["late", "other"] {
+        assert_eq!(row.steps(name), (0..250).collect::<Vec<u64>>(), "{name}");
+        assert_eq!(row.seen(name).last().unwrap()["type"], "shutdown");
+    }
+    assert_eq!(row.events.faults(), []);
+}
+
+#[tokio::test]
+async fn one_that_does_not_read_loses_events_and_is_told_how_many() {
+    let row = Row::start(&[("live", all()), ("slow", all())], |_| {}).await;
+    row.go("live");
+    let told = 2_000;
+    for number in 0..told {
+        row.tell(&large());
+        row.tell(&step(number));
+        // The live one keeps up with what the log holds.
+        if number % 50 == 0 {
+            row.until(|row| row.steps("live").last() == Some(&u64::from(number))).await;
+        }
+    }
+    assert_eq!(row.dropped("live"), 0);
+    assert!(row.dropped("slow") > 2_000, "{}", row.dropped("slow"));
+    assert_eq!(state(&row.host, "slow"), ExtensionState::Ready);
+    row.go("slow");
+    row.until(|row| row.steps("slow").last() == Some(&u64::from(told - 1))).await;
+    row.host.shutdown().await;
+    assert_eq!(row.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
+    let seen = row.seen("slow");
+    let dropped = row.dropped("slow");
+    let lost: u64 = seen.iter().filter_map(|frame| frame["lost"].as_u64()).sum();
+    let events = seen.iter().filter(|frame| frame["type"] == "event").count();
+    assert_eq!(usize::try_from(lost).unwrap(), dropped);
+    assert_eq!(events + dropped, 2 * told as usize);
+    let log = fs::read_to_string(row.file("ext-slow.log")).unwrap();
+    assert!(log.contains("events_dropped: it does not read") && log.contains("events were dropped"), "{log}");
+    assert_eq!(row.events.faults(), []);
+}
+
+#[tokio::test]
+async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again() {
+    let change = |config: &mut HostConfig| config.timeouts.write_stall = Duration::from_millis(300);
+    let row = Row::start(&[("live", all()), ("dead", all())], change).await;
+    row.go("live");
+    for number in 0..100 {
+        row.tell(&large());
+        row.tell(&step(number));
+        tokio::task::yield_now().await;
+    }
+    row.until(|row| matches!(state(&row.host, "dead"), ExtensionState::Restarting { .. })).await;
+    assert_eq!(row.events.faults(), [fault("dead", "write_stalled")]);
+    row.go("dead");
+    row.host.restart(&ExtensionName::new("dead")).await.unwrap();
+    row.host.settled().await;
+    for number in 100..200 {
+        row.tell(&step(number));
+        tokio::task::yield_now().await;
+    }
+    row.host.shutdown().await;
+    assert_eq!(row.steps("live"), (0..200).collect::<Vec<u64>>());
+    assert_eq!(row.steps("dead"), (100..200).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of_life() {
+    let change = |config: &mut HostConfig| config.timeouts.ping = Duration::from_millis(50);
+    let row = Row::start(&[("live", all())], change).await;
+    row.go("live");
+    let pings = || row.seen("live").iter().filter(|frame| frame["type"] == "ping").count();
+    // The first event comes from its own task, all others from the log. A sign of life on its way when it is told
+    // something counts for that, too, so it is told something more than once.
+    let mut told = 0;
+    while pings() < 3 {
+        row.tell(&step(told));
+        told += 1;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    row.host.shutdown().await;
+    assert_eq!(row.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
+    assert_eq!(row.events.faults(), []);
+}
