@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use haft_protocol::ext::Event;
+use haft_protocol::ext::{Event, Limits};
 
 use crate::extension::{Extension, WAITING_EVENTS};
 
 /// Events in order. Over for good once they were handed over, or never will be.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Backlog {
+    /// As many are kept as may wait to be read by the extension, so that what is kept arrives.
+    most: usize,
     events: Mutex<VecDeque<Event>>,
     /// Changed under the lock alone.
     over: AtomicBool,
@@ -18,6 +20,16 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
+    /// Nothing kept yet.
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            most: limits.queue_frames.min(WAITING_EVENTS),
+            events: Mutex::default(),
+            over: AtomicBool::default(),
+            dropped: AtomicUsize::default(),
+        }
+    }
+
     /// Whether events need not go through here any more.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
@@ -32,7 +44,7 @@ impl Backlog {
         if self.is_over() {
             return Err(event);
         }
-        if events.len() < WAITING_EVENTS {
+        if events.len() < self.most {
             events.extend(event());
         } else {
             self.dropped.fetch_add(1, Ordering::Relaxed);

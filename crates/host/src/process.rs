@@ -1,14 +1,14 @@
 //! Starts extension processes. The one file of this crate that does.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use haft_launch::{EnvPolicy, GroupChild, Spawn, Stderr, Stream};
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Spawn, Stderr, Stream};
 use haft_protocol::defence::{Defence, is_up};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use crate::host::HostConfig;
 use crate::spec::ExtensionSpec;
 
 /// The three ends of a started extension's pipes.
@@ -38,7 +38,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the program of an extension in the extension's directory, by the launcher if there is one.
+    /// Starts the program of an extension in the extension's directory with nothing but this environment, by the
+    /// launcher if there is one.
     ///
     /// # Errors
     /// When the system cannot start it.
@@ -46,11 +47,12 @@ impl Process {
         spec: &ExtensionSpec,
         program: &Path,
         args: &[String],
-        config: &HostConfig,
+        env: Vec<(OsString, OsString)>,
+        launcher: Option<Launcher>,
     ) -> io::Result<(Self, Pipes)> {
         let mut spawn = Spawn::new(program, &spec.dir).args(args);
-        spawn.env = EnvPolicy::Only(config.env.of(&spec.name, std::env::vars_os()));
-        spawn.launcher = config.launcher.clone().filter(|_| is_up(Defence::OwnSession));
+        spawn.env = EnvPolicy::Only(env);
+        spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
         spawn.stdin = Stream::Piped;
         spawn.stdout = Stream::Piped;
         spawn.stderr = Stderr::Own(Stream::Piped);

@@ -1,6 +1,7 @@
 //! What all extensions of one host share: its configuration, its ears, and the gate that they start through.
 
-use std::sync::Arc;
+use std::ffi::OsString;
+use std::sync::{Arc, OnceLock};
 
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
     pub(crate) slow: SlowStarts,
+    /// The environment of those to whom nothing was granted: the same for all of them.
+    plain_env: OnceLock<Vec<(OsString, OsString)>>,
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
@@ -49,6 +52,7 @@ impl Shared {
             changes: watch::Sender::new(0),
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
+            plain_env: OnceLock::new(),
             slow: SlowStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
@@ -73,11 +77,22 @@ impl Shared {
     pub(crate) fn connect(&self, spec: &ExtensionSpec) -> Result<Connection, Failure> {
         let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
-            Launch::Process { program, args } => Process::start(spec, program, args, &self.config)
-                .map(|started| Connection::Process(Box::new(started)))
-                .map_err(|error| failed(error.to_string())),
+            Launch::Process { program, args } => {
+                Process::start(spec, program, args, self.env(&spec.name), self.config.launcher.clone())
+                    .map(|started| Connection::Process(Box::new(started)))
+                    .map_err(|error| failed(error.to_string()))
+            }
             Launch::Impossible { why } => Err(failed(why.clone())),
             Launch::ThemeOnly => Err(failed("has no program that could be started".to_owned())),
+        }
+    }
+
+    /// The environment of an extension. This program's does not change while it runs.
+    fn env(&self, name: &ExtensionName) -> Vec<(OsString, OsString)> {
+        let env = || self.config.env.of(name, std::env::vars_os());
+        match self.config.env.granted.contains_key(name) {
+            true => env(),
+            false => self.plain_env.get_or_init(env).clone(),
         }
     }
 

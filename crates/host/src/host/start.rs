@@ -12,6 +12,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use super::builder::stream_spec;
 use super::{Found, Host, Set};
+use crate::backlog::Backlog;
 use crate::dormant::Dormant;
 use crate::entry::{Entry, Slot, Stage};
 use crate::extension::{Connection, ExtensionState, Watching, random};
@@ -127,7 +128,8 @@ impl Host {
         let files = !stays && spec.launch == Launch::ThemeOnly;
         let memory = shared.registrations.recall(&spec, config, lookup).filter(|_| !stays);
         let stand_in = memory.as_ref().and_then(Memory::stand_in);
-        let (waits, backlog) = (stand_in.is_some(), stand_in.as_ref().map(|_| Arc::default()));
+        let (waits, backlog) =
+            (stand_in.is_some(), stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits))));
         let stage = match (files, waits) {
             (true, _) => Stage::Files,
             (false, true) => Stage::Idle,
