@@ -1,6 +1,6 @@
 //! The keeper of an extension that has not been needed yet: neither a process nor a task.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
 
@@ -25,21 +25,24 @@ impl Dormant {
 
     /// Starts the extension. False when that was done before.
     pub(crate) fn wake(&self) -> bool {
-        let Some((keeper, runtime)) = self.take() else { return false };
+        let mut sleeper = self.lock();
+        let Some((keeper, runtime)) = sleeper.take() else { return false };
+        // Before anybody else can find that it was woken already.
         keeper.set(Stage::NEW);
+        drop(sleeper);
         runtime.spawn(keeper.run(None));
         true
     }
 
     /// It is not needed any more. Nothing to do when it was woken before: then it has a task, which sees to it.
     pub(crate) fn dismiss(&self) {
-        if let Some((keeper, _)) = self.take() {
+        if let Some((keeper, _)) = self.lock().take() {
             keeper.set(Stage::Stopped);
         }
     }
 
-    fn take(&self) -> Option<(Box<Keeper>, Handle)> {
-        self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take()
+    fn lock(&self) -> MutexGuard<'_, Option<(Box<Keeper>, Handle)>> {
+        self.keeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -78,6 +78,10 @@ impl Keeper {
                 Order::Retire | Order::Leave => break,
             }
         }
+        if let Some(backlog) = &self.backlog {
+            // What still waits for it is counted as lost.
+            backlog.give_up();
+        }
         if !matches!(self.slot.borrow().stage, Stage::Failed(_)) {
             self.set(Stage::Stopped);
         }
@@ -112,6 +116,7 @@ impl Keeper {
     /// Starts the process; nothing when it cannot be started, which is reported.
     fn start(&mut self, connection: Option<Connection>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
+        self.watching.end();
         self.log.forget();
         if let Some(memory) = &mut self.memory {
             memory.started();

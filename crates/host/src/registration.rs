@@ -284,7 +284,8 @@ fn header(config: &HostConfig) -> String {
 /// The number of an extension: another one when it is started otherwise.
 fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
     let granted = config.env.granted.get(&spec.name).into_iter().flatten();
-    let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name).is_some())).collect();
+    // Only their hash is written down.
+    let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name))).collect();
     let mut hash = Fnv::default();
     (owner, &spec.launch, env).hash(&mut hash);
     hash.finish()

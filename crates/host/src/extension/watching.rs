@@ -49,8 +49,8 @@ impl Watching {
         self.fanout.join(Filter::of(offers), member)
     }
 
-    /// Its task is over.
-    pub(super) fn end(&self) {
+    /// Its task is over, or panicked without a word.
+    pub(crate) fn end(&self) {
         self.by_log.store(false, Ordering::Relaxed);
     }
 }

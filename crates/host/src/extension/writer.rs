@@ -209,8 +209,9 @@ impl Writer {
 
     /// Nothing more comes: once the queue is written, the extension's input is closed.
     pub(crate) fn close(&mut self) {
-        // The task closes it.
+        // The task closes it, by letting go of it: nobody else may hold it then.
         self.open();
+        self.input = None;
         self.queue = Queue::Closed;
     }
 

@@ -170,7 +170,6 @@ impl Host {
         let patience = if slow { Duration::ZERO } else { config.timeouts.start_patience };
         let (timeouts, loosened) =
             (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
-        let successor = OnceLock::new();
         Arc::new(Entry {
             spec,
             timeouts,
@@ -182,7 +181,7 @@ impl Host {
             dormant,
             backlog,
             by_log,
-            successor,
+            successor: OnceLock::new(),
         })
     }
 

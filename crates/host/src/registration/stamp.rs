@@ -85,6 +85,10 @@ impl Stamp {
             }
             let below = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
             let kind = entry.file_type().ok()?;
+            if kind.is_symlink() && entry.path().is_dir() {
+                // What lies behind it may change, and may lead back here.
+                return None;
+            }
             if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
                 self.add_file(root, &below)?;
             } else if kind.is_dir() && !LEFT_OUT.contains(&name) {

@@ -60,6 +60,26 @@ async fn thirty_runs_deliver_every_last_event() {
 }
 
 #[tokio::test]
+async fn whoever_knows_no_shutdown_leaves_at_the_end_of_its_input() {
+    // One does more than watch, one only watches and is written to by the log.
+    let hello = r#"echo '{"type":"hello","name":"x"}'; "#;
+    let asked = r#"echo '{"type":"subscribe","intercept":["turn_start"]}'; echo '{"type":"ready"}'; "#;
+    let watches = r#"echo '{"type":"subscribe","events":["turn_end"]}'; echo '{"type":"ready"}'; "#;
+    for opening in [format!("{hello}{asked}"), format!("{hello}{watches}")] {
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!("{opening}while read -r line; do :; done; echo over > over");
+        let args = vec!["-c".to_owned(), script];
+        let plain = spec("x", dir.path(), Launch::Process { program: program(&["sh"]), args });
+        let mut config = config();
+        // Nobody is asked to leave by a signal before that.
+        config.timeouts.shutdown_grace = Duration::from_secs(60);
+        let host = Host::builder(config).specs(vec![plain]).start().await;
+        host.shutdown().await;
+        assert!(dir.path().join("over").exists(), "{opening}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_started_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("script");

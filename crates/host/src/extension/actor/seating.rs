@@ -22,7 +22,11 @@ impl Actor {
 
     pub(super) fn on_log(&mut self, word: Word) {
         match word {
-            Word::Joined => self.writer.release(true, None),
+            Word::Joined => {
+                self.writer.release(true, None);
+                // It may have come to do more than watch meanwhile.
+                self.choose_seat();
+            }
             Word::Left => self.writer.release(false, self.seat.as_ref()),
             Word::Written => self.session.told(now()),
             Word::Lost(_) => self.log.host(EVENTS_DROPPED),
