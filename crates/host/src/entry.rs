@@ -5,7 +5,6 @@ mod slot;
 mod view;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use haft_protocol::ext::{Hook, InterceptKind};
@@ -17,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backlog::Backlog;
 use crate::discovery::dir_name;
 use crate::dormant::Dormant;
-use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED};
+use crate::extension::{Deadline, Extension, ExtensionState, OfferedTool, Offers, PANICKED, Watching};
 use crate::fault::CallError;
 use crate::keeper::Order;
 use crate::policy::{self, Role, Verdict};
@@ -41,8 +40,8 @@ pub(crate) struct Entry {
     pub(crate) slot: watch::Receiver<Slot>,
     /// To its keeper. When nobody holds the entry any more, the extension is stopped.
     pub(crate) orders: mpsc::UnboundedSender<Order>,
-    /// The log for those who only watch tells it, and not this.
-    pub(crate) by_log: Arc<AtomicBool>,
+    /// Who tells it its events.
+    pub(crate) watching: Watching,
     /// Its keeper, until it is needed.
     pub(crate) dormant: Dormant,
     /// Events that start it; none for one that was started at once.

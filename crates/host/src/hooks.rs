@@ -102,7 +102,7 @@ impl Entry {
 
 impl Observer for Entry {
     fn observe(&self, event: &AgentEvent) {
-        if self.is_told_by_log() {
+        if self.watching.is_told_by_log() {
             return;
         }
         if matches!(event, AgentEvent::TurnStart { .. }) {

@@ -137,6 +137,7 @@ impl Set {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
     fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>) -> Self {
         entries.sort_by_key(|entry| entry.spec.origin);
+        entries.iter().for_each(|entry| entry.watching.put_in_place());
         let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
         let commands = Names::new(&config.reserved_commands);
         Self { entries, tools, commands }
@@ -144,6 +145,7 @@ impl Set {
 
     /// Further extensions; the names that others have stay theirs.
     fn add(&mut self, entries: Vec<Arc<Entry>>) {
+        entries.iter().for_each(|entry| entry.watching.put_in_place());
         self.entries.extend(entries);
         self.entries.sort_by_key(|entry| entry.spec.origin);
     }
@@ -219,7 +221,8 @@ impl Host {
         self.shared().changes.subscribe()
     }
 
-    /// The extensions' part in core's hooks, now and after every reload.
+    /// The extensions' part in core's hooks, now and after every reload. What several agents tell at the same time may
+    /// reach an extension twice, or not at all, at the moment in which another thread begins or ceases to tell it.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
     }

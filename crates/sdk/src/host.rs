@@ -39,7 +39,7 @@ impl Host {
     }
 
     /// Redraws an open panel. An empty title keeps the old one. May be called as often as there is something new: the
-    /// first content is sent at once, and of those that follow within 16 ms the last.
+    /// first content is sent at once, and of those that follow within 16 ms (for each panel that is drawn) the last.
     pub fn render_panel(&self, panel: Panel) {
         self.0.outbox.render(PanelRender::from(panel));
     }

@@ -8,7 +8,7 @@ use haft_protocol::content::ToolCall;
 
 use crate::asking::{Asked, Raw, call, line};
 use crate::children::Program;
-use crate::method::{Plan, compare};
+use crate::method::{Comparison, Plan, compare};
 use crate::peers;
 use crate::report::{Goal, Report, Unit};
 
@@ -131,8 +131,13 @@ impl<'a> Frames<'a> {
         Raw::start(program, &self.line, self.size.block)
     }
 
-    fn x(&self) -> f64 {
-        f64::from(self.size.bytes)
+    /// Adds a line and its place on the curve of this name. What has a gate is held to it.
+    fn line(&self, report: &mut Report, curve: &str, found: Comparison, goal: Option<Goal>, sound: bool) {
+        let line = report.line(&format!("{curve}, {}", self.size.name), Unit::Seconds, found, goal, sound);
+        line.on(curve, f64::from(self.size.bytes));
+        if goal.is_some_and(|goal| goal.gate.is_finite()) {
+            line.gated();
+        }
     }
 }
 
@@ -154,11 +159,7 @@ fn asked(
     let (size, name) = (frames.size, format!("host, {}", peer.name));
     let mut asked = Asked::start(&peer.program, frames.call.clone(), size.block)?;
     let [found] = compare(report.plan(size.plan), || base.block(), || asked.block())?;
-    let line = report.line(&format!("{name}, {}", size.name), Unit::Seconds, found, goal, sound);
-    line.on(&name, frames.x());
-    if goal.is_some_and(|goal| goal.gate.is_finite()) {
-        line.gated();
-    }
+    frames.line(report, &name, found, goal, sound);
     if let (Some(limit), 200) = (peer.limit, size.bytes) {
         let (what, limit) = (format!("p50, {}, {}", peer.name, size.name), Some(Goal::reported(limit)));
         report.figure(&what, Unit::Seconds, found.candidate, limit);
@@ -180,10 +181,6 @@ fn bare(
     let (size, name) = (frames.size, format!("raw, {}", peer.name));
     let mut raw = frames.raw(&peer.program)?;
     let [found] = compare(report.plan(size.plan), || base.block(), || raw.block())?;
-    let line = report.line(&format!("{name}, {}", size.name), Unit::Seconds, found, goal, sound);
-    line.on(&name, frames.x());
-    if goal.is_some() {
-        line.gated();
-    }
+    frames.line(report, &name, found, goal, sound);
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! The first use of an extension that was not started before it was needed.
 
-use std::sync::atomic::Ordering;
-
 use haft_protocol::ext::Event;
 use tokio_util::sync::CancellationToken;
 
@@ -37,7 +35,7 @@ impl Entry {
     /// Passes on an event that it watches, unless the log tells it. One that has not been needed before is started by it,
     /// and gets it when it is ready, before all that come later.
     pub(crate) fn pass_on(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        if self.is_told_by_log() {
+        if self.watching.is_told_by_log() {
             return;
         }
         if let Some(backlog) = self.backlog.as_ref().filter(|backlog| !backlog.is_over()) {
@@ -52,11 +50,6 @@ impl Entry {
         } else {
             self.pass_to_process(topic, event);
         }
-    }
-
-    /// Whether the log for those who only watch tells it, and not this.
-    pub(crate) fn is_told_by_log(&self) -> bool {
-        self.by_log.load(Ordering::Relaxed)
     }
 
     fn pass_to_process(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {

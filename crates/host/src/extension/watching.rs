@@ -13,22 +13,40 @@ use crate::fanout::{Fanout, Filter, Member, Seat, Word};
 /// See the module.
 #[derive(Debug, Clone)]
 pub(crate) struct Watching {
-    pub(crate) fanout: Arc<Fanout>,
+    fanout: Arc<Fanout>,
     /// The log tells it.
-    pub(crate) by_log: Arc<AtomicBool>,
+    by_log: Arc<AtomicBool>,
+    /// It is one of the host's, and not one that a reload has yet to put in its place.
+    in_place: Arc<AtomicBool>,
     /// Events that it has yet to be told, and first of all.
-    pub(crate) backlog: Option<Arc<Backlog>>,
+    backlog: Option<Arc<Backlog>>,
 }
 
 impl Watching {
-    /// A place in the log for an extension with these offers; none while older events wait for it elsewhere.
+    pub(crate) fn new(fanout: Arc<Fanout>, backlog: Option<Arc<Backlog>>) -> Self {
+        Self { fanout, by_log: Arc::default(), in_place: Arc::default(), backlog }
+    }
+
+    /// From here on it is told what happens.
+    pub(crate) fn put_in_place(&self) {
+        self.in_place.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the log tells it.
+    pub(crate) fn is_told_by_log(&self) -> bool {
+        self.by_log.load(Ordering::Relaxed)
+    }
+
+    /// A place in the log for an extension with these offers; none while older events wait for it elsewhere, or another
+    /// one of its name is still told.
     pub(super) fn join(
         &self,
         offers: &Offers,
         commands: mpsc::WeakUnboundedSender<Command>,
         count: &Arc<EventCount>,
     ) -> Option<Seat> {
-        if self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over()) {
+        let waits = self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over());
+        if waits || !self.in_place.load(Ordering::Relaxed) {
             return None;
         }
         let (by_log, count) = (Arc::clone(&self.by_log), Arc::clone(count));

@@ -1,7 +1,6 @@
 //! Starting extensions, and how long a start waits for them.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use haft_protocol::event::ExtensionFault;
@@ -137,12 +136,7 @@ impl Host {
         };
         let (orders, inbox) = mpsc::unbounded_channel();
         let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
-        let by_log = Arc::<AtomicBool>::default();
-        let watching = Watching {
-            fanout: Arc::clone(&shared.fanout),
-            by_log: Arc::clone(&by_log),
-            backlog: backlog.clone(),
-        };
+        let watching = Watching::new(Arc::clone(&shared.fanout), backlog.clone());
         let keeper = || {
             let supervisor = Supervisor::new(&config.timeouts, &config.limits, !stays, random());
             Box::new(Keeper {
@@ -154,7 +148,7 @@ impl Host {
                 log: Arc::new(Log::new(config.logs.as_deref(), &spec.name, &config.limits)),
                 memory,
                 backlog: backlog.clone(),
-                watching,
+                watching: watching.clone(),
             })
         };
         let dormant = match (files, waits) {
@@ -180,7 +174,7 @@ impl Host {
             orders,
             dormant,
             backlog,
-            by_log,
+            watching,
             successor: OnceLock::new(),
         })
     }

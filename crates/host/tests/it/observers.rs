@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use haft_core::hooks::Observer;
-use haft_host::{ExtensionSpec, ExtensionState, Host, HostConfig, Launch};
+use haft_host::{ExtensionSpec, ExtensionState, Found, Host, HostConfig, Launch};
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -235,6 +235,42 @@ async fn one_that_reads_nothing_for_too_long_is_ended_and_the_next_is_told_again
     row.host.shutdown().await;
     assert_eq!(row.steps("live"), (0..200).collect::<Vec<u64>>());
     assert_eq!(row.steps("dead"), (100..200).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn while_a_reload_waits_only_the_old_one_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let watching =
+        |file| ExtensionSpec { name: ExtensionName::new("w"), ..watcher(file, &all(), dir.path()) };
+    let script = "echo '{\"type\":\"hello\",\"name\":\"slow\"}'; while [ ! -e slow.go ]; do sleep 0.02; done; \
+                  echo '{\"type\":\"ready\"}'; cat >/dev/null";
+    let args = vec!["-c".to_owned(), script.to_owned()];
+    let slow = spec("slow", dir.path(), Launch::Process { program: program(&["sh"]), args });
+    let rounds: Vec<Found> = vec![vec![watching("old")].into(), vec![watching("new"), slow].into()];
+    let rounds = Mutex::new(rounds.into_iter());
+    let source = move || rounds.lock().unwrap().next().unwrap_or_default();
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    let host = Host::builder(config).events(events.sink()).source(source).start().await;
+    let row = Row { observers: host.hook_source().hooks().observers, host, events, dir };
+    ["old", "new"].iter().for_each(|name| row.go(name));
+    row.tell(&step(0));
+
+    let reload = tokio::spawn({
+        let host = row.host.clone();
+        async move { host.reload().await }
+    });
+    row.until(|row| row.seen("new").iter().any(|frame| frame["type"] == "hello_ack")).await;
+    for number in 1..=20 {
+        row.tell(&step(number));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    row.go("slow");
+    assert_eq!(reload.await.unwrap().ready, 2);
+    row.host.hook_source().hooks().observers.iter().for_each(|observer| observer.observe(&step(30)));
+    row.host.shutdown().await;
+    assert_eq!(row.steps("old"), (0..=20).collect::<Vec<u64>>());
+    assert_eq!(row.steps("new"), [30]);
 }
 
 #[tokio::test]

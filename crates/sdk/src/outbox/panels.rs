@@ -2,7 +2,7 @@
 
 use haft_protocol::ext::PanelRender;
 use haft_protocol::ids::PanelId;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use crate::timeouts::PANEL_INTERVAL;
 
@@ -23,9 +23,10 @@ struct Turn {
 impl Panels {
     /// Takes a content. Gives it back if it is sent at once.
     pub(super) fn render(&mut self, mut panel: PanelRender, now: Instant) -> Option<PanelRender> {
+        let next = now + self.interval();
         let Some(turn) = self.turns.iter_mut().find(|turn| turn.id == panel.panel_id) else {
             self.turns.retain(|turn| turn.at > now || turn.waiting.is_some());
-            self.turns.push(Turn { id: panel.panel_id.clone(), at: now + PANEL_INTERVAL, waiting: None });
+            self.turns.push(Turn { id: panel.panel_id.clone(), at: next, waiting: None });
             return Some(panel);
         };
         let earlier = turn.waiting.take();
@@ -34,7 +35,7 @@ impl Panels {
             panel.title = earlier.map(|earlier| earlier.title).unwrap_or_default();
         }
         if turn.at <= now {
-            turn.at = now + PANEL_INTERVAL;
+            turn.at = next;
             return Some(panel);
         }
         turn.waiting = Some(panel);
@@ -61,11 +62,17 @@ impl Panels {
         self.turns.iter().filter(|turn| turn.waiting.is_some()).map(|turn| turn.at).min()
     }
 
+    /// The longer the more panels are drawn: the host has one rate for all of them.
+    fn interval(&self) -> Duration {
+        PANEL_INTERVAL * u32::try_from(self.turns.len().max(1)).unwrap_or(u32::MAX)
+    }
+
     fn take(&mut self, now: Instant, which: impl Fn(&Turn) -> bool) -> Vec<PanelRender> {
+        let next = now + self.interval();
         let chosen = self.turns.iter_mut().filter(|turn| which(turn));
         let sent = chosen.filter_map(|turn| {
             let panel = turn.waiting.take()?;
-            turn.at = now + PANEL_INTERVAL;
+            turn.at = next;
             Some(panel)
         });
         sent.collect()
@@ -114,6 +121,19 @@ mod tests {
         assert!(panels.render(panel("b", "", "3"), start).is_some(), "it is a new panel");
         assert_eq!(panels.flush(start), [panel("a", "", "2"), panel("c", "", "2")]);
         assert_eq!(panels.flush(start), []);
+    }
+
+    #[test]
+    fn all_panels_together_keep_to_one_rate() {
+        let (start, mut panels) = (Instant::now(), Panels::default());
+        let mut sent = 0;
+        for millisecond in 0..1000 {
+            let now = start + Duration::from_millis(millisecond);
+            for id in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+                sent += usize::from(panels.render(panel(id, "", ""), now).is_some());
+            }
+        }
+        assert!((50..=80).contains(&sent), "{sent}");
     }
 
     #[test]
