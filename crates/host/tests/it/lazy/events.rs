@@ -83,3 +83,19 @@ async fn what_does_not_fit_is_counted() {
     assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
     assert_eq!(stage.events().len(), QUEUE_FRAMES, "what was kept arrives");
 }
+
+#[tokio::test]
+async fn who_knows_gaps_is_told_what_did_not_fit() {
+    let mut stage = watches(r#"["turn_end"]"#);
+    stage.config.env.set.push(("CAN".into(), r#""event_gap""#.into()));
+    stage.runs_once().await;
+    let (host, _) = stage.host().await;
+    let [_, _, end] = turn();
+    tell(&host, &vec![end; QUEUE_FRAMES + 10]);
+    host.settled().await;
+    tell(&host, &turn());
+    host.shutdown().await;
+    let told = stage.events();
+    assert_eq!(told.len(), QUEUE_FRAMES + 2);
+    assert_eq!(told[QUEUE_FRAMES..], ["10 lost", "turn_end"]);
+}

@@ -34,11 +34,11 @@ serve() {
             *'"type":"tool_call"'*) say '{"type":"tool_result","id":"'$id'","content":[{"type":"text","text":"ok"}]}';;
             *'"type":"command_invoked"'*) say '{"type":"command_response","id":"'$id'","action":"noop"}';;
             *'"type":"event_intercept"'*) say '{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}';;
-            *'"type":"event"'*) say "$line" >> "$EVENTS";;
+            *'"type":"event'*) say "$line" >> "$EVENTS";;
         esac
     done
 }
-say '{"type":"hello","name":"'$NAME'"}'
+say '{"type":"hello","name":"'$NAME'","capabilities":['$CAN']}'
 "#;
 
 /// See the module.
@@ -116,11 +116,11 @@ impl Stage {
         self.lines("STARTS").len()
     }
 
-    /// The events that were told.
+    /// The events that were told, and how many were said to be missing.
     pub(super) fn events(&self) -> Vec<String> {
         let event = |line: String| {
             let event: serde_json::Value = serde_json::from_str(&line).unwrap();
-            event["event"].as_str().unwrap().to_owned()
+            event["event"].as_str().map_or_else(|| format!("{} lost", event["lost"]), str::to_owned)
         };
         self.lines("EVENTS").into_iter().map(event).collect()
     }
