@@ -42,13 +42,13 @@ say '{"type":"hello","name":"'$NAME'","capabilities":['$CAN']}'
 "#;
 
 /// See the module.
-pub(super) struct Stage {
+pub(super) struct Home {
     pub(super) config: HostConfig,
     root: TempDir,
     specs: std::cell::RefCell<Vec<ExtensionSpec>>,
 }
 
-impl Stage {
+impl Home {
     /// With one extension, which does this after its hello.
     pub(super) fn with(name: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
@@ -60,10 +60,10 @@ impl Stage {
         for name in ["STARTS", "EVENTS"] {
             config.env.set.push((name.into(), root.path().join(name).display().to_string()));
         }
-        let stage = Self { config, root, specs: Vec::default().into() };
-        stage.put(name, body);
-        stage.age();
-        stage
+        let home = Self { config, root, specs: Vec::default().into() };
+        home.put(name, body);
+        home.age();
+        home
     }
 
     /// Adds an extension, or changes its script.
