@@ -168,6 +168,15 @@ pub enum AgentEvent {
         /// Why.
         message: String,
     },
+    /// The model cannot be asked now; from here on another one is.
+    ModelFallback {
+        /// The model that failed, as `provider/model`.
+        from: String,
+        /// The model that is asked instead.
+        to: String,
+        /// Why.
+        message: String,
+    },
     /// The prompt is dealt with; nothing more comes.
     Done,
     /// The run failed.

@@ -52,6 +52,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Retry { .. }
+        | AgentEvent::ModelFallback { .. }
         | AgentEvent::Done
         | AgentEvent::Error { .. }
         | AgentEvent::ExtNotify { .. }

@@ -88,6 +88,7 @@ fn run_events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
+        AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
         AgentEvent::Error { message: "no key".into() },
     ]

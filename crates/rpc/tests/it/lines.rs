@@ -67,6 +67,7 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
         AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
+        AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
         AgentEvent::Error { message: "no model".into() },
         AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
