@@ -68,6 +68,7 @@ fn tool_events() -> Vec<AgentEvent> {
             content: vec![Content::text("a")],
             extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
+            details: None,
         },
         AgentEvent::ToolResult {
             id: call(),
@@ -76,6 +77,7 @@ fn tool_events() -> Vec<AgentEvent> {
             content: vec![],
             extension: None,
             synthetic_by: Some("cache".into()),
+            details: None,
         },
     ]
 }
