@@ -7,3 +7,6 @@ pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
 
 /// How long a cancelled tool may take to hand over what it has. Then it is dropped.
 pub(crate) const CANCELLED_TOOL: Duration = Duration::from_millis(500);
+
+/// How long an entry of a session that nobody waits for may be in the system's memory only.
+pub(crate) const GROUP_COMMIT: Duration = Duration::from_secs(1);
