@@ -15,6 +15,7 @@ use crate::run::Run;
 use crate::schema::{SchemaError, Validator};
 use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
 
+pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
 
 /// A model, tools, hooks and a transcript. Cheap to clone; clones share everything.

@@ -178,7 +178,7 @@ impl std::fmt::Debug for AgentBuilder {
     }
 }
 
-fn now() -> Time {
+pub(crate) fn now() -> Time {
     let now = jiff::Timestamp::now();
     Time(format!("{now:.3}"))
 }
