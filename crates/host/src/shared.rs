@@ -20,6 +20,7 @@ use crate::silent::SilentStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+use crate::tool::Results;
 
 /// See the module.
 pub(crate) struct Shared {
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
+    /// Those that are too long for a model.
+    pub(crate) results: Arc<Results>,
 }
 
 impl Shared {
@@ -56,6 +59,7 @@ impl Shared {
             silent: SilentStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
+            results: Arc::new(Results::new(config.results.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,
