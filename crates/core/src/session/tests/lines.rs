@@ -39,9 +39,9 @@ pub(super) fn samples() -> Vec<EntryBody> {
         content: vec![Content::text("line\nline")],
         is_error: false,
         extension: None,
+        details: RawJson::parse(r#"{"diff":{}}"#).ok(),
         time: time(),
     };
-    let data = RawJson::parse(r#"{"open":[1]}"#).unwrap();
     vec![
         Message::User { content: vec![Content::text("Hi \u{1f600}")], time: time() }.into(),
         Said { message: Message::Assistant(said), answer: Some(answer) }.into(),
@@ -62,7 +62,12 @@ pub(super) fn samples() -> Vec<EntryBody> {
         }
         .into(),
         BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), answer: None }.into(),
-        Custom { owner: "todo".to_owned(), kind: "list".to_owned(), data }.into(),
+        Custom {
+            owner: "todo".to_owned(),
+            kind: "list".to_owned(),
+            data: RawJson::parse(r#"{"open":[1]}"#).unwrap(),
+        }
+        .into(),
         CustomMessage {
             owner: "todo".to_owned(),
             kind: "reminder".to_owned(),
