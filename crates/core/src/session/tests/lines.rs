@@ -12,13 +12,17 @@ fn time() -> Time {
     Time("2026-01-02T03:04:05.678Z".to_owned())
 }
 
-/// One of each type.
-pub(super) fn samples() -> Vec<EntryBody> {
-    let call = ToolCall {
+fn call() -> ToolCall {
+    ToolCall {
         id: ToolCallId::new("call_1"),
         name: "read".to_owned(),
         args: RawJson::parse(r#"{"n":9007199254740993}"#).unwrap(),
-    };
+    }
+}
+
+/// One of each type.
+pub(super) fn samples() -> Vec<EntryBody> {
+    let call = call();
     let said = AssistantMessage {
         content: vec![
             AssistantBlock::Text { text: "Hm.".to_owned() },
