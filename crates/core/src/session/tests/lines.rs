@@ -20,6 +20,15 @@ fn call() -> ToolCall {
     }
 }
 
+fn answer() -> Answer {
+    Answer {
+        provider: "anthropic".to_owned(),
+        model: "m".to_owned(),
+        stop: Stop::ToolUse,
+        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
+    }
+}
+
 /// One of each type.
 pub(super) fn samples() -> Vec<EntryBody> {
     let call = call();
@@ -30,12 +39,6 @@ pub(super) fn samples() -> Vec<EntryBody> {
         ],
         time: time(),
         native: None,
-    };
-    let answer = Answer {
-        provider: "anthropic".to_owned(),
-        model: "m".to_owned(),
-        stop: Stop::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
     };
     let result = ToolMessage {
         call_id: call.id.clone(),
@@ -48,7 +51,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
     };
     vec![
         Message::User { content: vec![Content::text("Hi \u{1f600}")], time: time() }.into(),
-        Said { message: Message::Assistant(said), answer: Some(answer) }.into(),
+        Said { message: Message::Assistant(said), answer: Some(answer()) }.into(),
         ToolStart { call_id: call.id, name: call.name, args: call.args }.into(),
         Message::Tool(result).into(),
         ModelChange { provider: "anthropic".to_owned(), model: "m".to_owned() }.into(),
