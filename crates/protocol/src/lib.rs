@@ -36,6 +36,7 @@ mod json;
 mod read;
 mod reader;
 mod scan;
+mod shared;
 mod surrogate;
 
 pub use json::RawJson;
