@@ -3,6 +3,7 @@
 mod actor;
 mod alarm;
 mod connection;
+mod decode;
 mod filter;
 mod ids;
 mod offers;
