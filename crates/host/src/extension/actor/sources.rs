@@ -3,8 +3,8 @@
 use std::future::{pending, poll_fn};
 use std::pin::pin;
 
+use futures::channel::mpsc;
 use tokio::io::AsyncReadExt;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::super::Command;
@@ -75,7 +75,7 @@ pub(super) async fn read_some(
 
 pub(super) async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
     match inbox {
-        Some(inbox) => inbox.recv().await,
+        Some(inbox) => inbox.recv().await.ok(),
         None => pending().await,
     }
 }
