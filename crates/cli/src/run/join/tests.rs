@@ -42,7 +42,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         results: root.join("results"),
         lazy: true,
         system: SystemPrompt::default(),
-        reasoning: Reasoning::Default,
+        thinking: Thinking::Default,
         max_steps: None,
         tools,
         on_timeout_allow: Vec::new(),
