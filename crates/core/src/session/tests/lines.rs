@@ -39,6 +39,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
         content: vec![Content::text("line\nline")],
         is_error: false,
         extension: None,
+        details: RawJson::parse(r#"{"diff":{}}"#).ok(),
         time: time(),
     };
     let data = RawJson::parse(r#"{"open":[1]}"#).unwrap();
