@@ -9,7 +9,7 @@ mod start;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use haft_core::hooks::{HookSource, Hooks, Observer};
 use haft_core::model::ModelInfo;
@@ -100,7 +100,7 @@ impl HostConfig {
             state: None,
             results: None,
             lazy: true,
-            start_at_once: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            start_at_once: processors(),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
@@ -110,6 +110,12 @@ impl HostConfig {
             limits: Limits::default(),
         }
     }
+}
+
+/// How many there are. Asked once: the answer takes the system as long as it takes to read five files.
+fn processors() -> NonZeroUsize {
+    static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
 /// All extensions of one agent. Cheap to clone; the clones are one host.

@@ -6,10 +6,11 @@ mod seating;
 mod sources;
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant as StdInstant;
 
-use tokio::sync::{mpsc, watch};
+use futures::channel::mpsc;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
@@ -56,7 +57,8 @@ pub(crate) struct Start {
 /// Starts the task of one extension. Must be called within a tokio runtime.
 pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let (stall, limits) = (start.facts.timeouts.write_stall, Arc::clone(&start.facts.limits));
-    let (commands, inbox) = mpsc::unbounded_channel();
+    let (commands, inbox) = mpsc::unbounded();
+    let commands = Arc::new(commands);
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
@@ -71,7 +73,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         can_move: outlet.can_move(),
         seat: None,
         watching: start.watching,
-        commands: commands.downgrade(),
+        commands: Arc::downgrade(&commands),
         writer: Writer::new(outlet, stall, &limits),
         process,
         stderr,
@@ -112,7 +114,7 @@ struct Actor {
     seat: Option<Seat>,
     watching: Watching,
     /// To itself.
-    commands: mpsc::WeakUnboundedSender<Command>,
+    commands: Weak<mpsc::UnboundedSender<Command>>,
     process: Option<Process>,
     /// Gone when standard error ended.
     stderr: Option<JoinHandle<()>>,
@@ -138,7 +140,7 @@ struct Actor {
 
 impl Actor {
     async fn run(mut self: Box<Self>) {
-        self.log.host(&format!("starting {}", self.reporter.name));
+        self.log.host(format_args!("starting {}", self.reporter.name));
         loop {
             self.flush();
             if self.session.is_closed() {
@@ -254,7 +256,7 @@ impl Actor {
 
     fn on_command(&mut self, command: Option<Command>) {
         match command {
-            Some(Command::Ask(question)) => self.session.ask(*question),
+            Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -297,7 +299,7 @@ impl Actor {
             WriterEnd::Released(released) => self.on_released(released),
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
-                self.log.host(&format!("its input is closed: {error}"));
+                self.log.host(format_args!("its input is closed: {error}"));
                 self.deafened();
             }
         }
@@ -365,20 +367,20 @@ impl Actor {
         self.watching.end();
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
-            self.log.host(&format!("{dropped} events were dropped"));
+            self.log.host(format_args!("{dropped} events were dropped"));
         }
         if let Some(process) = &mut self.process {
             // Behind a launcher, the second kill relies on nobody's help.
             for _ in 0..2 {
                 if let Err(error) = process.kill() {
-                    self.log.host(&format!("cannot be killed: {error}"));
+                    self.log.host(format_args!("cannot be killed: {error}"));
                 }
                 if process.is_gone()
                     || timeout(self.session.timeouts().kill_grace, process.exited()).await.is_ok()
                 {
                     break;
                 }
-                self.log.host(&format!("process {} is still there after the kill", process.id()));
+                self.log.host(format_args!("process {} is still there after the kill", process.id()));
             }
         }
         if let Some(stderr) = self.stderr.take() {

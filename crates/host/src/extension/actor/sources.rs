@@ -4,8 +4,8 @@ use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
 
+use futures::channel::mpsc;
 use tokio::io::AsyncReadExt;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::super::Command;
@@ -94,7 +94,7 @@ async fn read_some(reader: &mut Option<connection::Output>, framer: &mut Framer)
 
 pub(super) async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
     match inbox {
-        Some(inbox) => inbox.recv().await,
+        Some(inbox) => inbox.recv().await.ok(),
         None => pending().await,
     }
 }

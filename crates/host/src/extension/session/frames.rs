@@ -8,8 +8,7 @@ use haft_protocol::codec::{self, Bounds, Decoded, Reading};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe,
-    capability,
+    ExtensionFrame, Hello, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe, capability,
 };
 
 use super::{Output, Phase, Session, Ui};
@@ -126,7 +125,8 @@ impl<T> Session<T> {
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        match self.facts.ack.take().map(|ack| self.encode(&HostFrame::HelloAck(*ack))) {
+        let greeting = self.facts.greeting.take();
+        match greeting.map(|greeting| greeting.line().and_then(|line| self.bounded(line))) {
             Some(Ok(ack)) => self.write(ack, false),
             Some(Err(detail)) => {
                 return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));

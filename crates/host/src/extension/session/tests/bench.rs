@@ -11,6 +11,7 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
+use crate::extension::{Greeting, Places};
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -43,7 +44,7 @@ impl Bench {
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),
-            ack: Some(Box::new(ack)),
+            greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
             timeouts: Arc::default(),
             limits: Arc::new(limits),
         };
