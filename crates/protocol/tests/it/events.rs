@@ -135,6 +135,7 @@ fn lines() {
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
+    {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"done"}
     {"type":"error","message":"no key"}
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}
