@@ -9,12 +9,13 @@ use haft_protocol::content::Content;
 use haft_protocol::message::{Message, Time, Usage};
 
 use crate::hooks::{HookSource, Hooks};
-use crate::model::{Model, ModelInfo, Reasoning};
+use crate::model::{Model, ModelInfo, Thinking};
 use crate::prompt::SystemPrompt;
 use crate::run::Run;
 use crate::schema::{SchemaError, Validator};
 use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
 
+pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
 
 /// A model, tools, hooks and a transcript. Cheap to clone; clones share everything.
@@ -55,7 +56,7 @@ pub(crate) struct Inner {
     pub(crate) hooks: Hooks,
     pub(crate) sources: Vec<Arc<dyn HookSource>>,
     pub(crate) system: SystemPrompt,
-    pub(crate) reasoning: Reasoning,
+    pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
     pub(crate) gate_budget: std::time::Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,

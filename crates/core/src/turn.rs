@@ -88,6 +88,7 @@ fn close_dangling_calls(agent: &Inner) {
             content: vec![Content::text(NOT_RUN)],
             is_error: true,
             extension: None,
+            details: None,
             time: (agent.clock)(),
         }));
     }

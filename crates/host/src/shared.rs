@@ -16,10 +16,11 @@ use crate::host::HostConfig;
 use crate::log::slug;
 use crate::process::Process;
 use crate::registration::Registrations;
-use crate::slow::SlowStarts;
+use crate::silent::SilentStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+use crate::tool::Results;
 
 /// See the module.
 pub(crate) struct Shared {
@@ -36,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) gate: Semaphore,
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
-    pub(crate) slow: SlowStarts,
+    pub(crate) silent: SilentStarts,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// What the hello of all those is answered with that have no deadlines of their own.
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
+    /// Those that are too long for a model.
+    pub(crate) results: Arc<Results>,
 }
 
 impl Shared {
@@ -56,9 +59,10 @@ impl Shared {
             closing: CancellationToken::new(),
             plain_env: OnceLock::new(),
             common: OnceLock::new(),
-            slow: SlowStarts::new(config.state.clone()),
+            silent: SilentStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
+            results: Arc::new(Results::new(config.results.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,

@@ -10,7 +10,7 @@ use crate::hooks::{
     AfterToolExecute, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, HookSource,
     Hooks, Observer,
 };
-use crate::model::{Model, Reasoning};
+use crate::model::{Model, Thinking};
 use crate::prompt::SystemPrompt;
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
@@ -24,7 +24,7 @@ pub struct AgentBuilder {
     hooks: Hooks,
     sources: Vec<Arc<dyn HookSource>>,
     system: SystemPrompt,
-    reasoning: Reasoning,
+    thinking: Thinking,
     max_steps: Option<u32>,
     gate_budget: Duration,
     messages: Vec<Message>,
@@ -40,7 +40,7 @@ impl AgentBuilder {
             hooks: Hooks::default(),
             sources: Vec::new(),
             system: SystemPrompt::default(),
-            reasoning: Reasoning::default(),
+            thinking: Thinking::default(),
             max_steps: None,
             gate_budget: timeouts::GATE_BUDGET,
             messages: Vec::new(),
@@ -111,8 +111,8 @@ impl AgentBuilder {
     }
 
     /// Sets how much the model thinks.
-    pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
-        self.reasoning = reasoning;
+    pub fn thinking(mut self, thinking: Thinking) -> Self {
+        self.thinking = thinking;
         self
     }
 
@@ -156,7 +156,7 @@ impl AgentBuilder {
                 hooks: self.hooks,
                 sources: self.sources,
                 system: self.system,
-                reasoning: self.reasoning,
+                thinking: self.thinking,
                 max_steps: self.max_steps,
                 gate_budget: self.gate_budget,
                 clock: self.clock,
@@ -178,7 +178,7 @@ impl std::fmt::Debug for AgentBuilder {
     }
 }
 
-fn now() -> Time {
+pub(crate) fn now() -> Time {
     let now = jiff::Timestamp::now();
     Time(format!("{now:.3}"))
 }

@@ -39,7 +39,7 @@ impl Turn {
             system: self.agent.system.render(&tools, &self.sections),
             messages: self.agent.messages(),
             tools,
-            reasoning: self.agent.reasoning,
+            thinking: self.agent.thinking,
         };
         let mut events = self.agent.model.stream(self.cancel.clone(), request).await?;
         while let Some(event) = events.next().await {
@@ -60,7 +60,7 @@ impl Turn {
 
     /// Shows one event, unless it is held back; returns the answer when it is complete.
     fn pass_on(&self, event: ModelEvent, held: bool, partial: &mut Partial) -> Option<ModelResponse> {
-        if !partial.started && !matches!(event, ModelEvent::Retry { .. }) {
+        if !partial.started && event.is_answer() {
             partial.started = true;
             self.emitter.emit(AgentEvent::AssistantStart);
         }
@@ -76,6 +76,9 @@ impl Turn {
             ModelEvent::Retry { attempt, delay, message } => {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 Some(AgentEvent::Retry { attempt, delay_ms, message })
+            }
+            ModelEvent::Fallback { from, to, message } => {
+                Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
             }
             ModelEvent::Done(response) => return Some(response),
         };

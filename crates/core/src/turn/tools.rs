@@ -163,8 +163,13 @@ impl Turn {
                 true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
                 false => ToolOutput::error("result withheld: a hook panicked"),
             };
+            let shown = output.details.is_some().then(|| output.content.clone());
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
+            // The details would show what the hook took out.
+            if shown.is_some_and(|shown| shown != output.content) {
+                output.details = None;
+            }
         }
         (call, output, source)
     }
@@ -195,7 +200,7 @@ impl Turn {
 
     fn report(&self, call: ToolCall, output: ToolOutput, source: Source) {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error } = output.legible();
+        let ToolOutput { content, is_error, details } = output.legible();
         let Source { extension, synthetic_by } = source;
         let message = ToolMessage {
             call_id: id.clone(),
@@ -203,10 +208,19 @@ impl Turn {
             content: content.clone(),
             is_error,
             extension: extension.clone(),
+            details: details.clone(),
             time: (self.agent.clock)(),
         };
         self.agent.push(Message::Tool(message));
-        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by });
+        self.emitter.emit(AgentEvent::ToolResult {
+            id,
+            name,
+            is_error,
+            content,
+            extension,
+            synthetic_by,
+            details,
+        });
     }
 }
 
