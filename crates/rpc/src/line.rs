@@ -36,7 +36,8 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
             let result = WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by };
             serde_json::to_string(&result)
         }
-        AgentEvent::TurnStart { .. }
+        AgentEvent::QueueUpdate { .. }
+        | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }
         | AgentEvent::ThinkingDelta { .. }
