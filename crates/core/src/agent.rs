@@ -124,7 +124,7 @@ impl Agent {
     /// takes a while only in a long transcript without an answer.
     pub fn stats(&self) -> Stats {
         let (tally, messages) = self.inner.transcript.tally();
-        let window = self.inner.setup().model.context_window();
+        let window = self.inner.setup().model.facts().context_window;
         Stats { usage: tally.usage, context: tally.context(&messages, window) }
     }
 }

@@ -205,6 +205,7 @@ fn missing(
             content: vec![Content::text(text)],
             is_error: true,
             extension: None,
+            details: None,
             time: now(),
         })
     };

@@ -186,28 +186,14 @@ struct Collect<'a> {
     /// The first directory of each name that manifests bear: one that is found a second time has the same name, and
     /// until then nobody need know what makes it the same.
     firsts: HashMap<String, PathBuf>,
-    /// Further directories, and those without a readable manifest.
-    dirs: HashSet<Identity>,
+    /// The identities of further directories, and of those without a readable manifest.
+    dirs: HashSet<PathBuf>,
 }
 
-/// What makes a directory the same, whatever path leads to it.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Identity {
-    /// Device and number: asking costs less than resolving the path.
-    #[cfg(unix)]
-    Number(u64, u64),
-    Path(PathBuf),
-}
-
-impl Identity {
-    fn of(dir: &Path) -> Self {
-        #[cfg(unix)]
-        if let Ok(metadata) = std::fs::metadata(dir) {
-            use std::os::unix::fs::MetadataExt as _;
-            return Self::Number(metadata.dev(), metadata.ino());
-        }
-        Self::Path(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
-    }
+/// What makes a directory the same, whatever path leads to it. Numbers of files would not do: some file systems give
+/// the same one to several directories, and an extension must not go missing without a word.
+fn identity(dir: &Path) -> PathBuf {
+    dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
 
 impl Collect<'_> {
@@ -238,10 +224,10 @@ impl Collect<'_> {
                     first.insert(dir.clone());
                     return false;
                 }
-                Entry::Occupied(first) => _ = self.dirs.insert(Identity::of(first.get())),
+                Entry::Occupied(first) => _ = self.dirs.insert(identity(first.get())),
             }
         }
-        !self.dirs.insert(Identity::of(dir))
+        !self.dirs.insert(identity(dir))
     }
 
     fn take_manifest(&mut self, origin: Origin, dir: PathBuf, manifest: Manifest) {

@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     pub(crate) timeouts: Arc<Timeouts>,
     /// Whether the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
-    /// How long a start waits for it to say hello: not at all when it was slow before.
+    /// How long a start waits for it to say hello: not at all when it was silent before.
     pub(crate) patience: Duration,
     /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,

@@ -21,7 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haft_protocol::ext::{
-    CommandAction, Event, Hook, HostFrame, InterceptKind, InvokeCommand, Request, Response,
+    CommandAction, Event, EventGap, Hook, HostFrame, InterceptKind, InvokeCommand, Request, Response,
+    capability,
 };
 use haft_protocol::ids::RequestId;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -271,6 +272,13 @@ impl Extension {
     pub(crate) fn observe_kept(&self, event: Event) {
         let (name, tool) = (event.event.clone(), event.tool_name.clone());
         self.observe(Topic { name: &name, tool: tool.as_deref() }, || Some(event));
+    }
+
+    /// Says how many events it was not told, if it understands that.
+    pub(crate) fn observe_gap(&self, lost: usize) {
+        if lost > 0 && self.snapshot().offers.announced(capability::EVENT_GAP) {
+            self.tell(HostFrame::EventGap(EventGap { lost: lost as u64 }));
+        }
     }
 
     /// Sends a frame that nobody answers.

@@ -56,8 +56,8 @@ pub struct HostConfig {
     pub logs: Option<PathBuf>,
     /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
-    /// Where the host remembers which extensions were slow to start, and what they registered; `None` remembers
-    /// nothing.
+    /// Where the host remembers which extensions were silent when they were started, and what they registered; `None`
+    /// remembers nothing.
     pub state: Option<PathBuf>,
     /// Whether an extension that has not changed since it last ran may wait for its first use, with what it registered
     /// then in its place. Needs `state`. Otherwise every extension is started at once.

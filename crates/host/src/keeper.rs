@@ -146,7 +146,7 @@ impl Keeper {
     async fn accompany(&mut self, instance: &Extension, turn: SemaphorePermit<'_>) -> Result<(), Order> {
         self.show(instance, false);
         let timeouts = &self.shared.config.timeouts;
-        let longest = match self.shared.slow.knows(&self.spec) {
+        let longest = match self.shared.silent.knows(&self.spec) {
             true => timeouts.start_margin,
             false => timeouts.start_turn,
         };
@@ -155,7 +155,7 @@ impl Keeper {
         drop(turn);
         self.unless_ordered(instance.greeted()).await?;
         if instance.snapshot().greeted {
-            self.shared.slow.forget(&self.spec);
+            self.shared.silent.forget(&self.spec);
             self.show(instance, true);
         }
         self.unless_ordered(instance.settled()).await?;

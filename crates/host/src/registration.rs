@@ -21,7 +21,6 @@ use crate::extension::Offers;
 use crate::hash::{Fnv, fnv};
 use crate::host::HostConfig;
 use crate::spec::{ExtensionSpec, Launch, Lazy, Origin};
-use crate::timeouts::CLOCK_LAG;
 use file::{File, Line};
 pub(crate) use record::Mark;
 use record::{Owner, Record};
@@ -249,7 +248,7 @@ impl Seen {
     /// As it is written down; nothing when it may come from other files than those that are there now.
     fn line(self) -> Option<Line> {
         let stamp = Stamp::take(&self.spec)?;
-        if !stamp.is_older_than(self.since, CLOCK_LAG) {
+        if !stamp.is_older_than(self.since) {
             return None;
         }
         let offers = Arc::unwrap_or_clone(self.offers);

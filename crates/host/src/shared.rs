@@ -16,7 +16,7 @@ use crate::host::HostConfig;
 use crate::log::slug;
 use crate::process::Process;
 use crate::registration::Registrations;
-use crate::slow::SlowStarts;
+use crate::silent::SilentStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) gate: Semaphore,
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
-    pub(crate) slow: SlowStarts,
+    pub(crate) silent: SilentStarts,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Vec<(OsString, OsString)>>,
     /// For extensions that only watch.
@@ -53,7 +53,7 @@ impl Shared {
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
             plain_env: OnceLock::new(),
-            slow: SlowStarts::new(config.state.clone()),
+            silent: SilentStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             timeouts: Arc::new(config.timeouts),

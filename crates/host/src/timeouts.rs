@@ -147,8 +147,12 @@ pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// How far the clock that dates changes of files may lag behind.
-pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(10);
+/// How far the clock that dates changes of files may lag behind, where dates are finer than seconds: a tick of the system's
+/// clock, or the step of file systems that count hundredths.
+pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(20);
+
+/// How far a date in whole seconds may lag behind: the longest step of a file system is 2 s.
+pub(crate) const DATE_STEP: Duration = Duration::from_secs(3);
 
 /// The longest deadline for `hello` or `ready` that a manifest may ask for.
 pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);

@@ -160,6 +160,9 @@ pub enum AgentEvent {
         /// Who gave the result, when an extension or a hook did so in place of the tool, which did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<String>,
+        /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<RawJson>,
     },
     /// The step is over, its tools included.
     TurnEnd {
@@ -175,6 +178,15 @@ pub enum AgentEvent {
         attempt: u32,
         /// How long it waits, in milliseconds.
         delay_ms: u64,
+        /// Why.
+        message: String,
+    },
+    /// The model cannot be asked now; from here on another one is.
+    ModelFallback {
+        /// The model that failed, as `provider/model`.
+        from: String,
+        /// The model that is asked instead.
+        to: String,
         /// Why.
         message: String,
     },

@@ -30,6 +30,7 @@ pub mod ids;
 pub mod limits;
 pub mod message;
 pub mod names;
+pub mod thinking;
 
 mod compact;
 mod json;

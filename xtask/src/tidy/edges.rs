@@ -19,7 +19,7 @@ const RULES: &[Rule] = &[
     rule("haft-protocol", &[]),
     rule("haft-core", &["haft-protocol"]),
     rule("haft-launch", &[]),
-    rule("haft-config", &[]),
+    rule("haft-config", &["haft-protocol"]),
     rule("haft-tools", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-providers", &["haft-core", "haft-protocol"]),
     rule("haft-host", &["haft-core", "haft-launch", "haft-protocol"]),

@@ -221,6 +221,7 @@ fn exit_of(error: &TurnError) -> Exit {
             ModelErrorKind::RateLimited
             | ModelErrorKind::Unavailable
             | ModelErrorKind::Rejected
+            | ModelErrorKind::Overflow
             | ModelErrorKind::Connection
             | ModelErrorKind::Truncated => Exit::Provider,
         },

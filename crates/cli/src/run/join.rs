@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{ExtensionSettings, OnTimeout};
 use haft_core::Agent;
-use haft_core::model::{Model, Reasoning};
+use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
@@ -40,7 +40,7 @@ pub(crate) struct Parts {
     /// Whether extensions may wait for their first use.
     pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
-    pub(crate) reasoning: Reasoning,
+    pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
@@ -73,7 +73,7 @@ impl Parts {
     /// The parts that arguments, files and environment name.
     pub(crate) fn new(args: &RunArgs, setup: Setup, model: Arc<dyn Model>) -> anyhow::Result<Self> {
         let system = system_prompt(args, &setup)?;
-        let reasoning = setup.reasoning();
+        let thinking = setup.settings.thinking.value;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
             (Some(names), false) => ToolChoice::Only(names.clone()),
@@ -88,7 +88,7 @@ impl Parts {
             state: setup.home.state_dir(),
             lazy: setup.lazy,
             system,
-            reasoning,
+            thinking,
             max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
@@ -169,7 +169,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let mut builder = Agent::builder(parts.model)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
-        .reasoning(parts.reasoning);
+        .thinking(parts.thinking);
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use haft_protocol::message::{Message, Time};
 
-use super::setup::{self, Setup};
+use super::setup::Setup;
 use super::{Agent, Inner, ToolSchemaError, ToolTable};
 use crate::hooks::{
     AfterToolExecute, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, HookSource,
     Hooks, Observer,
 };
-use crate::model::{Model, Reasoning};
+use crate::model::{Model, Thinking};
 use crate::prompt::SystemPrompt;
 use crate::queue::{Modes, QueueMode, Queues};
 use crate::session::Session;
@@ -29,7 +29,7 @@ pub struct AgentBuilder {
     hooks: Hooks,
     sources: Vec<Arc<dyn HookSource>>,
     system: SystemPrompt,
-    reasoning: Option<Reasoning>,
+    thinking: Option<Thinking>,
     max_steps: Option<u32>,
     gate_budget: Duration,
     messages: Vec<Message>,
@@ -47,7 +47,7 @@ impl AgentBuilder {
             hooks: Hooks::default(),
             sources: Vec::new(),
             system: SystemPrompt::default(),
-            reasoning: None,
+            thinking: None,
             max_steps: None,
             gate_budget: timeouts::GATE_BUDGET,
             messages: Vec::new(),
@@ -120,8 +120,8 @@ impl AgentBuilder {
     }
 
     /// Sets how much the model thinks; without it, what the session says.
-    pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
-        self.reasoning = Some(reasoning);
+    pub fn thinking(mut self, thinking: Thinking) -> Self {
+        self.thinking = Some(thinking);
         self
     }
 
@@ -186,10 +186,11 @@ impl AgentBuilder {
             drop(transcript.add(message).map_err(|error| BuildError::Session(error.to_string()))?);
         }
         let settings = transcript.settings();
-        let restored = || setup::level_named(settings.thinking.as_deref()?);
+        // A level that only a newer version has is none.
+        let restored = || settings.thinking.as_deref()?.parse().ok();
         let setup = Setup {
             model: self.model,
-            thinking: self.reasoning.or_else(restored).unwrap_or_default(),
+            thinking: self.thinking.or_else(restored).unwrap_or_default(),
             active: settings.tools.clone().map(Arc::from),
         };
         Ok(Agent {

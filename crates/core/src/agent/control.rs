@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Agent, Prompt, ToolSchemaError, ToolTable, lock};
-use crate::model::{Model, ModelInfo, Reasoning};
+use crate::model::{Model, ModelInfo, Thinking};
 use crate::queue::{Queue, QueueError, Queued, Waiting};
 use crate::tool::{ToolSet, ToolSpec};
 
@@ -75,13 +75,13 @@ impl Agent {
     }
 
     /// How much the model thinks.
-    pub fn reasoning(&self) -> Reasoning {
+    pub fn thinking(&self) -> Thinking {
         self.inner.setup().thinking
     }
 
     /// Has the model think more or less from the next step on.
-    pub fn set_reasoning(&self, reasoning: Reasoning) {
-        lock(&self.inner.setup).thinking = reasoning;
+    pub fn set_thinking(&self, thinking: Thinking) {
+        lock(&self.inner.setup).thinking = thinking;
     }
 
     /// Replaces the tools. A run that is under way offers them from its next step on, and looks calls up among them

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::model::{Model, Reasoning};
+use crate::model::{Model, Thinking};
 use crate::session::entry::{EntryBody, ModelChange, Settings, ThinkingChange, ToolsChange};
 
 /// What a step works with.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) model: Arc<dyn Model>,
-    pub(crate) thinking: Reasoning,
+    pub(crate) thinking: Thinking,
     /// The names of the tools that are offered; all there are if none are named.
     pub(crate) active: Option<Arc<[String]>>,
 }
@@ -30,9 +30,9 @@ impl Setup {
             changes.push(model.into());
         }
         // Nothing was said and nothing is wanted: that is not worth an entry.
-        let level = level(self.thinking).to_owned();
+        let level = self.thinking.name().to_owned();
         if known.thinking.as_ref() != Some(&level)
-            && (known.thinking.is_some() || self.thinking != Reasoning::default())
+            && (known.thinking.is_some() || self.thinking != Thinking::default())
         {
             settings.thinking = Some(level.clone());
             changes.push(ThinkingChange { level }.into());
@@ -48,22 +48,4 @@ impl Setup {
         }
         (changes, settings)
     }
-}
-
-/// The name of a level in the log.
-fn level(thinking: Reasoning) -> &'static str {
-    match thinking {
-        Reasoning::Default => "default",
-        Reasoning::Off => "off",
-        Reasoning::Low => "low",
-        Reasoning::Medium => "medium",
-        Reasoning::High => "high",
-    }
-}
-
-/// The level of that name; none of a newer version's.
-pub(super) fn level_named(name: &str) -> Option<Reasoning> {
-    [Reasoning::Default, Reasoning::Off, Reasoning::Low, Reasoning::Medium, Reasoning::High]
-        .into_iter()
-        .find(|thinking| level(*thinking) == name)
 }

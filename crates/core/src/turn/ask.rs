@@ -7,7 +7,7 @@ use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Us
 
 use super::Turn;
 use super::state::Input;
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelResponse};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse};
 use crate::session::SessionError;
 use crate::session::entry::Answer;
 use crate::transcript::Saved;
@@ -16,6 +16,8 @@ use crate::transcript::Saved;
 #[derive(Default)]
 pub(super) struct Partial {
     text: String,
+    /// The model that answers in place of the one that was asked.
+    answering: Option<ModelInfo>,
 }
 
 /// Why there is no answer.
@@ -60,7 +62,7 @@ impl Turn {
             system: self.agent.system.render(&tools, &self.sections),
             messages: self.agent.transcript.messages(),
             tools,
-            reasoning: setup.thinking,
+            thinking: setup.thinking,
         };
         let mut events = setup.model.stream(self.cancel.clone(), request).await?;
         // The request is on its way while the disk writes what it is about.
@@ -81,7 +83,7 @@ impl Turn {
 
     /// Shows one event, unless it is held back; returns the answer when it is complete.
     fn pass_on(&self, event: ModelEvent, held: bool, started: &mut bool) -> Option<ModelResponse> {
-        if !*started && !matches!(event, ModelEvent::Retry { .. }) {
+        if !*started && event.is_answer() {
             *started = true;
             self.emitter.emit(AgentEvent::AssistantStart);
         }
@@ -99,6 +101,10 @@ impl Turn {
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 Some(AgentEvent::Retry { attempt, delay_ms, message })
             }
+            ModelEvent::Fallback { from, to, message } => {
+                self.now().partial.answering = Some(to.clone());
+                Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
+            }
             ModelEvent::Done(response) => return Some(response),
         };
         if let Some(event) = shown {
@@ -109,22 +115,22 @@ impl Turn {
 
     /// Puts a whole answer into the transcript; the last of a turn is on the disk before it counts as given.
     async fn record(&self, response: &ModelResponse) -> Result<(), SessionError> {
-        self.now().partial = Partial::default();
+        let Partial { answering, .. } = std::mem::take(&mut self.now().partial);
         let message = AssistantMessage {
             content: response.content.clone(),
             time: self.agent.now(),
             native: response.native.clone(),
         };
-        let answer = self.answer(response.stop, response.usage);
+        let answer = self.answer(answering, response.stop, response.usage);
         self.agent.transcript.keep(Message::Assistant(message), Some(answer))?.on_disk().await?;
         let cumulative = self.agent.transcript.usage();
         self.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
         Ok(())
     }
 
-    fn answer(&self, stop: Stop, usage: Usage) -> Answer {
-        let info = self.setup().model.info();
-        Answer { provider: info.provider, model: info.model, stop, usage }
+    fn answer(&self, answering: Option<ModelInfo>, stop: Stop, usage: Usage) -> Answer {
+        let ModelInfo { provider, model } = answering.unwrap_or_else(|| self.setup().model.info());
+        Answer { provider, model, stop, usage }
     }
 
     /// The user stopped the answer.
@@ -147,13 +153,13 @@ impl Turn {
     /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
     /// arguments are refused by servers.
     pub(super) fn keep_partial(&self) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
-        let Partial { text } = std::mem::take(&mut self.now().partial);
+        let Partial { text, answering } = std::mem::take(&mut self.now().partial);
         if text.trim().is_empty() {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
         let message = AssistantMessage { content, time: self.agent.now(), native: None };
-        let answer = self.answer(Stop::Aborted, Usage::default());
+        let answer = self.answer(answering, Stop::Aborted, Usage::default());
         let saved = self.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
         Ok(Some((message, saved)))
     }

@@ -181,8 +181,13 @@ impl Turn {
                 true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
                 false => ToolOutput::error("result withheld: a hook panicked"),
             };
+            let shown = output.details.is_some().then(|| output.content.clone());
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
+            // The details would show what the hook took out.
+            if shown.is_some_and(|shown| shown != output.content) {
+                output.details = None;
+            }
         }
         Ok((call, output, source))
     }
@@ -224,7 +229,7 @@ impl Turn {
 
     fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error } = output.legible();
+        let ToolOutput { content, is_error, details } = output.legible();
         let Source { extension, synthetic_by } = source;
         let message = ToolMessage {
             call_id: id.clone(),
@@ -232,11 +237,20 @@ impl Turn {
             content: content.clone(),
             is_error,
             extension: extension.clone(),
+            details: details.clone(),
             time: self.agent.now(),
         };
         // A result is soon on the disk; that the call ran is there already.
         let _soon = self.agent.transcript.keep(Message::Tool(message), None)?;
-        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by });
+        self.emitter.emit(AgentEvent::ToolResult {
+            id,
+            name,
+            is_error,
+            content,
+            extension,
+            synthetic_by,
+            details,
+        });
         Ok(())
     }
 }

@@ -265,14 +265,14 @@ impl<T> Session<T> {
         }
     }
 
-    /// Tells the extension something that nobody waits for.
+    /// Tells the extension something that nobody waits for. How much was left out is never left out itself.
     pub(crate) fn tell(&mut self, frame: &HostFrame, now: Instant) {
         if self.absence().is_some() {
             return;
         }
         match self.encode(frame) {
             Ok(line) => {
-                self.write(line, true);
+                self.write(line, !matches!(frame, HostFrame::EventGap(_)));
                 self.watch.wrote(now);
             }
             Err(detail) => self.log(format!("events_dropped: {detail}")),

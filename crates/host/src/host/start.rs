@@ -160,8 +160,8 @@ impl Host {
             }
         };
         // Asked once: a start looks at every extension each time that one of them changes.
-        let slow = !waits && shared.slow.knows(&spec);
-        let patience = if slow { Duration::ZERO } else { config.timeouts.start_patience };
+        let was_silent = !waits && shared.silent.knows(&spec);
+        let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
         let (timeouts, loosened) =
             (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
         Arc::new(Entry {
@@ -224,7 +224,7 @@ impl Host {
             if let Progress::Slow { .. } = Self::progress(entry, &entry.stage())
                 && !greeted
             {
-                shared.slow.remember(&entry.spec);
+                shared.silent.remember(&entry.spec);
             }
         }
     }

@@ -68,6 +68,7 @@ fn tool_events() -> Vec<AgentEvent> {
             content: vec![Content::text("a")],
             extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
+            details: None,
         },
         AgentEvent::ToolResult {
             id: call(),
@@ -76,6 +77,7 @@ fn tool_events() -> Vec<AgentEvent> {
             content: vec![],
             extension: None,
             synthetic_by: Some("cache".into()),
+            details: None,
         },
     ]
 }
@@ -88,6 +90,7 @@ fn run_events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
+        AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
         AgentEvent::Error { message: "no key".into() },
     ]

@@ -63,10 +63,12 @@ fn events() -> Vec<AgentEvent> {
             content: content(),
             extension: None,
             synthetic_by: Some("cache".into()),
+            details: RawJson::parse(r#"{"diff":{"added":1}}"#).ok(),
         },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
         AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
+        AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
         AgentEvent::Error { message: "no model".into() },
         AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
@@ -96,7 +98,7 @@ fn every_event_has_its_line() {
 {"type":"tool_rewrite_conflict","id":"t1","path":"/p","by":["a","b"]}
 {"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
 {"type":"tool_progress","id":"t1","text":"10 %"}
-{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache"}
+{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache","details":{"diff":{"added":1}}}
 {"type":"turn_end","stop":"tool_use"}
 {"type":"turn_end","stop":"error","error":"cut"}
 {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}

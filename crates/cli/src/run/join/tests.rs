@@ -41,7 +41,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         state: root.join("state"),
         lazy: true,
         system: SystemPrompt::default(),
-        reasoning: Reasoning::Default,
+        thinking: Thinking::Default,
         max_steps: None,
         tools,
         on_timeout_allow: Vec::new(),
