@@ -22,8 +22,8 @@ use crate::transcript::Transcript;
 pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
 pub(crate) use setup::Setup;
-pub(crate) use tools::ToolTable;
 pub use tools::ToolSchemaError;
+pub(crate) use tools::ToolTable;
 
 /// A model, tools, hooks and a session. Cheap to clone; clones share everything.
 ///
@@ -124,7 +124,7 @@ impl Agent {
     /// takes a while only in a long transcript without an answer.
     pub fn stats(&self) -> Stats {
         let (tally, messages) = self.inner.transcript.tally();
-        let window = self.inner.setup().model.facts().context_window;
+        let window = self.inner.setup().model.facts().window;
         Stats { usage: tally.usage, context: tally.context(&messages, window) }
     }
 }

@@ -17,7 +17,7 @@ const ROOM: usize = 64;
 
 /// Which place a message waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Queue {
+pub(crate) enum Queue {
     /// Behind the tools that run now, before the next call of the model; or at once when no tool was called.
     Steering,
     /// When the agent would stop.

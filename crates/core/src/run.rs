@@ -56,7 +56,14 @@ impl Run {
         let cancel = CancellationToken::new();
         let emitter = Emitter::new(agent.hooks().observers, sender);
         let work = turn::work(agent, prompt, emitter, cancel.clone()).boxed();
-        Self { work: Some(work), outcome: None, events, done: false, _cancel_on_drop: cancel.clone().drop_guard(), cancel }
+        Self {
+            work: Some(work),
+            outcome: None,
+            events,
+            done: false,
+            _cancel_on_drop: cancel.clone().drop_guard(),
+            cancel,
+        }
     }
 
     /// Cancelling this stops the model, hooks and tools; the run then ends with [`TurnErrorKind::Aborted`].

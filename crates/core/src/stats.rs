@@ -34,12 +34,12 @@ pub struct ContextUsage {
 pub fn estimated_tokens(message: &Message) -> u64 {
     /// What surrounds a message.
     const FRAME: u64 = 4;
-    FRAME
-        + match message {
-            Message::User { content, .. } => content.iter().map(of_content).sum(),
-            Message::Tool(result) => result.content.iter().map(of_content).sum(),
-            Message::Assistant(said) => said.content.iter().map(of_block).sum(),
-        }
+    let said: u64 = match message {
+        Message::User { content, .. } => content.iter().map(of_content).sum(),
+        Message::Tool(result) => result.content.iter().map(of_content).sum(),
+        Message::Assistant(said) => said.content.iter().map(of_block).sum(),
+    };
+    FRAME + said
 }
 
 /// What a provider shrinks a large picture to.

@@ -90,7 +90,7 @@ impl Transcript {
     pub(crate) fn note(&self, changes: Vec<EntryBody>, settings: Settings) -> Result<(), SessionError> {
         let mut state = self.lock();
         for change in changes {
-            write(&self.session, change, Durability::Soon)?;
+            drop(write(&self.session, change, Durability::Soon)?);
         }
         state.settings = settings;
         Ok(())

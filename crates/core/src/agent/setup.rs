@@ -21,7 +21,11 @@ impl Setup {
     }
 
     /// What a log that says `known` has to be told, and what it says then. `all` are the names of all tools.
-    pub(crate) fn changes(&self, known: &Settings, all: impl Fn() -> Vec<String>) -> (Vec<EntryBody>, Settings) {
+    pub(crate) fn changes(
+        &self,
+        known: &Settings,
+        all: impl Fn() -> Vec<String>,
+    ) -> (Vec<EntryBody>, Settings) {
         let (mut changes, mut settings) = (Vec::new(), known.clone());
         let info = self.model.info();
         let model = ModelChange { provider: info.provider, model: info.model };

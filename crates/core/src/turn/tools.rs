@@ -81,9 +81,7 @@ impl Turn {
     fn leave_out(&self, plans: impl Iterator<Item = Planned>, input: Input) -> Input {
         for plan in plans {
             let reported = match plan {
-                Planned::Run { call, .. } => {
-                    self.report(call, ToolOutput::error(NOT_RUN), Source::default())
-                }
+                Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), Source::default()),
                 Planned::Answer { call, output, synthetic_by } => {
                     self.report(call, output, Source { synthetic_by, ..Source::default() })
                 }

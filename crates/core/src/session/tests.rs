@@ -1,0 +1,4 @@
+//! A session and its file.
+
+mod file;
+mod lines;
