@@ -5,6 +5,7 @@ pub(crate) mod frontend;
 mod join;
 mod model;
 pub(crate) mod output;
+mod results;
 
 use anyhow::Context as _;
 

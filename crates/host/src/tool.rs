@@ -1,9 +1,9 @@
 //! Tools that extensions own, as core's [`Tool`].
 
 mod base64;
+mod kept;
 mod result;
 
-use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use tokio::task::JoinError;
 use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
 use crate::fault::{CallError, FaultCode};
+pub(crate) use kept::Results;
 use result::Read;
 
 /// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
@@ -25,10 +26,11 @@ use result::Read;
 pub(crate) struct ExtensionTool {
     entry: Arc<Entry>,
     spec: Arc<ToolSpec>,
+    results: Arc<Results>,
 }
 
 impl ExtensionTool {
-    pub(crate) fn new(entry: Arc<Entry>, tool: &OfferedTool) -> Self {
+    pub(crate) fn new(entry: Arc<Entry>, tool: &OfferedTool, results: Arc<Results>) -> Self {
         let spec = Arc::new(ToolSpec {
             name: tool.name.clone(),
             description: tool.description.clone(),
@@ -37,7 +39,7 @@ impl ExtensionTool {
             owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
             concurrency: Concurrency::Parallel,
         });
-        Self { entry, spec }
+        Self { entry, spec, results }
     }
 
     /// The process to call.
@@ -65,11 +67,12 @@ impl ExtensionTool {
     async fn read(&self, result: ToolResult) -> Result<(Read, Option<PathBuf>), JoinError> {
         let (owner, name) = (self.entry.name().clone(), self.spec.name.clone());
         let limits = *self.entry.current().offers().limits;
+        let results = Arc::clone(&self.results);
         // A text within both of these is never cut, and is read in less time than another thread takes to wake.
         let short = most(&result) <= limits.max_result_text.min(limits.max_result_lines);
         let read = move || {
             let read = Read::new(&owner, &name, result, limits);
-            let kept = read.whole().and_then(keep);
+            let kept = read.whole().and_then(|whole| results.keep(whole));
             (read, kept)
         };
         if short { Ok(read()) } else { tokio::task::spawn_blocking(read).await }
@@ -133,28 +136,6 @@ impl Tool for ExtensionTool {
                 failed(&detail)
             }
             Err(error) => failed(&format_args!("it {error}")),
-        }
-    }
-}
-
-/// Puts the whole of a long text into a new file, which only its owner can read and which the system's own cleaning of
-/// temporary files removes some day: the model may come back to it long after the call.
-fn keep(whole: &[String]) -> Option<PathBuf> {
-    let write = || -> io::Result<PathBuf> {
-        let file = tempfile::Builder::new().prefix("haft-result-").suffix(".txt").tempfile()?;
-        let mut writer = BufWriter::new(file);
-        for (index, text) in whole.iter().enumerate() {
-            writer.write_all(if index == 0 { b"" } else { b"\n" })?;
-            writer.write_all(text.as_bytes())?;
-        }
-        let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.keep().map(|(_, path)| path).map_err(|error| error.error)
-    };
-    match write() {
-        Ok(path) => Some(path),
-        Err(error) => {
-            tracing::warn!(%error, "long result not kept");
-            None
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use futures::channel::mpsc;
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::builder::stream_spec;
@@ -134,7 +135,7 @@ impl Host {
             (false, true) => Stage::Idle,
             (false, false) => Stage::NEW,
         };
-        let (orders, inbox) = mpsc::unbounded_channel();
+        let (orders, inbox) = mpsc::unbounded();
         let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
         let watching = Watching::new(Arc::clone(&shared.fanout), backlog.clone());
         let keeper = || {
