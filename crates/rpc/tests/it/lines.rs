@@ -108,6 +108,7 @@ fn every_event_has_its_line() {
 {"type":"turn_end","stop":"tool_use"}
 {"type":"turn_end","stop":"error","error":"cut"}
 {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
+{"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
 {"type":"done"}
 {"type":"error","message":"no model"}
 {"type":"ext_notify","extension":"guard","level":"warn","message":"m"}
