@@ -234,6 +234,6 @@ fn exit_of(error: &TurnError) -> Exit {
         TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
-        TurnErrorKind::Busy => Exit::Failure,
+        TurnErrorKind::Busy | TurnErrorKind::NothingToDo | TurnErrorKind::Session { .. } => Exit::Failure,
     }
 }
