@@ -85,6 +85,8 @@ defences! {
     Sanitiser,
     /// A schema is looked at before it is used.
     SchemaWork,
+    /// A session is written by one.
+    SessionLock,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
