@@ -6,6 +6,7 @@ mod ids;
 mod life;
 mod pressure;
 mod protocol;
+mod sessions;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
@@ -32,6 +33,7 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    sessions::ROWS,
 ];
 
 /// Every row, in the order of the matrix.
