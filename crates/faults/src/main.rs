@@ -71,6 +71,7 @@ fn main() -> ExitCode {
         [goals::HOST, tag, dir, guarded] => {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
+        [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
         [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {
             rows::all().for_each(|row| println!("{:<6} {}", row.id, row.title));

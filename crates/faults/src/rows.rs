@@ -1,6 +1,7 @@
 //! The rows, by group: one file each, and one line here.
 
 mod content;
+mod files;
 mod gates;
 mod ids;
 mod life;
@@ -9,6 +10,7 @@ mod protocol;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
+pub(crate) use files::{WRITER, write_once};
 use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
@@ -32,6 +34,7 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    files::ROWS,
 ];
 
 /// Every row, in the order of the matrix.
