@@ -97,6 +97,8 @@ defences! {
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
     StrictFrames,
+    /// The torn end of a session file is cut off before the next line.
+    TornTails,
     /// What was typed before a question does not answer it.
     TypeAhead,
     /// No two questions have one id.

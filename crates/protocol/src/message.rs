@@ -1,5 +1,7 @@
 //! The transcript: messages, why a turn stopped, what it used.
 
+mod read;
+
 use serde::{Deserialize, Serialize};
 
 use crate::content::{Content, ToolCall};
@@ -91,7 +93,7 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 }
 
 /// A provider's own form of one assistant message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Native {
     /// Which provider and model can read `data`, as `provider/model`.

@@ -39,7 +39,8 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
                 WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by, details };
             serde_json::to_string(&result)
         }
-        AgentEvent::TurnStart { .. }
+        AgentEvent::QueueUpdate { .. }
+        | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }
         | AgentEvent::ThinkingDelta { .. }
@@ -55,6 +56,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Retry { .. }
+        | AgentEvent::ModelFallback { .. }
         | AgentEvent::Done
         | AgentEvent::Error { .. }
         | AgentEvent::ExtNotify { .. }
