@@ -84,7 +84,7 @@ async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<(
         })
     });
     let rounds = rounds.await??;
-    ensure!(rounds >= 20, "only {rounds} calls were interrupted");
+    ensure!(rounds >= 15, "only {rounds} calls were interrupted");
     world.mark(&format!("killed at each of {rounds} calls"))
 }
 
@@ -104,7 +104,7 @@ async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<
             })
         });
         let rounds = rounds.await??;
-        ensure!(rounds >= 20, "only {rounds} calls were refused");
+        ensure!(rounds >= 15, "only {rounds} calls were refused");
         world.mark(&format!("{error} at each of {rounds} calls"))?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //! refuse, at its n-th call.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Seek, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -21,16 +21,35 @@ use tokio_util::sync::CancellationToken;
 /// The first argument of a process that writes once.
 pub(crate) const WRITER: &str = "write-once";
 
-/// The calls of the system that a write may come to grief at.
-const CALLS: &str = "openat,read,write,lseek,statx,newfstatat,fstat,flistxattr,fgetxattr,fsetxattr,fremovexattr,fchmod,\
-                     fchown,flock,fsync,fdatasync,ftruncate,renameat,renameat2,rename,unlink,unlinkat,mkdir,rmdir,getdents64";
+/// The calls of the system that a write may come to grief at, and whether the main thread makes them too.
+const CALLS: &[(&str, bool)] = &[
+    ("openat", true),
+    ("read", true),
+    ("write", true),
+    ("lseek", true),
+    ("statx", true),
+    ("newfstatat", true),
+    ("flistxattr", false),
+    ("fchmod", false),
+    ("fchown", false),
+    ("flock", false),
+    ("fsync", false),
+    ("ftruncate", false),
+    ("renameat", false),
+    ("renameat2", false),
+    ("unlink", false),
+    ("unlinkat", false),
+    ("mkdir", false),
+    ("rmdir", false),
+    ("getdents64", false),
+];
 
-/// `strace` counts each thread by itself. So many calls the writing thread makes before it begins, more than the main
-/// thread ever does; from then on a number means a call of the writing thread.
-const LEAD: usize = 1_000;
+/// `strace` counts every call of every thread by itself. So often the writing thread makes those that the main thread
+/// makes too, before it begins; from then on a number means a call of the writing thread.
+const LEAD: usize = 300;
 
-/// More calls than a write has.
-const MOST: usize = 400;
+/// More calls of one kind than a write has.
+const MOST: usize = 100;
 
 pub(super) const FILE: &str = "file";
 
@@ -68,8 +87,7 @@ pub(crate) fn write_once(dir: &Path) -> ExitCode {
         return ExitCode::from(2);
     };
     let output = runtime.block_on(async {
-        let lead = || (0..LEAD).for_each(|_| drop(fs::metadata("/")));
-        tokio::task::spawn_blocking(lead).await?;
+        tokio::task::spawn_blocking(lead).await??;
         call(dir, Some(FILE), "write", &json!({"path": FILE, "content": new()})).await
     });
     match output {
@@ -83,6 +101,19 @@ pub(crate) fn write_once(dir: &Path) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Every call that the main thread may make, so often.
+fn lead() -> Result<()> {
+    for _ in 0..LEAD {
+        let mut file = File::options().read(true).write(true).open("/dev/null")?;
+        file.write_all(b"-")?;
+        let _nothing = file.read(&mut [0])?;
+        file.rewind()?;
+        fs::metadata("/")?;
+        rustix::fs::statat(rustix::fs::CWD, "/", rustix::fs::AtFlags::empty())?;
+    }
+    Ok(())
 }
 
 /// How one write ended.
@@ -101,26 +132,31 @@ pub(super) fn at_every_call(
     prepare: impl Fn(&Path) -> Result<()>,
     judge: impl Fn(&Path, &End) -> Result<()>,
 ) -> Result<usize> {
-    for n in 1..MOST {
-        let place = dir.join(format!("{fault}-{n}").replace([':', '='], "-"));
-        fs::create_dir_all(place.join("work"))?;
-        prepare(&place.join("work"))?;
-        let log = place.join("strace");
-        let end = interrupted(&place, &log, &format!("{CALLS}:{fault}:when={}", LEAD + n))?;
-        judge(&place, &end).with_context(|| format!("{fault} at call {n}, which was {end:?}"))?;
-        let hit = end == End::Killed || fs::read_to_string(&log)?.contains("(INJECTED)");
-        fs::remove_dir_all(&place)?;
-        if !hit {
-            return Ok(n - 1);
+    let mut hits = 0;
+    for &(call, led) in CALLS {
+        for n in 1..MOST {
+            let place = dir.join(format!("{call}-{n}-{fault}").replace('=', "-"));
+            fs::create_dir_all(place.join("work"))?;
+            prepare(&place.join("work"))?;
+            let log = place.join("strace");
+            let nth = if led { LEAD + n } else { n };
+            let end = interrupted(&place, &log, call, &format!("{call}:{fault}:when={nth}"))?;
+            judge(&place, &end).with_context(|| format!("{fault} at {call} {n}, then {end:?}"))?;
+            let hit = end == End::Killed || fs::read_to_string(&log)?.contains("(INJECTED)");
+            fs::remove_dir_all(&place)?;
+            if !hit {
+                break;
+            }
+            hits += 1;
         }
     }
-    anyhow::bail!("a write has more than {MOST} calls")
+    Ok(hits)
 }
 
-fn interrupted(place: &Path, log: &Path, inject: &str) -> Result<End> {
+fn interrupted(place: &Path, log: &Path, call: &str, inject: &str) -> Result<End> {
     #[expect(clippy::disallowed_methods, reason = "the tracer, which is no extension")]
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={CALLS}")]);
+    strace.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={call}")]);
     strace.args(["-e", &format!("inject={inject}")]).arg(std::env::current_exe()?).arg(WRITER).arg(place);
     strace.env(defence::VARIABLE, defence::taken_down()).stdin(Stdio::null());
     let ran = strace.output().context("run strace")?;
