@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_config::{Auth, ConfigFile, ExtensionSettings, Home, Layer, Settings};
-use haft_core::model::Reasoning;
 use haft_host::discovery::{Project, Search, Trust};
 
 use crate::args::{ExtensionArgs, RunArgs};
@@ -53,17 +52,6 @@ impl Setup {
             extensions: file.extensions,
             search,
         })
-    }
-
-    /// How much the model should think, in the agent's words.
-    pub(crate) fn reasoning(&self) -> Reasoning {
-        match self.settings.reasoning.value {
-            haft_config::Reasoning::Default => Reasoning::Default,
-            haft_config::Reasoning::Off => Reasoning::Off,
-            haft_config::Reasoning::Low => Reasoning::Low,
-            haft_config::Reasoning::Medium => Reasoning::Medium,
-            haft_config::Reasoning::High => Reasoning::High,
-        }
     }
 }
 

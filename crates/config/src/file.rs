@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use haft_protocol::thinking::Thinking;
 use serde::Deserialize;
 
-use crate::settings::{Layer, Origin, Reasoning};
+use crate::settings::{Layer, Origin};
 
 /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
 /// pass for a setting.
@@ -18,8 +19,9 @@ pub struct ConfigFile {
     pub model: Option<String>,
     /// Where the provider is reached, for compatible servers.
     pub base_url: Option<String>,
-    /// How much the model should think.
-    pub reasoning: Option<Reasoning>,
+    /// How much the model should think; also read as `reasoning`, its former name.
+    #[serde(alias = "reasoning")]
+    pub thinking: Option<Thinking>,
     /// How many steps one prompt may take; at least 1.
     pub max_steps: Option<std::num::NonZeroU32>,
     /// Whether an extension that has not changed since it last ran may wait for its first use; it may unless this is
@@ -98,7 +100,7 @@ impl ConfigFile {
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
-            reasoning: self.reasoning,
+            thinking: self.thinking,
             max_steps: self.max_steps,
         }
     }
@@ -111,13 +113,13 @@ mod tests {
     #[test]
     fn reads_every_key() {
         let file = ConfigFile::parse(
-            "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nreasoning = 'high'\n\
+            "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
              max_steps = 7\nlazy_start = false\n[extensions.guard]\non_timeout = 'allow'\n\
              [extensions.weather]\nenv = ['WEATHER_TOKEN']\n",
         )
         .unwrap();
         assert_eq!(file.layer().max_steps.map(u32::from), Some(7));
-        assert_eq!(file.reasoning, Some(Reasoning::High));
+        assert_eq!(file.thinking, Some(Thinking::High));
         assert_eq!(file.lazy_start, Some(false));
         assert_eq!(file.extensions["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.extensions["weather"].env, ["WEATHER_TOKEN"]);
@@ -134,7 +136,7 @@ mod tests {
     #[test]
     fn a_mistake_is_shown_with_its_line() {
         check("provider = 'a'\nmodle = 'b'\n", &["line 2", "modle = 'b'", "unknown field", "`model`"]);
-        check("reasoning = 'hard'", &["line 1", "unknown variant", "high"]);
+        check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
         check("max_steps = 0", &["line 1", "nonzero"]);
         check("[extensions.guard]\non_timeout = 'alow'", &["line 2", "`allow`"]);
         check("[extensions.guard]\ntimeout = 3", &["line 2", "unknown field", "on_timeout"]);

@@ -18,4 +18,4 @@ pub use auth::{Auth, AuthError};
 pub use file::{ConfigError, ConfigFile, ExtensionSettings, OnTimeout};
 pub use home::{Home, HomeError};
 pub use secrecy::{ExposeSecret, SecretString};
-pub use settings::{Layer, LayerError, Origin, Reasoning, Settings, Sourced, UnknownReasoning, env};
+pub use settings::{Layer, LayerError, Origin, Settings, Sourced, env};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use haft_protocol::thinking::Thinking;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -14,7 +14,9 @@ pub mod env {
     pub const MODEL: &str = "HAFT_MODEL";
     /// [`Layer::base_url`](super::Layer::base_url).
     pub const BASE_URL: &str = "HAFT_BASE_URL";
-    /// [`Layer::reasoning`](super::Layer::reasoning).
+    /// [`Layer::thinking`](super::Layer::thinking).
+    pub const THINKING: &str = "HAFT_THINKING";
+    /// The same, by its former name; the newer one is stronger.
     pub const REASONING: &str = "HAFT_REASONING";
     /// [`Layer::max_steps`](super::Layer::max_steps).
     pub const MAX_STEPS: &str = "HAFT_MAX_STEPS";
@@ -65,7 +67,7 @@ pub struct Layer {
     /// Where the provider is reached.
     pub base_url: Option<String>,
     /// How much the model should think.
-    pub reasoning: Option<Reasoning>,
+    pub thinking: Option<Thinking>,
     /// How many steps one prompt may take.
     pub max_steps: Option<NonZeroU32>,
 }
@@ -80,32 +82,10 @@ pub struct Settings {
     /// Where the provider is reached; none for its usual address.
     pub base_url: Option<Sourced<String>>,
     /// How much the model should think.
-    pub reasoning: Sourced<Reasoning>,
+    pub thinking: Sourced<Thinking>,
     /// How many steps one prompt may take; none for as many as it needs.
     pub max_steps: Option<Sourced<NonZeroU32>>,
 }
-
-/// How much a model should think before it answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reasoning {
-    /// Whatever the provider does by default.
-    #[default]
-    Default,
-    /// Not at all.
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// A lot.
-    High,
-}
-
-/// A level that does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown reasoning level {0:?}; use default, off, low, medium or high")]
-pub struct UnknownReasoning(pub String);
 
 /// An environment variable has a value that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -122,7 +102,7 @@ pub struct LayerError {
 impl Layer {
     /// A layer that says nothing.
     pub fn empty(origin: Origin) -> Self {
-        Self { origin, provider: None, model: None, base_url: None, reasoning: None, max_steps: None }
+        Self { origin, provider: None, model: None, base_url: None, thinking: None, max_steps: None }
     }
 
     /// What the environment says; an empty variable says nothing.
@@ -136,11 +116,17 @@ impl Layer {
             provider: var(env::PROVIDER),
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
-            reasoning: read(env::REASONING, var(env::REASONING), "default, off, low, medium or high")?,
+            thinking: match read(env::THINKING, var(env::THINKING), LEVELS)? {
+                None => read(env::REASONING, var(env::REASONING), LEVELS)?,
+                level => level,
+            },
             max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
         })
     }
 }
+
+/// What [`env::THINKING`] may be.
+const LEVELS: &str = "default, off, minimal, low, medium, high or xhigh";
 
 fn read<T: FromStr>(
     variable: &'static str,
@@ -169,8 +155,8 @@ impl Settings {
         Self {
             model: first(&same_provider, |layer| layer.model.clone()),
             base_url: first(&same_provider, |layer| layer.base_url.clone()),
-            reasoning: first(layers, |layer| layer.reasoning)
-                .unwrap_or(Sourced { value: Reasoning::default(), origin: Origin::Default }),
+            thinking: first(layers, |layer| layer.thinking)
+                .unwrap_or(Sourced { value: Thinking::default(), origin: Origin::Default }),
             max_steps: first(layers, |layer| layer.max_steps),
             provider,
         }
@@ -179,26 +165,6 @@ impl Settings {
 
 fn first<T>(layers: &[Layer], get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
     layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.origin }))
-}
-
-impl Reasoning {
-    /// All levels as they are written.
-    pub const NAMES: [&str; 5] = ["default", "off", "low", "medium", "high"];
-}
-
-impl FromStr for Reasoning {
-    type Err = UnknownReasoning;
-
-    fn from_str(text: &str) -> Result<Self, UnknownReasoning> {
-        match text {
-            "default" => Ok(Self::Default),
-            "off" => Ok(Self::Off),
-            "low" => Ok(Self::Low),
-            "medium" => Ok(Self::Medium),
-            "high" => Ok(Self::High),
-            _ => Err(UnknownReasoning(text.to_owned())),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -244,8 +210,8 @@ mod tests {
 
     #[test]
     fn the_rest_has_defaults() {
-        let got = Settings::merge(&[Layer { reasoning: Some(Reasoning::Low), ..Layer::empty(Origin::Env) }]);
-        assert_eq!(got.reasoning, Sourced { value: Reasoning::Low, origin: Origin::Env });
+        let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Origin::Env) }]);
+        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: Origin::Env });
         assert_eq!(got.max_steps, None);
     }
 
@@ -258,14 +224,22 @@ mod tests {
         assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Origin::Env));
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
-        assert!(with(env::REASONING, "lots").unwrap_err().to_string().contains("medium or high"));
+        assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
+        assert_eq!(with(env::REASONING, "low").unwrap().thinking, Some(Thinking::Low), "the former name");
+        let error = with(env::REASONING, "lots").unwrap_err().to_string();
+        assert!(
+            error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),
+            "{error}"
+        );
     }
 
     #[test]
     fn every_level_is_read_alike_by_flag_and_file() {
-        for name in ["default", "off", "low", "medium", "high"] {
-            let file: crate::ConfigFile = toml::from_str(&format!("reasoning = '{name}'")).unwrap();
-            assert_eq!(file.reasoning, name.parse().ok());
+        for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL) {
+            for key in ["thinking", "reasoning"] {
+                let file: crate::ConfigFile = toml::from_str(&format!("{key} = '{name}'")).unwrap();
+                assert_eq!(file.thinking, Some(level));
+            }
         }
     }
 }

@@ -117,6 +117,9 @@ pub struct ToolMessage {
     /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
+    /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<crate::json::RawJson>,
     /// When.
     pub time: Time,
 }

@@ -148,6 +148,7 @@ fn closing(call: ToolCall, text: &str, time: Time) -> ToolMessage {
         content: vec![Content::text(text)],
         is_error: true,
         extension: None,
+        details: None,
         time,
     }
 }

@@ -9,7 +9,7 @@
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{AssistantBlock, AssistantMessage, Message, Native, Time, ToolMessage};
-use crate::content::{Content, Image, ToolCall};
+use crate::content::{Content, Image, ImageData, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 
@@ -37,6 +37,7 @@ struct Fields {
     #[serde(default)]
     is_error: bool,
     extension: Option<String>,
+    details: Option<RawJson>,
 }
 
 #[derive(Deserialize)]
@@ -49,7 +50,7 @@ enum Role {
 
 impl Fields {
     fn message(self) -> Result<Message, Unfit> {
-        let Self { role, content, time, native, call_id, name, is_error, extension } = self;
+        let Self { role, content, time, native, call_id, name, is_error, extension, details } = self;
         Ok(match role {
             Role::User => Message::User { content: all(content, Block::shown)?, time },
             Role::Assistant => {
@@ -61,6 +62,7 @@ impl Fields {
                 content: all(content, Block::shown)?,
                 is_error,
                 extension: extension.map(ExtensionName::new),
+                details,
                 time,
             }),
         })
@@ -78,7 +80,7 @@ struct Block {
     kind: Kind,
     text: Option<String>,
     mime_type: Option<String>,
-    data: Option<String>,
+    data: Option<ImageData>,
     id: Option<String>,
     name: Option<String>,
     args: Option<RawJson>,

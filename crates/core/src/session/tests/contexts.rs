@@ -38,8 +38,16 @@ fn started(id: &str) -> EntryBody {
 fn result(id: &str, text: &str) -> EntryBody {
     let content = vec![Content::text(text)];
     let (call_id, name) = (ToolCallId::new(id), "bash".to_owned());
-    Message::Tool(ToolMessage { call_id, name, content, is_error: false, extension: None, time: time() })
-        .into()
+    Message::Tool(ToolMessage {
+        call_id,
+        name,
+        content,
+        is_error: false,
+        extension: None,
+        details: None,
+        time: time(),
+    })
+    .into()
 }
 
 fn note(text: &str) -> EntryBody {

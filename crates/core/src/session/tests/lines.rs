@@ -12,13 +12,26 @@ fn time() -> Time {
     Time("2026-01-02T03:04:05.678Z".to_owned())
 }
 
-/// One of each type.
-pub(super) fn samples() -> Vec<EntryBody> {
-    let call = ToolCall {
+fn call() -> ToolCall {
+    ToolCall {
         id: ToolCallId::new("call_1"),
         name: "read".to_owned(),
         args: RawJson::parse(r#"{"n":9007199254740993}"#).unwrap(),
-    };
+    }
+}
+
+fn answer() -> Answer {
+    Answer {
+        provider: "anthropic".to_owned(),
+        model: "m".to_owned(),
+        stop: Stop::ToolUse,
+        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
+    }
+}
+
+/// One of each type.
+pub(super) fn samples() -> Vec<EntryBody> {
+    let call = call();
     let said = AssistantMessage {
         content: vec![
             AssistantBlock::Text { text: "Hm.".to_owned() },
@@ -27,24 +40,18 @@ pub(super) fn samples() -> Vec<EntryBody> {
         time: time(),
         native: None,
     };
-    let answer = Answer {
-        provider: "anthropic".to_owned(),
-        model: "m".to_owned(),
-        stop: Stop::ToolUse,
-        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
-    };
     let result = ToolMessage {
         call_id: call.id.clone(),
         name: call.name.clone(),
         content: vec![Content::text("line\nline")],
         is_error: false,
         extension: None,
+        details: RawJson::parse(r#"{"diff":{}}"#).ok(),
         time: time(),
     };
-    let data = RawJson::parse(r#"{"open":[1]}"#).unwrap();
     vec![
         Message::User { content: vec![Content::text("Hi \u{1f600}")], time: time() }.into(),
-        Said { message: Message::Assistant(said), answer: Some(answer) }.into(),
+        Said { message: Message::Assistant(said), answer: Some(answer()) }.into(),
         ToolStart { call_id: call.id, name: call.name, args: call.args }.into(),
         Message::Tool(result).into(),
         ModelChange { provider: "anthropic".to_owned(), model: "m".to_owned() }.into(),
@@ -62,7 +69,12 @@ pub(super) fn samples() -> Vec<EntryBody> {
         }
         .into(),
         BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), answer: None }.into(),
-        Custom { owner: "todo".to_owned(), kind: "list".to_owned(), data }.into(),
+        Custom {
+            owner: "todo".to_owned(),
+            kind: "list".to_owned(),
+            data: RawJson::parse(r#"{"open":[1]}"#).unwrap(),
+        }
+        .into(),
         CustomMessage {
             owner: "todo".to_owned(),
             kind: "reminder".to_owned(),
