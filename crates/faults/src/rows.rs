@@ -7,6 +7,7 @@ mod ids;
 mod life;
 mod pressure;
 mod protocol;
+mod sessions;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
@@ -34,6 +35,7 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    sessions::ROWS,
     files::ROWS,
 ];
 

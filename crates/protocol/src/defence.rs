@@ -93,6 +93,8 @@ defences! {
     SchemaWork,
     /// A file that changed since it was read is not changed before it is read again.
     StaleCheck,
+    /// A session is written by one.
+    SessionLock,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.

@@ -156,7 +156,7 @@ async fn who_waits_and_who_does_not() {
     assert!(!waits(GUARD, |spec| spec.roles = Roles { required: true, ..Roles::default() }, |_| ()).await);
     assert!(!waits(TOOL, |_| (), |config| config.lazy = false).await);
     assert!(!waits(TOOL, |_| (), |config| config.state = None).await);
-    assert!(!waits(TOOL, |_| (), |config| config.timeouts.lazy_start = std::time::Duration::ZERO).await);
+    assert!(!waits(TOOL, |_| (), |config| config.timeouts.lazy_start = Duration::ZERO).await);
     let subscribed =
         |what: &str| format!(r#"say '{{"type":"subscribe",{what}}}'; say '{{"type":"ready"}}'; serve"#);
     assert!(!waits(&subscribed(r#""events":["session_start"]"#), |_| (), |_| ()).await);

@@ -102,7 +102,7 @@ impl Block {
             Kind::Text => Ok(Content::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
             Kind::Image => Ok(Content::Image(Image {
                 mime_type: self.mime_type.ok_or(Unfit::Missing("mime_type"))?,
-                data: self.data.ok_or(Unfit::Missing("data"))?.into(),
+                data: self.data.ok_or(Unfit::Missing("data"))?,
             })),
             kind @ (Kind::Thinking | Kind::ToolCall) => Err(Unfit::Misplaced(kind)),
         }
