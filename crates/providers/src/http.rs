@@ -91,7 +91,7 @@ impl HttpModel {
             blame: Blame {
                 provider: config.provider.clone(),
                 address: base_url.origin().ascii_serialization(),
-                key_env: preset(&config.provider).and_then(|preset| preset.key_env),
+                key_env: key_env(&config),
                 key_sent: config.api_key.is_some(),
                 redactor,
             },
@@ -99,6 +99,12 @@ impl HttpModel {
         };
         Ok(Self { setup: Arc::new(setup) })
     }
+}
+
+/// The variable that holds the key, by the configuration or by the preset.
+fn key_env(config: &ModelConfig) -> Option<String> {
+    let usual = || preset(&config.provider)?.key_env.map(str::to_owned);
+    config.key_env.clone().or_else(usual)
 }
 
 impl Setup {

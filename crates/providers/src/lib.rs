@@ -26,7 +26,9 @@
 mod catalogue;
 mod choose;
 mod config;
+mod fallback;
 mod http;
+mod models;
 mod presets;
 mod redact;
 pub mod retry;
@@ -39,7 +41,9 @@ pub use choose::{
     local_servers,
 };
 pub use config::{ConfigError, Dialect, ModelConfig};
+pub use fallback::Fallback;
 pub use http::HttpModel;
+pub use models::{Models, ModelsError, OwnModel, UnsetVariable};
 pub use presets::{PRESETS, Preset, preset};
 pub use scripted::{ScriptError, Scripted};
 pub use timeouts::Timeouts;

@@ -1,4 +1,4 @@
-//! A model provider on loopback: three streaming dialects, cut where it hurts, with faults on demand.
+//! A model provider on loopback: five streaming dialects, cut where it hurts, with faults on demand.
 //!
 //! It speaks HTTP over a raw socket, because the tests need what HTTP libraries hide: a body cut every few bytes
 //! (inside a UTF-8 character, inside an SSE frame), a reset in mid-stream, a well-formed end that lacks the final
@@ -40,6 +40,10 @@ pub enum Wire {
     OpenAiChat,
     /// OpenAI Responses: `POST /v1/responses`.
     OpenAiResponses,
+    /// Gemini: `POST /v1beta/models/MODEL:streamGenerateContent`.
+    Gemini,
+    /// Ollama's own: `POST /api/chat`, a line of JSON each.
+    Ollama,
 }
 
 /// One request as the server got it.
@@ -143,10 +147,10 @@ impl ModelServer {
         Ok((Self { address, wire, shared, _stop: stop.drop_guard() }, serve))
     }
 
-    /// What a client is given as base URL: with `/v1` for the two OpenAI dialects, without for Anthropic.
+    /// What a client is given as base URL: with `/v1` for the two OpenAI dialects, without for the others.
     pub fn base_url(&self) -> String {
         match self.wire {
-            Wire::Anthropic => format!("http://{}", self.address),
+            Wire::Anthropic | Wire::Gemini | Wire::Ollama => format!("http://{}", self.address),
             Wire::OpenAiChat | Wire::OpenAiResponses => format!("http://{}/v1", self.address),
         }
     }

@@ -8,6 +8,7 @@ mod flags;
 mod interception;
 mod interrupt;
 mod lazy;
+mod models;
 mod order;
 mod providers;
 mod quick_start;
