@@ -33,6 +33,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// Store a provider's key in auth.json, once the provider has taken it
+    Login(LoginArgs),
+    /// Remove a stored key
+    Logout(LogoutArgs),
     /// Show a whole turn with two real extensions, without a key or a network
     Demo,
     /// Print a completion script for a shell
@@ -48,6 +52,25 @@ pub(crate) enum Command {
         /// Its name
         name: String,
     },
+}
+
+/// `haft login …`.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// Whose key it is: anthropic, openai, …, or a provider of models.json. On a terminal haft asks
+    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    pub(crate) provider: Option<String>,
+    /// Store the key without asking the provider whether it takes it
+    #[arg(long)]
+    pub(crate) no_probe: bool,
+}
+
+/// `haft logout …`.
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArgs {
+    /// Whose key; it may be left out when only one is stored
+    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    pub(crate) provider: Option<String>,
 }
 
 /// Flags of a run.

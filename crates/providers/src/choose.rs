@@ -1,5 +1,6 @@
 //! Which model to use: what the user asked for, then keys in the environment, then a server on this machine.
 
+mod check;
 mod error;
 mod machine;
 mod provider;
@@ -21,6 +22,7 @@ use crate::presets::{PRESETS, Preset, preset};
 use crate::scripted::{ScriptError, Scripted};
 use provider::Provider;
 
+pub use check::{KeyError, check_key};
 pub use error::ChooseError;
 pub use machine::Machine;
 

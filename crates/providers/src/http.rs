@@ -11,6 +11,7 @@ mod client;
 mod endpoint;
 mod failure;
 mod history;
+mod plain;
 mod request;
 mod run;
 mod transport;
@@ -35,6 +36,7 @@ use client::Client;
 pub(crate) use client::{build as build_client, is_loopback};
 use endpoint::Endpoint;
 use failure::Blame;
+pub(crate) use plain::ask_plainly;
 use run::Run;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.

@@ -37,8 +37,8 @@ mod timeouts;
 
 pub use catalogue::{KnownModel, catalogue, find, preload};
 pub use choose::{
-    Because, Choice, ChooseError, Chosen, LocalServer, Machine, OpenError, Surroundings, Wish, choose,
-    local_servers,
+    Because, Choice, ChooseError, Chosen, KeyError, LocalServer, Machine, OpenError, Surroundings, Wish,
+    check_key, choose, local_servers,
 };
 pub use config::{ConfigError, Dialect, ModelConfig};
 pub use fallback::Fallback;

@@ -165,6 +165,12 @@ impl ModelServer {
         self.shared.update(|state| state.scenarios.push_back(scenario));
     }
 
+    /// Every `GET` so far, oldest first. Each is answered with a list of models, or with a 401 when its key contains
+    /// `refused`.
+    pub fn lookups(&self) -> Vec<Recorded> {
+        self.shared.lock().requests.iter().filter(|request| request.method == "GET").cloned().collect()
+    }
+
     /// Every `POST` so far, oldest first.
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.lock().requests.iter().filter(|request| request.method == "POST").cloned().collect()

@@ -16,6 +16,7 @@ Examples:
   haft -p /hello world                       a command of an extension
   haft -e ./my-extension -p hi               with an extension that is not installed
   haft ext install ./my-extension            for all runs from now on
+  haft login anthropic                       store a key; it is read without being shown, or from a pipe
 
 Environment:
   HAFT_HOME          where haft keeps its files (see docs/configuration.md for the default)

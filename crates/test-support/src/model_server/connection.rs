@@ -14,7 +14,9 @@ use super::{Fault, Recorded, Scenario, Shared, Wire, sse};
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     let Ok(Some(request)) = read_request(&mut stream).await else { return };
     if request.method != "POST" {
-        let _ = write_whole(&mut stream, "200 OK", "", "application/json", MODELS).await;
+        let refused = sent_key(&request).contains(REFUSED);
+        let (status, body) = if refused { ("401 Unauthorized", "{}") } else { ("200 OK", MODELS) };
+        let _ = write_whole(&mut stream, status, "", "application/json", body).await;
         shared.update(|state| state.requests.push(request));
         return;
     }
@@ -30,6 +32,9 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
         shared.update(|state| state.disconnects += 1);
     }
 }
+
+/// A `GET` with a key that contains this is refused.
+const REFUSED: &str = "refused";
 
 const MODELS: &str = r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#;
 
