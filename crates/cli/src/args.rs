@@ -1,5 +1,6 @@
 //! The command line.
 
+mod config;
 mod ext;
 mod help;
 mod values;
@@ -9,12 +10,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{Layer, Origin, Reasoning, SecretString};
+use haft_config::{Layer, Place, Reasoning, SecretString};
 use haft_core::sanitize::sanitize;
 
 use crate::console;
 use crate::exit::Exit;
 
+pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
@@ -32,6 +34,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// Show the settings, and where each comes from
+    Config(ConfigArgs),
     /// Show a whole turn with two real extensions, without a key or a network
     Demo,
     /// Print a completion script for a shell
@@ -107,6 +111,9 @@ pub(crate) struct AgentArgs {
     /// Add to the system prompt; may be repeated
     #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
     pub(crate) append_system_prompt: Vec<String>,
+    /// Read no AGENTS.md files
+    #[arg(long)]
+    pub(crate) no_context_files: bool,
     /// Work in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -134,7 +141,7 @@ pub(crate) struct ExtensionArgs {
     /// Run no installed extensions, only those named by --ext
     #[arg(long)]
     pub(crate) no_ext: bool,
-    /// Run the extensions that the project brings in ./.haft/extensions
+    /// Trust the project: run its extensions, use its settings and read its context files
     #[arg(long)]
     pub(crate) trust_project: bool,
 }
@@ -143,12 +150,13 @@ impl ModelArgs {
     /// The flags as the strongest layer of settings.
     pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
         Layer {
-            origin: Origin::Flag,
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             reasoning: self.reasoning,
             max_steps: agent.max_steps,
+            context_files: agent.no_context_files.then_some(false),
+            ..Layer::empty(Place::Flags)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The `haft` binary: parse, wire up, print.
 
 mod args;
+mod config;
 mod console;
 mod demo;
 mod exit;
@@ -43,6 +44,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Config(args)) => config::run(args),
         Some(Command::Demo) => demo::run(),
         Some(Command::Completions { shell }) => pages::completions(shell),
         Some(Command::Man) => pages::man(),

@@ -1,10 +1,14 @@
-//! Flags over environment over `config.toml` over defaults, and where each value came from.
+//! Flags over environment over files over defaults, and where each value came from.
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
+
+use crate::file::{ReadFile, Source};
+use crate::keys::ConfigFile;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -21,31 +25,35 @@ pub mod env {
 }
 
 /// Where a setting came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A flag of this run.
-    Flag,
-    /// An environment variable.
-    Env,
-    /// `config.toml`.
-    File,
+    /// This flag of this run.
+    Flag(&'static str),
+    /// This environment variable.
+    Env(&'static str),
+    /// The user's `config.toml`, or a trusted project's.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
     /// Nobody set it.
     Default,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Flag => "flag",
-            Self::Env => "environment",
-            Self::File => "config.toml",
-            Self::Default => "default",
-        })
+        match self {
+            Self::Flag(name) | Self::Env(name) => f.write_str(name),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
     }
 }
 
 /// A value and where it came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
@@ -53,11 +61,34 @@ pub struct Sourced<T> {
     pub origin: Origin,
 }
 
+/// What kind of place a layer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The flags of this run.
+    Flags,
+    /// The environment.
+    Env,
+    /// A `config.toml`.
+    File(Source),
+}
+
+impl Place {
+    /// Where a key of this place stands.
+    fn origin(&self, key: &str) -> Origin {
+        let known = ConfigFile::KEYS.iter().find(|known| known.path == key);
+        match self {
+            Self::Flags => Origin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
+            Self::Env => Origin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
+            Self::File(source) => source.origin(key),
+        }
+    }
+}
+
 /// What one place says; nothing where it says nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     /// The place.
-    pub origin: Origin,
+    pub place: Place,
     /// The provider to ask.
     pub provider: Option<String>,
     /// The model's id at that provider.
@@ -68,6 +99,10 @@ pub struct Layer {
     pub reasoning: Option<Reasoning>,
     /// How many steps one prompt may take.
     pub max_steps: Option<NonZeroU32>,
+    /// Whether extensions may wait for their first use.
+    pub lazy_start: Option<bool>,
+    /// Whether `AGENTS.md` files are read.
+    pub context_files: Option<bool>,
 }
 
 /// What all places together say.
@@ -83,6 +118,10 @@ pub struct Settings {
     pub reasoning: Sourced<Reasoning>,
     /// How many steps one prompt may take; none for as many as it needs.
     pub max_steps: Option<Sourced<NonZeroU32>>,
+    /// Whether extensions may wait for their first use.
+    pub lazy_start: Sourced<bool>,
+    /// Whether `AGENTS.md` files are read.
+    pub context_files: Sourced<bool>,
 }
 
 /// How much a model should think before it answers.
@@ -121,8 +160,32 @@ pub struct LayerError {
 
 impl Layer {
     /// A layer that says nothing.
-    pub fn empty(origin: Origin) -> Self {
-        Self { origin, provider: None, model: None, base_url: None, reasoning: None, max_steps: None }
+    pub fn empty(place: Place) -> Self {
+        Self {
+            place,
+            provider: None,
+            model: None,
+            base_url: None,
+            reasoning: None,
+            max_steps: None,
+            lazy_start: None,
+            context_files: None,
+        }
+    }
+
+    /// What a file says.
+    pub fn from_file(file: &ReadFile) -> Self {
+        let content = &file.content;
+        Self {
+            place: Place::File(file.source.clone()),
+            provider: content.provider.clone(),
+            model: content.model.clone(),
+            base_url: content.base_url.clone(),
+            reasoning: content.reasoning,
+            max_steps: content.max_steps,
+            lazy_start: content.lazy_start,
+            context_files: content.context_files,
+        }
     }
 
     /// What the environment says; an empty variable says nothing.
@@ -132,12 +195,12 @@ impl Layer {
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
         Ok(Self {
-            origin: Origin::Env,
             provider: var(env::PROVIDER),
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
             reasoning: read(env::REASONING, var(env::REASONING), "default, off, low, medium or high")?,
             max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
+            ..Self::empty(Place::Env)
         })
     }
 }
@@ -157,7 +220,7 @@ impl Settings {
     /// A model and an address belong to the provider that is named beside them: where a stronger layer names
     /// another provider, they are left out, so that a key is never sent to another provider's server.
     pub fn merge(layers: &[Layer]) -> Self {
-        let provider = first(layers, |layer| layer.provider.clone());
+        let provider = first(layers, "provider", |layer| layer.provider.clone());
         let same_provider: Vec<Layer> = layers
             .iter()
             .filter(|layer| match (&layer.provider, &provider) {
@@ -167,21 +230,39 @@ impl Settings {
             .cloned()
             .collect();
         Self {
-            model: first(&same_provider, |layer| layer.model.clone()),
-            base_url: first(&same_provider, |layer| layer.base_url.clone()),
-            reasoning: first(layers, |layer| layer.reasoning)
+            model: first(&same_provider, "model", |layer| layer.model.clone()),
+            base_url: first(&same_provider, "base_url", |layer| layer.base_url.clone()),
+            reasoning: first(layers, "reasoning", |layer| layer.reasoning)
                 .unwrap_or(Sourced { value: Reasoning::default(), origin: Origin::Default }),
-            max_steps: first(layers, |layer| layer.max_steps),
+            max_steps: first(layers, "max_steps", |layer| layer.max_steps),
+            lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
+            context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
             provider,
         }
     }
 }
 
-fn first<T>(layers: &[Layer], get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
-    layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.origin }))
+/// What holds where nobody says no.
+fn yes() -> Sourced<bool> {
+    Sourced { value: true, origin: Origin::Default }
+}
+
+fn first<T>(layers: &[Layer], key: &str, get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
+    layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.place.origin(key) }))
 }
 
 impl Reasoning {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Off => "off",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+
     /// All levels as they are written.
     pub const NAMES: [&str; 5] = ["default", "off", "low", "medium", "high"];
 }
@@ -205,13 +286,18 @@ impl FromStr for Reasoning {
 mod tests {
     use super::*;
 
-    fn layer(origin: Origin, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
+    fn layer(place: Place, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
         Layer {
             provider: provider.map(Into::into),
             model: model.map(Into::into),
             base_url: base_url.map(Into::into),
-            ..Layer::empty(origin)
+            ..Layer::empty(place)
         }
+    }
+
+    fn in_file() -> Place {
+        let text = "provider = 'p'\nmodel = 'm'\nbase_url = 'u'";
+        Place::File(ReadFile::parse(std::path::Path::new("config.toml"), text).unwrap().source)
     }
 
     fn shown(value: &Option<Sourced<String>>) -> String {
@@ -226,26 +312,26 @@ mod tests {
 
     #[test]
     fn the_stronger_layer_wins_and_says_where_it_stands() {
-        let flags = layer(Origin::Flag, None, Some("f"), None);
-        let env = layer(Origin::Env, Some("openai"), Some("e"), None);
-        let file = layer(Origin::File, Some("openai"), None, Some("http://c"));
-        check(&[flags, env, file], ["openai (environment)", "f (flag)", "http://c (config.toml)"]);
+        let flags = layer(Place::Flags, None, Some("f"), None);
+        let env = layer(Place::Env, Some("openai"), Some("e"), None);
+        let file = layer(in_file(), Some("openai"), None, Some("http://c"));
+        check(&[flags, env, file], ["openai (HAFT_PROVIDER)", "f (--model)", "http://c (config.toml:3)"]);
         check(&[], ["-", "-", "-"]);
     }
 
     #[test]
     fn another_providers_model_and_address_are_left_out() {
-        let flags = layer(Origin::Flag, Some("openai"), None, None);
-        let file = layer(Origin::File, Some("anthropic"), Some("claude"), Some("http://proxy"));
-        check(&[flags.clone(), file], ["openai (flag)", "-", "-"]);
-        let nameless = layer(Origin::File, None, None, Some("http://proxy"));
-        check(&[flags, nameless], ["openai (flag)", "-", "http://proxy (config.toml)"]);
+        let flags = layer(Place::Flags, Some("openai"), None, None);
+        let file = layer(in_file(), Some("anthropic"), Some("claude"), Some("http://proxy"));
+        check(&[flags.clone(), file], ["openai (--provider)", "-", "-"]);
+        let nameless = layer(in_file(), None, None, Some("http://proxy"));
+        check(&[flags, nameless], ["openai (--provider)", "-", "http://proxy (config.toml:3)"]);
     }
 
     #[test]
     fn the_rest_has_defaults() {
-        let got = Settings::merge(&[Layer { reasoning: Some(Reasoning::Low), ..Layer::empty(Origin::Env) }]);
-        assert_eq!(got.reasoning, Sourced { value: Reasoning::Low, origin: Origin::Env });
+        let got = Settings::merge(&[Layer { reasoning: Some(Reasoning::Low), ..Layer::empty(Place::Env) }]);
+        assert_eq!(got.reasoning, Sourced { value: Reasoning::Low, origin: Origin::Env(env::REASONING) });
         assert_eq!(got.max_steps, None);
     }
 
@@ -255,7 +341,7 @@ mod tests {
             Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
         };
         assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
-        assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Origin::Env));
+        assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Place::Env));
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
         assert!(with(env::REASONING, "lots").unwrap_err().to_string().contains("medium or high"));
@@ -264,8 +350,9 @@ mod tests {
     #[test]
     fn every_level_is_read_alike_by_flag_and_file() {
         for name in ["default", "off", "low", "medium", "high"] {
-            let file: crate::ConfigFile = toml::from_str(&format!("reasoning = '{name}'")).unwrap();
+            let file: ConfigFile = toml::from_str(&format!("reasoning = '{name}'")).unwrap();
             assert_eq!(file.reasoning, name.parse().ok());
+            assert_eq!(file.reasoning.map(Reasoning::name), Some(name));
         }
     }
 }

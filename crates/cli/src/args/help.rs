@@ -18,7 +18,7 @@ Examples:
   haft ext install ./my-extension            for all runs from now on
 
 Environment:
-  HAFT_HOME          where haft keeps its files (see docs/configuration.md for the default)
+  HAFT_HOME          where haft keeps its files (see docs/config.md for the default)
   HAFT_PROVIDER, HAFT_MODEL, HAFT_BASE_URL, HAFT_REASONING, HAFT_MAX_STEPS
                      what the flags of these names set; flags are stronger, config.toml is weaker
   ANTHROPIC_API_KEY, OPENAI_API_KEY

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{ExtensionSettings, OnTimeout};
+use haft_config::{Config, OnTimeout};
 use haft_core::Agent;
 use haft_core::model::{Model, Reasoning};
 use haft_core::prompt::SystemPrompt;
@@ -79,35 +79,34 @@ impl Parts {
             (Some(names), false) => ToolChoice::Only(names.clone()),
             (None, false) => ToolChoice::All,
         };
-        let loosened = setup.extensions.iter().filter(|(_, set)| set.on_timeout == Some(OnTimeout::Allow));
+        let config = &setup.config;
+        let loosened = config.grant.iter().filter(|(_, set)| set.value.on_timeout == Some(OnTimeout::Allow));
         Ok(Self {
             model,
             search: setup.search,
             logs: setup.home.logs_dir(),
             data: setup.home.data_dir(),
             state: setup.home.state_dir(),
-            lazy: setup.lazy,
+            lazy: config.settings.lazy_start.value,
             system,
             reasoning,
-            max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
+            max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-            granted: granted(&setup.extensions).or_exit(Exit::Configuration)?,
+            granted: granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
         })
     }
 }
 
-/// What `env` in the settings of extensions names.
-fn granted(
-    extensions: &BTreeMap<String, ExtensionSettings>,
-) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
+/// The variables that the user lets extensions have.
+fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
     let mut granted = BTreeMap::new();
-    for (name, settings) in extensions {
-        for variable in &settings.env {
-            check_grant(variable).with_context(|| format!("config.toml: extensions.{name}.env"))?;
+    for (name, grant) in &config.grant {
+        for variable in &grant.value.env {
+            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", grant.origin))?;
         }
-        granted.insert(ExtensionName::new(name.as_str()), settings.env.clone());
+        granted.insert(ExtensionName::new(name.as_str()), grant.value.env.clone());
     }
     Ok(granted)
 }

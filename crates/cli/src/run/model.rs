@@ -18,7 +18,7 @@ use crate::setup::Setup;
 
 /// The model that flags, environment, files and this machine lead to.
 pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let settings = &setup.settings;
+    let settings = setup.settings();
     let wish = Wish {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
         model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
@@ -41,8 +41,8 @@ pub(super) fn preload(setup: &Setup) {
     let says = |set: &Option<Sourced<String>>, scripted: fn(&str) -> bool| {
         set.as_ref().is_some_and(|set| scripted(&set.value))
     };
-    let scripted = says(&setup.settings.provider, |name| name == "scripted")
-        || says(&setup.settings.model, |model| model.starts_with("scripted/"));
+    let scripted = says(&setup.settings().provider, |name| name == "scripted")
+        || says(&setup.settings().model, |model| model.starts_with("scripted/"));
     if !scripted {
         // Without a thread the first request reads it itself.
         let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
@@ -51,13 +51,13 @@ pub(super) fn preload(setup: &Setup) {
 
 /// How haft ends when the choice cannot be opened: who named the script or the address by a flag mistyped a flag.
 fn at_fault(choice: &Choice, setup: &Setup) -> Exit {
-    let settings = &setup.settings;
+    let settings = setup.settings();
     let named = match choice {
         Choice::Scripted(_) => &settings.model,
         Choice::Http(_) => &settings.base_url,
     };
     match named {
-        Some(Sourced { origin: Origin::Flag, .. }) => Exit::Usage,
+        Some(Sourced { origin: Origin::Flag(_), .. }) => Exit::Usage,
         Some(_) | None => Exit::Configuration,
     }
 }
@@ -88,7 +88,7 @@ impl Surroundings for Keyed<'_> {
 
 /// `haft --list-models`: the models of servers on this machine, then the known ones, of one provider if one is named.
 pub(super) async fn list(setup: &Setup) -> anyhow::Result<Exit> {
-    let only = setup.settings.provider.as_ref().map(|sourced| sourced.value.as_str());
+    let only = setup.settings().provider.as_ref().map(|sourced| sourced.value.as_str());
     let wanted = |provider: &str| only.is_none_or(|only| only == provider);
     let mut any = false;
     for server in local_servers(&Machine::default()).await.iter().filter(|server| wanted(server.preset.name))
