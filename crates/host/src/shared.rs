@@ -123,6 +123,7 @@ impl Shared {
                 capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
+            config: config.extension_config.get(&spec.name).cloned(),
         };
         Facts {
             name: spec.name.clone(),
