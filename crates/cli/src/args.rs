@@ -3,6 +3,7 @@
 mod config;
 mod ext;
 mod help;
+mod skill;
 mod values;
 
 use std::num::NonZeroU32;
@@ -18,6 +19,7 @@ use crate::exit::Exit;
 
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+pub(crate) use skill::{SkillArgs, SkillCommand};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
 #[derive(Debug, Parser)]
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Ext(ExtArgs),
     /// Show the settings, and where each comes from
     Config(ConfigArgs),
+    /// List skills
+    Skill(SkillArgs),
     /// Show a whole turn with two real extensions, without a key or a network
     Demo,
     /// Print a completion script for a shell

@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, Files, Home, Layer, Origin, Place, Project, Row};
+use haft_config::{Config, Files, Home, Layer, Origin, Place, Row};
 use haft_core::sanitize::sanitize_line;
 use serde_json::{Value, json};
 
 use crate::args::{ConfigArgs, ConfigCommand, ShowArgs};
-use crate::console::{note, print};
+use crate::console::print;
 use crate::exit::{Exit, OrExit as _};
+use crate::resources::Resources;
 use crate::setup;
 
 /// Runs one of the subcommands.
@@ -27,8 +28,13 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let (files, mistakes) = Files::read_what_can_be(&home, &project);
     let config = files.below_unchecked(Layer::empty(Place::Flags), env);
-    print(&if args.json { as_json(&config)? } else { as_text(&config.rows(), args.origin) })?;
-    tell(&config, &project);
+    let resources = Resources::find(&home, &project, config.settings.context_files.value);
+    print(&match (args.json, args.context) {
+        (true, _) => as_json(&config, &resources)?,
+        (false, true) => as_context(&resources),
+        (false, false) => as_text(&config.rows(), args.origin),
+    })?;
+    setup::tell(&config, &resources, &project);
     match mistakes.is_empty() {
         true => Ok(Exit::Ok),
         false => {
@@ -38,10 +44,19 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     }
 }
 
-fn tell(config: &Config, project: &Project) {
-    let unused: Vec<_> = config.unused.iter().cloned().collect();
-    let told = project.told(&unused).into_iter().chain(config.refused.clone());
-    told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+/// A line for each file that becomes part of the system prompt, and for each skill.
+fn as_context(resources: &Resources) -> String {
+    let files = resources.context.files.iter().map(|file| match file.cut {
+        0 => format!("{} ({} bytes)", file.path.display(), file.text.len()),
+        cut => format!("{} ({} bytes, {cut} cut)", file.path.display(), file.text.len()),
+    });
+    let skills = resources
+        .skills
+        .skills
+        .iter()
+        .map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
+    let lines: Vec<_> = files.chain(skills).map(|line| sanitize_line(&line)).collect();
+    if lines.is_empty() { "no context files and no skills".to_owned() } else { lines.join("\n") }
 }
 
 /// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
@@ -80,10 +95,21 @@ fn toml(value: &Value) -> String {
     }
 }
 
-fn as_json(config: &Config) -> anyhow::Result<String> {
+fn as_json(config: &Config, resources: &Resources) -> anyhow::Result<String> {
     let settings: Vec<Value> = config.rows().iter().map(setting).collect();
-    let unused = config.unused.as_ref().map(|unused| json!({"path": unused.path, "sets": unused.sets}));
-    let all = json!({ "settings": settings, "unused": unused, "refused": config.refused });
+    let unused = config.unused.iter().cloned().chain(resources.unused());
+    let unused: Vec<_> = unused.map(|unused| json!({"path": unused.path, "sets": unused.sets})).collect();
+    let context = resources.context.files.iter();
+    let context: Vec<_> = context.map(|file| json!({"path": file.path, "cut": file.cut})).collect();
+    let skills = resources.skills.skills.iter();
+    let skills: Vec<_> = skills.map(|skill| json!({"name": skill.name, "path": skill.dir})).collect();
+    let all = json!({
+        "settings": settings,
+        "context": context,
+        "skills": skills,
+        "unused": unused,
+        "refused": config.refused,
+    });
     serde_json::to_string_pretty(&all).context("cannot write JSON")
 }
 

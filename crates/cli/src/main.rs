@@ -11,10 +11,12 @@ mod interrupt;
 mod logging;
 mod pages;
 mod prompt;
+mod resources;
 mod run;
 mod setup;
 #[cfg(test)]
 mod sinks;
+mod skill;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -46,6 +48,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Ext(args)) => ext::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Demo) => demo::run(),
+        Some(Command::Skill(args)) => skill::run(args),
         Some(Command::Completions { shell }) => pages::completions(shell),
         Some(Command::Man) => pages::man(),
         Some(Command::Extension { name }) => demo::serve_extension(&name),

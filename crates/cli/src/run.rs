@@ -32,7 +32,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     };
-    setup.tell_unused();
+    setup.tell();
     model::preload(&setup);
     extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };

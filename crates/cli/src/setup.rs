@@ -12,6 +12,7 @@ use haft_host::discovery::{Further, Project, Search};
 use crate::args::{ExtensionArgs, RunArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::resources::Resources;
 
 /// What flags, environment and files together say.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(crate) struct Setup {
     pub(crate) project: haft_config::Project,
     /// All settings, each with its origin.
     pub(crate) config: Config,
+    /// Context files and skills.
+    pub(crate) resources: Resources,
     /// The keys in `auth.json`.
     pub(crate) auth: Auth,
     /// Where to look for extensions.
@@ -43,8 +46,9 @@ impl Setup {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             Auth::default()
         });
+        let resources = Resources::find(&home, &project, config.settings.context_files.value);
         let search = search(&args.ext, &home, &config, cwd.clone());
-        Ok(Self { home, cwd, project, config, auth, search })
+        Ok(Self { home, cwd, project, config, resources, auth, search })
     }
 
     /// Provider, model and the like, each with its origin.
@@ -52,11 +56,9 @@ impl Setup {
         &self.config.settings
     }
 
-    /// Says what the project sets and may not, in a line each.
-    pub(crate) fn tell_unused(&self) {
-        let unused: Vec<_> = self.config.unused.iter().cloned().collect();
-        let told = self.project.told(&unused).into_iter().chain(self.config.refused.clone());
-        told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    /// Says what is not used, and what could not be.
+    pub(crate) fn tell(&self) {
+        tell(&self.config, &self.resources, &self.project);
     }
 
     /// How much the model should think, in the agent's words.
@@ -69,6 +71,14 @@ impl Setup {
             haft_config::Reasoning::High => Reasoning::High,
         }
     }
+}
+
+/// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
+pub(crate) fn tell(config: &Config, resources: &Resources, project: &haft_config::Project) {
+    let unused: Vec<_> = config.unused.iter().cloned().chain(resources.unused()).collect();
+    let told = project.told(&unused).into_iter().chain(config.refused.clone());
+    let told = told.chain(resources.problems().map(str::to_owned));
+    told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
 
 /// Where the agent works, absolute: `--cwd`, or the directory of the process.

@@ -7,10 +7,13 @@
 //!
 //! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
 //! * [`ConfigFile`]: `config.toml`, and [`Key`]: what is known of each key in it; [`Auth`]: `auth.json`;
+//! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
 //! * [`Layer`] and [`Settings`]: flags over environment over files over defaults; [`Files`] and [`Config`]: all of it.
 
 mod auth;
+mod context;
 mod file;
+mod front_matter;
 mod home;
 mod keys;
 mod layers;
@@ -18,8 +21,11 @@ mod project;
 mod read;
 mod rows;
 mod settings;
+mod skill;
+mod template;
 
 pub use auth::{Auth, AuthError};
+pub use context::{ContextFile, ContextFiles, MAX_CONTEXT, MAX_CONTEXT_FILE, system_prompt};
 pub use file::{ConfigError, ReadFile, Source};
 pub use home::{Home, HomeError};
 pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, all_keys};
@@ -28,3 +34,5 @@ pub use project::{Project, Trust, Unused};
 pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
 pub use settings::{Layer, LayerError, Origin, Place, Reasoning, Settings, Sourced, UnknownReasoning, env};
+pub use skill::{Skill, Skills};
+pub use template::{Expanded, Template, Templates};

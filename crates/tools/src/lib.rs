@@ -1,4 +1,4 @@
-//! The built-in tools: read, write, edit, bash, grep, find, ls.
+//! The built-in tools: read, write, edit, bash, grep, find, ls; and skill, where there are skills.
 //!
 //! For whom: the binary and programs that embed an agent. The promise: no tool blocks the agent's thread, no tool
 //! leaves a half-written file or an unkillable process behind, no result is longer than core's limits. Everything
@@ -14,6 +14,7 @@ mod grep;
 mod ls;
 mod path;
 mod read;
+mod skill;
 mod timeouts;
 mod write;
 
@@ -22,3 +23,4 @@ pub use environment::{
     ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHit, FindHits, FindQuery, FullOutput,
     GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written,
 };
+pub use skill::{SkillSource, skill_tool};

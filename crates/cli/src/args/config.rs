@@ -24,6 +24,9 @@ pub(crate) struct ShowArgs {
     /// Say where each value is set
     #[arg(long)]
     pub(crate) origin: bool,
+    /// List the context files and skills that the model is told of
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) context: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

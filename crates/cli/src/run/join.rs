@@ -17,14 +17,17 @@ use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
 use haft_host::{ExtensionEnv, Host, HostConfig, check_grant};
 use haft_launch::Launcher;
+use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
-use haft_tools::{HostEnvironment, builtin_tools};
+use haft_tools::{HostEnvironment, builtin_tools, skill_tool};
 use tokio::sync::{mpsc, watch};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions;
+use crate::resources::Resources;
 use crate::setup::Setup;
 
 use super::frontend::Printed;
@@ -40,10 +43,14 @@ pub(crate) struct Parts {
     /// Whether extensions may wait for their first use.
     pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
+    /// Skills and templates.
+    pub(crate) resources: Resources,
     pub(crate) reasoning: Reasoning,
     pub(crate) max_steps: Option<u32>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
+    /// What single extensions are handed.
+    pub(crate) extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
 }
@@ -72,7 +79,7 @@ impl ToolChoice {
 impl Parts {
     /// The parts that arguments, files and environment name.
     pub(crate) fn new(args: &RunArgs, setup: Setup, model: Arc<dyn Model>) -> anyhow::Result<Self> {
-        let system = system_prompt(args, &setup)?;
+        let system = setup.resources.system_prompt(&args.agent, facts(&setup.cwd))?;
         let reasoning = setup.reasoning();
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
@@ -93,10 +100,24 @@ impl Parts {
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
+            extension_config: extension_config(config)?,
             granted: granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
+            resources: setup.resources,
         })
     }
+}
+
+/// What the user set for extensions, by their names.
+fn extension_config(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
+    let mut all = BTreeMap::new();
+    for name in config.extension.keys() {
+        let json = RawJson::from_value(&config.extension_json(name))?;
+        if let Some(config) = ExtensionConfig::new(json) {
+            all.insert(ExtensionName::new(name.as_str()), config);
+        }
+    }
+    Ok(all)
 }
 
 /// The variables that the user lets extensions have.
@@ -109,20 +130,6 @@ fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String
         granted.insert(ExtensionName::new(name.as_str()), grant.value.env.clone());
     }
     Ok(granted)
-}
-
-fn system_prompt(args: &RunArgs, setup: &Setup) -> anyhow::Result<SystemPrompt> {
-    let file = setup.home.system_prompt_file();
-    let identity = match &args.agent.system_prompt {
-        Some(text) => Some(text.clone()),
-        None if file.exists() => {
-            let text =
-                std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()));
-            Some(text.or_exit(Exit::Configuration)?)
-        }
-        None => None,
-    };
-    Ok(SystemPrompt { identity, appended: args.agent.append_system_prompt.clone(), facts: facts(&setup.cwd) })
 }
 
 /// What the model should know of the place it works in.
@@ -141,13 +148,16 @@ pub(crate) struct Joined {
     pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
+    /// Skills and templates.
+    pub(crate) resources: Resources,
     builtin: Vec<Arc<dyn Tool>>,
     tools: ToolChoice,
 }
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
-    let builtin = builtin_tools(Arc::new(HostEnvironment::new(&parts.cwd)));
+    let mut builtin = builtin_tools(Arc::new(HostEnvironment::new(&parts.cwd)));
+    builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.logs);
@@ -158,6 +168,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);
     config.on_timeout_allow = parts.on_timeout_allow;
+    config.extension_config = parts.extension_config;
     let source = extensions::source(parts.search);
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
@@ -174,7 +185,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     }
     // Watched from before the tools are taken, so that no change is missed.
     let changes = host.changes();
-    let joined = Joined { agent: builder.build()?, host, events, changes, builtin, tools: parts.tools };
+    let (tools, resources) = (parts.tools, parts.resources);
+    let joined = Joined { agent: builder.build()?, host, events, changes, resources, builtin, tools };
     joined.offer_tools()?;
     Ok(joined)
 }

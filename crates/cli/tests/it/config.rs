@@ -35,7 +35,7 @@ fn programs_are_told_as_json() {
     let all: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let model = all["settings"].as_array().unwrap().iter().find(|row| row["key"] == "model").unwrap();
     assert_eq!((model["value"].as_str(), model["origin"]["line"].as_u64()), (Some("mine"), Some(1)));
-    assert_eq!(all["unused"]["sets"], serde_json::json!(["base_url", "extension", "grant", "model"]));
+    assert_eq!(all["unused"][0]["sets"], serde_json::json!(["base_url", "extension", "grant", "model"]));
 }
 
 #[test]

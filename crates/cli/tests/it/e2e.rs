@@ -2,6 +2,7 @@
 
 mod chapter;
 mod content;
+mod context;
 mod demo;
 mod faults;
 mod flags;
@@ -15,4 +16,5 @@ mod requests;
 mod running;
 mod scene;
 mod secrets;
+mod settings;
 mod tools;

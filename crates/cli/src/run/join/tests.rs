@@ -41,10 +41,12 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         state: root.join("state"),
         lazy: true,
         system: SystemPrompt::default(),
+        resources: Resources::default(),
         reasoning: Reasoning::Default,
         max_steps: None,
         tools,
         on_timeout_allow: Vec::new(),
+        extension_config: BTreeMap::new(),
         granted: BTreeMap::new(),
     };
     join(parts).await.unwrap()
