@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{Layer, Place, Reasoning, SecretString};
+use haft_config::{Layer, Place, SecretString};
+use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
 
 use crate::console;
@@ -96,13 +97,14 @@ pub(crate) struct ModelArgs {
     /// Where the provider is reached, for compatible servers
     #[arg(long, value_name = "URL", value_hint = ValueHint::Other)]
     pub(crate) base_url: Option<String>,
-    /// How much to think before answering
+    /// How much to think before answering; a level the model does not have becomes its nearest
     #[arg(
         long,
+        alias = "reasoning",
         value_name = "LEVEL",
-        value_parser = PossibleValuesParser::new(Reasoning::NAMES).try_map(|name| name.parse::<Reasoning>()),
+        value_parser = PossibleValuesParser::new(Thinking::NAMES).try_map(|name| name.parse::<Thinking>()),
     )]
-    pub(crate) reasoning: Option<Reasoning>,
+    pub(crate) thinking: Option<Thinking>,
 }
 
 /// What the agent is and may do.
@@ -157,7 +159,7 @@ impl ModelArgs {
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
-            reasoning: self.reasoning,
+            thinking: self.thinking,
             max_steps: agent.max_steps,
             context_files: agent.no_context_files.then_some(false),
             ..Layer::empty(Place::Flags)
@@ -229,7 +231,7 @@ mod tests {
             "sk-1",
             "--base-url",
             "http://x",
-            "--reasoning",
+            "--thinking",
             "high",
             "--system-prompt",
             "s",
@@ -259,7 +261,7 @@ mod tests {
         assert_eq!(run.agent.append_system_prompt, ["a", "b"]);
         assert_eq!(run.ext.ext, [PathBuf::from("x"), PathBuf::from("y")]);
         let layer = run.model.layer(&run.agent);
-        assert_eq!((layer.reasoning, layer.max_steps), (Some(Reasoning::High), NonZeroU32::new(3)));
+        assert_eq!((layer.thinking, layer.max_steps), (Some(Thinking::High), NonZeroU32::new(3)));
         assert!(!format!("{run:?}").contains("sk-1"), "the key is not shown");
     }
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_core::model::Reasoning;
+use haft_core::model::Thinking;
 use haft_core::prompt::SystemPrompt;
 use haft_host::discovery::Search;
 use haft_providers::Scripted;
@@ -40,10 +40,11 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         logs: place.path().join("logs"),
         data: place.path().join("data"),
         state: place.path().join("state"),
+        results: place.path().join("results"),
         lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         resources: Resources::default(),
-        reasoning: Reasoning::Default,
+        thinking: Thinking::Default,
         max_steps: None,
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),

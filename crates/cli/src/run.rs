@@ -5,10 +5,12 @@ pub(crate) mod frontend;
 mod join;
 mod model;
 pub(crate) mod output;
+mod results;
 
 use anyhow::Context as _;
 
 use crate::args::RunArgs;
+use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
 use crate::{extensions, logging, prompt};
@@ -38,6 +40,9 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let output = if args.json { Output::json() } else { Output::answer() };
     complete(async move {
         let model = model::choose(&args, &setup).await?;
+        if let Some(warning) = model::clamped(&*model, setup.settings().thinking.value) {
+            note(&warning);
+        }
         let parts = Parts::new(&args, setup, model)?;
         drive::drive(parts, prompt, output).await
     })

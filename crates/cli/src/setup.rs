@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use haft_config::{Auth, Config, Files, Home, Layer, Owner, Settings, Trust};
-use haft_core::model::Reasoning;
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Further, Project, Search};
@@ -59,17 +58,6 @@ impl Setup {
     /// Says what is not used, and what could not be.
     pub(crate) fn tell(&self) {
         tell(&self.config, &self.resources, &self.project);
-    }
-
-    /// How much the model should think, in the agent's words.
-    pub(crate) fn reasoning(&self) -> Reasoning {
-        match self.config.settings.reasoning.value {
-            haft_config::Reasoning::Default => Reasoning::Default,
-            haft_config::Reasoning::Off => Reasoning::Off,
-            haft_config::Reasoning::Low => Reasoning::Low,
-            haft_config::Reasoning::Medium => Reasoning::Medium,
-            haft_config::Reasoning::High => Reasoning::High,
-        }
     }
 }
 

@@ -74,7 +74,8 @@ fn error(text: &str) -> Vec<u8> {
 
 fn run_error(text: &str) -> Vec<u8> {
     let retry = AgentEvent::Retry { attempt: 2, delay_ms: 1, message: text.into() };
-    [bytes(&AgentEvent::Error { message: text.into() }), bytes(&retry)].concat()
+    let fallback = AgentEvent::ModelFallback { from: text.into(), to: text.into(), message: text.into() };
+    [bytes(&AgentEvent::Error { message: text.into() }), bytes(&retry), bytes(&fallback)].concat()
 }
 
 /// A name that got past every check, where names are shown.
@@ -104,6 +105,7 @@ fn tool(text: &str) -> Vec<u8> {
         content,
         extension: None,
         synthetic_by: None,
+        details: None,
     };
     [bytes(&call), bytes(&result)].concat()
 }

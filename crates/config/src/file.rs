@@ -151,7 +151,7 @@ fn line_of(text: &str, at: usize) -> usize {
 mod tests {
     use super::*;
     use crate::keys::OnTimeout;
-    use crate::settings::Reasoning;
+    use haft_protocol::thinking::Thinking;
 
     fn parse(text: &str) -> Result<ReadFile, ConfigError> {
         ReadFile::parse(Path::new("config.toml"), text)
@@ -159,12 +159,12 @@ mod tests {
 
     #[test]
     fn reads_every_key_and_knows_its_line() {
-        let text = "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nreasoning = 'high'\n\
+        let text = "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
              max_steps = 7\nlazy_start = false\ncontext_files = false\nextensions = ['x']\n\
              [grant.guard]\non_timeout = 'allow'\n\n[grant.weather]\nenv = ['WEATHER_TOKEN']\n\
              [extension.weather]\nunits.wind = 'knots'\n";
         let file = parse(text).unwrap();
-        assert_eq!(file.content.reasoning, Some(Reasoning::High));
+        assert_eq!(file.content.thinking, Some(Thinking::High));
         assert_eq!(file.content.lazy_start, Some(false));
         assert_eq!(file.content.grant["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.content.grant["weather"].env, ["WEATHER_TOKEN"]);
@@ -196,7 +196,7 @@ mod tests {
             &["config.toml:2: unknown key `grant.g.envs`; did you mean `grant.g.env`?"],
         );
         check("[grants.g]\nenv = []", &["config.toml:1: unknown key `grants`; did you mean `grant`?"]);
-        check("reasoning = 'hard'", &["line 1", "unknown variant", "high"]);
+        check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
         check("max_steps = 0", &["line 1", "nonzero"]);
         check("\n[grant.guard]\non_timeout = 'alow'", &["line 3", "`allow`", "on_timeout = 'alow'"]);
         check("extension = 3", &["line 1", "expected a map"]);

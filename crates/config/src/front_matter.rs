@@ -105,10 +105,11 @@ fn value(events: &mut Events<'_>, first: Event<'_>, depth: usize) -> Result<Valu
         Event::SequenceStart(..) => {
             let mut list = Vec::new();
             loop {
-                match next(events)? {
-                    Event::SequenceEnd => return Ok(Value::List(list)),
-                    first => list.push(value(events, first, depth + 1)?),
+                let first = next(events)?;
+                if first == Event::SequenceEnd {
+                    return Ok(Value::List(list));
                 }
+                list.push(value(events, first, depth + 1)?);
             }
         }
         Event::Alias(_) => Err("anchors (`*name`) are not supported".to_owned()),

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use haft_protocol::thinking::Thinking;
 use serde::Deserialize;
 
-use crate::settings::{Reasoning, env};
+use crate::settings::env;
 
 /// Whose `config.toml` may set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Key {
     pub variable: Option<&'static str>,
     /// The flag that sets it, too.
     pub flag: Option<&'static str>,
+    /// Its former name, which still works.
+    pub former: Option<&'static str>,
 }
 
 /// Declares a table of `config.toml` and the [`Key`]s in it.
@@ -51,6 +54,7 @@ macro_rules! keys {
                     reach: $reach:ident,
                     $(variable: $variable:expr,)?
                     $(flag: $flag:literal,)?
+                    $(former: $former:literal,)?
                 }
             )+
         }
@@ -59,7 +63,11 @@ macro_rules! keys {
         #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct $name {
-            $($(#[doc = $doc])+ pub $field: $type,)+
+            $(
+                $(#[doc = $doc])+
+                $(#[serde(alias = $former)])?
+                pub $field: $type,
+            )+
         }
 
         impl $name {
@@ -72,6 +80,7 @@ macro_rules! keys {
                 reach: Reach::$reach,
                 variable: keys!(@or_none $($variable)?),
                 flag: keys!(@or_none $($flag)?),
+                former: keys!(@or_none $($former)?),
             }),+];
 
             /// Sets back what only the user's own file may set.
@@ -115,12 +124,13 @@ keys! {
             flag: "--base-url",
         }
         /// How much the model should think before it answers.
-        reasoning: Option<Reasoning> = "reasoning" {
-            takes: "`default`, `off`, `low`, `medium` or `high`",
+        thinking: Option<Thinking> = "thinking" {
+            takes: "`default`, `off`, `minimal`, `low`, `medium`, `high` or `xhigh`",
             default: "`default`: whatever the provider does",
             reach: TrustedProject,
-            variable: env::REASONING,
-            flag: "--reasoning",
+            variable: env::THINKING,
+            flag: "--thinking",
+            former: "reasoning",
         }
         /// How many steps one prompt may take.
         max_steps: Option<NonZeroU32> = "max_steps" {

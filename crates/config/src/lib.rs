@@ -33,6 +33,6 @@ pub use layers::{Config, ExtensionPlace, Files, Owner};
 pub use project::{Project, Trust, Unused};
 pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use settings::{Layer, LayerError, Origin, Place, Reasoning, Settings, Sourced, UnknownReasoning, env};
+pub use settings::{Layer, LayerError, Origin, Place, Settings, Sourced, env};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};

@@ -38,8 +38,8 @@ impl Config {
             "provider" => vec![optional(key, settings.provider.as_ref(), |text| text.as_str().into())],
             "model" => vec![optional(key, settings.model.as_ref(), |text| text.as_str().into())],
             "base_url" => vec![optional(key, settings.base_url.as_ref(), |text| text.as_str().into())],
-            "reasoning" => {
-                vec![set(key.path, key, &settings.reasoning, settings.reasoning.value.name().into())]
+            "thinking" => {
+                vec![set(key.path, key, &settings.thinking, settings.thinking.value.to_string().into())]
             }
             "max_steps" => vec![optional(key, settings.max_steps.as_ref(), |steps| steps.get().into())],
             "lazy_start" => vec![set(key.path, key, &settings.lazy_start, settings.lazy_start.value.into())],
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn every_value_stands_beside_its_origin_and_secrets_are_not_shown() {
-        let text = "extensions = ['a', 'b']\nreasoning = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
+        let text = "extensions = ['a', 'b']\nthinking = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
                     [extension.x]\napi_token = 'sk-1'\nplaces = [{name = 'n', password = 'p'}]\n";
         insta::assert_snapshot!(rows(text).join("\n"), @r#"
         provider = - # default
         model = "f" # --model
         base_url = - # default
-        reasoning = "high" # /config.toml:2
+        thinking = "high" # /config.toml:2
         max_steps = 3 # HAFT_MAX_STEPS
         lazy_start = true # default
         context_files = true # default

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use haft_protocol::thinking::Thinking;
 
 use crate::file::{ReadFile, Source};
 use crate::keys::ConfigFile;
@@ -18,7 +18,9 @@ pub mod env {
     pub const MODEL: &str = "HAFT_MODEL";
     /// [`Layer::base_url`](super::Layer::base_url).
     pub const BASE_URL: &str = "HAFT_BASE_URL";
-    /// [`Layer::reasoning`](super::Layer::reasoning).
+    /// [`Layer::thinking`](super::Layer::thinking).
+    pub const THINKING: &str = "HAFT_THINKING";
+    /// The same, by its former name; the newer one is stronger.
     pub const REASONING: &str = "HAFT_REASONING";
     /// [`Layer::max_steps`](super::Layer::max_steps).
     pub const MAX_STEPS: &str = "HAFT_MAX_STEPS";
@@ -96,7 +98,7 @@ pub struct Layer {
     /// Where the provider is reached.
     pub base_url: Option<String>,
     /// How much the model should think.
-    pub reasoning: Option<Reasoning>,
+    pub thinking: Option<Thinking>,
     /// How many steps one prompt may take.
     pub max_steps: Option<NonZeroU32>,
     /// Whether extensions may wait for their first use.
@@ -115,7 +117,7 @@ pub struct Settings {
     /// Where the provider is reached; none for its usual address.
     pub base_url: Option<Sourced<String>>,
     /// How much the model should think.
-    pub reasoning: Sourced<Reasoning>,
+    pub thinking: Sourced<Thinking>,
     /// How many steps one prompt may take; none for as many as it needs.
     pub max_steps: Option<Sourced<NonZeroU32>>,
     /// Whether extensions may wait for their first use.
@@ -123,28 +125,6 @@ pub struct Settings {
     /// Whether `AGENTS.md` files are read.
     pub context_files: Sourced<bool>,
 }
-
-/// How much a model should think before it answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reasoning {
-    /// Whatever the provider does by default.
-    #[default]
-    Default,
-    /// Not at all.
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// A lot.
-    High,
-}
-
-/// A level that does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown reasoning level {0:?}; use default, off, low, medium or high")]
-pub struct UnknownReasoning(pub String);
 
 /// An environment variable has a value that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -166,7 +146,7 @@ impl Layer {
             provider: None,
             model: None,
             base_url: None,
-            reasoning: None,
+            thinking: None,
             max_steps: None,
             lazy_start: None,
             context_files: None,
@@ -181,7 +161,7 @@ impl Layer {
             provider: content.provider.clone(),
             model: content.model.clone(),
             base_url: content.base_url.clone(),
-            reasoning: content.reasoning,
+            thinking: content.thinking,
             max_steps: content.max_steps,
             lazy_start: content.lazy_start,
             context_files: content.context_files,
@@ -198,12 +178,18 @@ impl Layer {
             provider: var(env::PROVIDER),
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
-            reasoning: read(env::REASONING, var(env::REASONING), "default, off, low, medium or high")?,
+            thinking: match read(env::THINKING, var(env::THINKING), LEVELS)? {
+                None => read(env::REASONING, var(env::REASONING), LEVELS)?,
+                level => level,
+            },
             max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
             ..Self::empty(Place::Env)
         })
     }
 }
+
+/// What [`env::THINKING`] may be.
+const LEVELS: &str = "default, off, minimal, low, medium, high or xhigh";
 
 fn read<T: FromStr>(
     variable: &'static str,
@@ -232,8 +218,8 @@ impl Settings {
         Self {
             model: first(&same_provider, "model", |layer| layer.model.clone()),
             base_url: first(&same_provider, "base_url", |layer| layer.base_url.clone()),
-            reasoning: first(layers, "reasoning", |layer| layer.reasoning)
-                .unwrap_or(Sourced { value: Reasoning::default(), origin: Origin::Default }),
+            thinking: first(layers, "thinking", |layer| layer.thinking)
+                .unwrap_or(Sourced { value: Thinking::default(), origin: Origin::Default }),
             max_steps: first(layers, "max_steps", |layer| layer.max_steps),
             lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
             context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
@@ -249,37 +235,6 @@ fn yes() -> Sourced<bool> {
 
 fn first<T>(layers: &[Layer], key: &str, get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
     layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.place.origin(key) }))
-}
-
-impl Reasoning {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Off => "off",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-
-    /// All levels as they are written.
-    pub const NAMES: [&str; 5] = ["default", "off", "low", "medium", "high"];
-}
-
-impl FromStr for Reasoning {
-    type Err = UnknownReasoning;
-
-    fn from_str(text: &str) -> Result<Self, UnknownReasoning> {
-        match text {
-            "default" => Ok(Self::Default),
-            "off" => Ok(Self::Off),
-            "low" => Ok(Self::Low),
-            "medium" => Ok(Self::Medium),
-            "high" => Ok(Self::High),
-            _ => Err(UnknownReasoning(text.to_owned())),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -330,8 +285,8 @@ mod tests {
 
     #[test]
     fn the_rest_has_defaults() {
-        let got = Settings::merge(&[Layer { reasoning: Some(Reasoning::Low), ..Layer::empty(Place::Env) }]);
-        assert_eq!(got.reasoning, Sourced { value: Reasoning::Low, origin: Origin::Env(env::REASONING) });
+        let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Place::Env) }]);
+        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: Origin::Env(env::THINKING) });
         assert_eq!(got.max_steps, None);
     }
 
@@ -344,15 +299,25 @@ mod tests {
         assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Place::Env));
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
-        assert!(with(env::REASONING, "lots").unwrap_err().to_string().contains("medium or high"));
+        assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
+        assert_eq!(with(env::REASONING, "low").unwrap().thinking, Some(Thinking::Low), "the former name");
+        let error = with(env::REASONING, "lots").unwrap_err().to_string();
+        assert!(
+            error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),
+            "{error}"
+        );
     }
 
     #[test]
     fn every_level_is_read_alike_by_flag_and_file() {
-        for name in ["default", "off", "low", "medium", "high"] {
-            let file: ConfigFile = toml::from_str(&format!("reasoning = '{name}'")).unwrap();
-            assert_eq!(file.reasoning, name.parse().ok());
-            assert_eq!(file.reasoning.map(Reasoning::name), Some(name));
+        for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL) {
+            for key in ["thinking", "reasoning"] {
+                let text = format!("\n{key} = '{name}'");
+                let file = ReadFile::parse(std::path::Path::new("c"), &text).unwrap();
+                assert_eq!(file.content.thinking, Some(level));
+                let settings = Settings::merge(&[Layer::from_file(&file)]);
+                assert_eq!(settings.thinking.origin.to_string(), "c:2");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `Model`: what a provider is to the agent.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +9,14 @@ use async_trait::async_trait;
 use futures::Stream;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, Native, Stop, Usage};
+pub use haft_protocol::thinking::Thinking;
 use tokio_util::sync::CancellationToken;
 
 use crate::tool::ToolSpec;
+
+mod facts;
+
+pub use facts::{ModelFacts, Prices};
 
 /// A language model behind some API, or a script of one. `haft-providers` has both.
 ///
@@ -55,9 +61,10 @@ pub trait Model: Send + Sync {
     /// Who this is, for people, for `hello_ack`, for the log.
     fn info(&self) -> ModelInfo;
 
-    /// Tokens the model can read and write in one request, where known. May look into a large table.
-    fn context_window(&self) -> Option<u64> {
-        None
+    /// What is known of the model: window, prices, thinking. Nothing unless a model says so. May look into a large
+    /// table.
+    fn facts(&self) -> ModelFacts {
+        ModelFacts::default()
     }
 
     /// Sends one request. The stream's last item is [`ModelEvent::Done`] or an error; a stream that just ends
@@ -77,8 +84,8 @@ impl<M: Model + ?Sized> Model for Arc<M> {
         (**self).info()
     }
 
-    fn context_window(&self) -> Option<u64> {
-        (**self).context_window()
+    fn facts(&self) -> ModelFacts {
+        (**self).facts()
     }
 
     async fn stream(
@@ -102,20 +109,11 @@ pub struct ModelInfo {
     pub model: String,
 }
 
-/// How much the model should think before it answers. Each provider takes what it can.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Reasoning {
-    /// Whatever the provider does by default.
-    #[default]
-    Default,
-    /// Not at all.
-    Off,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// A lot.
-    High,
+impl fmt::Display for ModelInfo {
+    /// As `provider/model`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
 }
 
 /// One request.
@@ -127,8 +125,8 @@ pub struct ModelRequest {
     pub messages: Arc<Vec<Message>>,
     /// The tools the model may call, in the order they are shown.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// How much to think.
-    pub reasoning: Reasoning,
+    /// How much to think. A level that the model does not have becomes its nearest.
+    pub thinking: Thinking,
 }
 
 /// One step of a model's answer.
@@ -136,7 +134,7 @@ pub struct ModelRequest {
 pub enum ModelEvent {
     /// More text.
     Text(String),
-    /// More reasoning. Not shown while an interceptor of messages exists: it is asked about text only.
+    /// More of what the model thinks. Not shown while an interceptor of messages exists: it is asked about text only.
     Thinking(String),
     /// A tool call begins.
     ToolCallStart {
@@ -166,8 +164,24 @@ pub enum ModelEvent {
         /// Why.
         message: String,
     },
+    /// The model cannot be asked now and another one is. Only before the first piece of an answer.
+    Fallback {
+        /// The model that failed.
+        from: ModelInfo,
+        /// The model that is asked instead.
+        to: ModelInfo,
+        /// Why.
+        message: String,
+    },
     /// The whole answer; always last.
     Done(ModelResponse),
+}
+
+impl ModelEvent {
+    /// Whether it is a piece of an answer, and not about the way to one.
+    pub fn is_answer(&self) -> bool {
+        !matches!(self, Self::Retry { .. } | Self::Fallback { .. })
+    }
 }
 
 /// A complete answer.
@@ -216,8 +230,11 @@ pub enum ModelErrorKind {
     RateLimited,
     /// The provider is overloaded or failed, after all retries.
     Unavailable,
-    /// The request was refused: bad model, bad argument, too long.
+    /// The request was refused: bad model, bad argument.
     Rejected,
+    /// The request is longer than the model's window. Sending it again, to any model of that window, is of no use; a
+    /// shorter transcript is.
+    Overflow,
     /// The connection broke before or during the answer.
     Connection,
     /// The answer ended without its final event.

@@ -85,10 +85,14 @@ defences! {
     Sanitiser,
     /// A schema is looked at before it is used.
     SchemaWork,
+    /// A file that changed since it was read is not changed before it is read again.
+    StaleCheck,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
     StrictFrames,
+    /// The torn end of a session file is cut off before the next line.
+    TornTails,
     /// What was typed before a question does not answer it.
     TypeAhead,
     /// No two questions have one id.

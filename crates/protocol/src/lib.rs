@@ -30,12 +30,14 @@ pub mod ids;
 pub mod limits;
 pub mod message;
 pub mod names;
+pub mod thinking;
 
 mod compact;
 mod json;
 mod read;
 mod reader;
 mod scan;
+mod shared;
 mod surrogate;
 
 pub use json::RawJson;

@@ -1,27 +1,21 @@
 //! What is known about models before anybody is asked.
 
-use rig_core::catalog::{Catalog, ModelSpec};
+use haft_core::model::{ModelFacts, Prices, Thinking};
+use rig_core::catalog::{Catalog, ModelSpec, ReasoningSupport};
+use rig_core::completion::Effort;
 use rig_core::providers::registry::ProviderId;
 
 use crate::presets::{PRESETS, preset};
 
-/// A model that `haft --list-models` shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A model of the catalogue.
+#[derive(Debug, Clone, PartialEq)]
 pub struct KnownModel {
     /// The provider, as `--provider` takes it.
     pub provider: &'static str,
     /// The model, as `--model` takes it.
     pub model: String,
-    /// A name for people.
-    pub name: String,
-    /// Tokens read and written in one request, where known.
-    pub context_window: Option<u64>,
-    /// Tokens written in one answer, where known.
-    pub max_output: Option<u64>,
-    /// Whether it can think before it answers.
-    pub reasoning: bool,
-    /// Whether it reads images.
-    pub images: bool,
+    /// What is known of it.
+    pub facts: ModelFacts,
     /// Whether its provider will switch it off.
     pub deprecated: bool,
 }
@@ -56,17 +50,62 @@ pub(crate) fn spec(provider: &str, model: &str) -> Option<&'static ModelSpec> {
     Catalog::builtin().find(vendor, model)
 }
 
+/// What the catalogue knows; nothing for a model it does not have.
+pub(crate) fn facts(provider: &str, model: &str) -> ModelFacts {
+    spec(provider, model).map(facts_of).unwrap_or_default()
+}
+
 fn known(provider: &'static str, spec: &ModelSpec) -> KnownModel {
-    KnownModel {
-        provider,
-        model: spec.id.clone(),
-        name: spec.display_name.clone(),
-        context_window: spec.context_window.map(u64::from),
+    KnownModel { provider, model: spec.id.clone(), facts: facts_of(spec), deprecated: spec.deprecated }
+}
+
+fn facts_of(spec: &ModelSpec) -> ModelFacts {
+    ModelFacts {
+        name: Some(spec.display_name.clone()),
+        window: spec.context_window.map(u64::from),
         max_output: spec.max_output_tokens.map(u64::from),
-        reasoning: spec.reasoning.supported,
-        images: spec.input.image,
-        deprecated: spec.deprecated,
+        thinking: levels(&spec.reasoning),
+        images: Some(spec.input.image),
+        prices: spec.pricing.as_ref().map(|pricing| Prices {
+            input: pricing.input,
+            output: pricing.output,
+            cache_read: pricing.cache_read,
+            cache_write: pricing.cache_write,
+        }),
     }
+}
+
+/// The levels a model can be told to think at; [`None`] where it thinks, and how it can be told to is not known.
+fn levels(reasoning: &ReasoningSupport) -> Option<Vec<Thinking>> {
+    if !reasoning.supported {
+        return Some(vec![Thinking::Off]);
+    }
+    // Tokens can be counted for any level.
+    let counted = reasoning.levels.is_empty() && reasoning.budget.is_some();
+    let takes = |level: &Thinking| match *level {
+        Thinking::Default => false,
+        Thinking::Off => reasoning.can_disable,
+        Thinking::Minimal | Thinking::Low | Thinking::Medium | Thinking::High | Thinking::XHigh => {
+            counted || effort(&reasoning.levels, *level).is_some()
+        }
+    };
+    let levels: Vec<Thinking> = Thinking::ALL.into_iter().filter(takes).collect();
+    (levels.iter().any(|level| *level > Thinking::Off)).then_some(levels)
+}
+
+/// A level in the wire library's terms, if it is among those of a model. As much as a model can is `max` where it has
+/// no `xhigh`.
+pub(crate) fn effort(taken: &[Effort], level: Thinking) -> Option<Effort> {
+    let effort = match level {
+        Thinking::Default | Thinking::Off => return None,
+        Thinking::Minimal => Effort::Minimal,
+        Thinking::Low => Effort::Low,
+        Thinking::Medium => Effort::Medium,
+        Thinking::High => Effort::High,
+        Thinking::XHigh if taken.contains(&Effort::XHigh) => Effort::XHigh,
+        Thinking::XHigh => Effort::Max,
+    };
+    taken.contains(&effort).then_some(effort)
 }
 
 #[cfg(test)]
@@ -81,14 +120,31 @@ mod tests {
         }
         assert!(models.iter().all(|model| !model.model.contains("whisper")));
         let haiku = models.iter().find(|model| model.model == "claude-haiku-4-5").unwrap();
-        assert_eq!((haiku.context_window, haiku.reasoning, haiku.images), (Some(200_000), true, true));
+        assert_eq!((haiku.facts.window, haiku.facts.images), (Some(200_000), Some(true)));
+        let prices = haiku.facts.prices.unwrap();
+        assert_eq!((prices.input, prices.output, prices.cache_read), (1.0, 5.0, Some(0.1)));
     }
 
     #[test]
     fn finds_dated_snapshots_and_the_chat_preset() {
         assert_eq!(find("anthropic", "claude-sonnet-4-6-20990101").unwrap().model, "claude-sonnet-4-6");
-        assert_eq!(find("openai-chat", "gpt-4.1").unwrap().context_window, Some(1_047_576));
+        assert_eq!(find("openai-chat", "gpt-4.1").unwrap().facts.window, Some(1_047_576));
         assert_eq!(find("ollama", "gpt-4.1"), None);
         assert_eq!(find("nobody", "gpt-4.1"), None);
+    }
+
+    #[track_caller]
+    fn check(provider: &str, model: &str, expect: &str) {
+        let levels = facts(provider, model).thinking.expect("known levels");
+        let names: Vec<&str> = levels.into_iter().map(Thinking::name).collect();
+        assert_eq!(names.join(" "), expect, "{model}");
+    }
+
+    #[test]
+    fn knows_how_models_think() {
+        check("openai", "gpt-4.1", "off");
+        check("anthropic", "claude-haiku-4-5", "off minimal low medium high xhigh");
+        check("anthropic", "claude-sonnet-4-6", "off low medium high xhigh");
+        check("openai", "gpt-5", "minimal low medium high");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use haft_core::model::ModelFacts;
 use secrecy::SecretString;
 
 /// The API a server speaks.
@@ -34,6 +35,8 @@ pub struct ModelConfig {
     pub headers: Vec<(String, String)>,
     /// The longest answer in tokens; [`None`] leaves it to the provider, or to what the catalogue knows.
     pub max_output_tokens: Option<u64>,
+    /// What is known of the model, in place of what the catalogue says.
+    pub facts: ModelFacts,
 }
 
 impl ModelConfig {
@@ -47,6 +50,7 @@ impl ModelConfig {
             api_key: None,
             headers: Vec::new(),
             max_output_tokens: None,
+            facts: ModelFacts::default(),
         }
     }
 }

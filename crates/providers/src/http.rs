@@ -19,7 +19,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
+use haft_protocol::message::Usage;
 use rig_core::catalog::ModelSpec;
 use secrecy::ExposeSecret;
 use tokio_util::sync::CancellationToken;
@@ -50,6 +51,8 @@ pub(crate) struct Setup {
     provider: String,
     model: String,
     max_output_tokens: Option<u64>,
+    /// What the user says of the model.
+    own_facts: ModelFacts,
     endpoint: Endpoint,
     client: Client,
     blame: Blame,
@@ -82,6 +85,7 @@ impl HttpModel {
             provider: config.provider.clone(),
             model: config.model.clone(),
             max_output_tokens: config.max_output_tokens,
+            own_facts: config.facts.clone(),
             endpoint: Endpoint::new(&config, &base_url),
             client: Client::new(&config, &base_url, &timeouts)?,
             blame: Blame {
@@ -108,6 +112,20 @@ impl Setup {
     fn spec(&self) -> Option<&'static ModelSpec> {
         catalogue::spec(&self.provider, &self.model)
     }
+
+    /// What the user says of the model, and for the rest the catalogue.
+    fn facts(&self) -> ModelFacts {
+        self.own_facts.clone().or(catalogue::facts(&self.provider, &self.model))
+    }
+
+    /// What an answer cost: by the user's prices, or as the provider said, or by the catalogue's prices.
+    fn cost(&self, usage: &Usage, said: Option<f64>) -> f64 {
+        let known = || self.facts().prices.map_or(0.0, |prices| prices.cost(usage));
+        match self.own_facts.prices {
+            Some(prices) => prices.cost(usage),
+            None => said.unwrap_or_else(known),
+        }
+    }
 }
 
 #[async_trait]
@@ -116,8 +134,8 @@ impl Model for HttpModel {
         ModelInfo { provider: self.setup.provider.clone(), model: self.setup.model.clone() }
     }
 
-    fn context_window(&self) -> Option<u64> {
-        self.setup.spec().and_then(|spec| spec.context_window).map(u64::from)
+    fn facts(&self) -> ModelFacts {
+        self.setup.facts()
     }
 
     async fn stream(

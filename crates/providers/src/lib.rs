@@ -15,7 +15,7 @@
 //! let mut config = ModelConfig::new(Dialect::AnthropicMessages, "anthropic", "claude-sonnet-4-6");
 //! config.api_key = Some("sk-ant-…".replace('…', "123").into());
 //! let model = HttpModel::new(config)?;
-//! assert_eq!(model.context_window(), Some(1_000_000));
+//! assert_eq!(model.facts().window, Some(1_000_000));
 //!
 //! // … and one that reads its lines.
 //! let script = r#"{"steps": [{"say": [{"text": "It is sunny."}]}]}"#;

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use tokio_util::sync::CancellationToken;
 
 use play::Player;
@@ -82,8 +82,8 @@ impl Model for Scripted {
         ModelInfo { provider: "scripted".to_owned(), model: self.script.model.clone() }
     }
 
-    fn context_window(&self) -> Option<u64> {
-        self.script.context_window
+    fn facts(&self) -> ModelFacts {
+        ModelFacts { window: self.script.context_window, ..ModelFacts::default() }
     }
 
     async fn stream(

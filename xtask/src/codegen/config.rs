@@ -38,7 +38,8 @@ fn tables() -> Result<String> {
     }
     for key in all_keys() {
         let doc = key.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-        writeln!(out, "\n#### `{}`\n\n{doc}", key.path)?;
+        let former = key.former.map(|name| format!(" Its former name, `{name}`, still works."));
+        writeln!(out, "\n#### `{}`\n\n{doc}{}", key.path, former.unwrap_or_default())?;
     }
     out.push('\n');
     Ok(out)

@@ -19,7 +19,7 @@ Examples:
 
 Environment:
   HAFT_HOME          where haft keeps its files (see docs/config.md for the default)
-  HAFT_PROVIDER, HAFT_MODEL, HAFT_BASE_URL, HAFT_REASONING, HAFT_MAX_STEPS
+  HAFT_PROVIDER, HAFT_MODEL, HAFT_BASE_URL, HAFT_THINKING, HAFT_MAX_STEPS
                      what the flags of these names set; flags are stronger, config.toml is weaker
   ANTHROPIC_API_KEY, OPENAI_API_KEY
                      keys of the providers; --api-key is stronger, auth.json is weaker

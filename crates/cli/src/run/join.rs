@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{Config, OnTimeout};
 use haft_core::Agent;
-use haft_core::model::{Model, Reasoning};
+use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
@@ -40,12 +40,14 @@ pub(crate) struct Parts {
     pub(crate) logs: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) state: PathBuf,
+    /// What is too long for the model.
+    pub(crate) results: PathBuf,
     /// Whether extensions may wait for their first use.
     pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
     /// Skills and templates.
     pub(crate) resources: Resources,
-    pub(crate) reasoning: Reasoning,
+    pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
@@ -80,7 +82,7 @@ impl Parts {
     /// The parts that arguments, files and environment name.
     pub(crate) fn new(args: &RunArgs, setup: Setup, model: Arc<dyn Model>) -> anyhow::Result<Self> {
         let system = setup.resources.system_prompt(&args.agent, facts(&setup.cwd))?;
-        let reasoning = setup.reasoning();
+        let thinking = setup.settings().thinking.value;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
             (Some(names), false) => ToolChoice::Only(names.clone()),
@@ -94,9 +96,10 @@ impl Parts {
             logs: setup.home.logs_dir(),
             data: setup.home.data_dir(),
             state: setup.home.state_dir(),
+            results: setup.home.results_dir(),
             lazy: config.settings.lazy_start.value,
             system,
-            reasoning,
+            thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
@@ -156,13 +159,17 @@ pub(crate) struct Joined {
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
-    let mut builtin = builtin_tools(Arc::new(HostEnvironment::new(&parts.cwd)));
+    let environment = HostEnvironment::new(&parts.cwd)
+        .with_scratch(&parts.results)
+        .with_state(parts.state.join("in-place"));
+    let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.logs);
     config.data = Some(parts.data);
     config.state = Some(parts.state);
+    config.results = Some(parts.results);
     config.lazy = parts.lazy;
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
@@ -179,7 +186,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let mut builder = Agent::builder(parts.model)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
-        .reasoning(parts.reasoning);
+        .thinking(parts.thinking);
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }

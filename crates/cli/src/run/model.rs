@@ -5,7 +5,7 @@ use std::thread;
 
 use async_trait::async_trait;
 use haft_config::{Auth, ExposeSecret as _, Origin, SecretString, Sourced};
-use haft_core::model::Model;
+use haft_core::model::{Model, Thinking};
 use haft_providers::{
     Choice, KnownModel, Machine, PRESETS, Surroundings, Wish, catalogue, choose as choose_model,
     local_servers,
@@ -33,6 +33,21 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
+}
+
+/// What to say when the model does not have the level that was asked for. Nothing is looked up where none was.
+pub(super) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
+    if wanted == Thinking::Default {
+        return None;
+    }
+    let level = model.facts().clamp(wanted);
+    let info = model.info();
+    (level != wanted).then(|| {
+        if level == Thinking::Off {
+            return format!("haft: {info} does not think; --thinking {wanted} changes nothing");
+        }
+        format!("haft: {info} has no thinking level {wanted}; {level} is used")
+    })
 }
 
 /// Has what is known of models read on another thread, while extensions start: it takes longer than all else before the
@@ -115,9 +130,10 @@ fn table(models: &[KnownModel]) -> Vec<String> {
     let name = |model: &KnownModel| format!("{}/{}", model.provider, model.model);
     let width = models.iter().map(|model| name(model).chars().count()).max().unwrap_or_default();
     let row = |model: &KnownModel| {
-        let window = model.context_window.map(|tokens| format!("{}k context", tokens / 1000));
-        let reasoning = if model.reasoning { "reasoning" } else { "" };
-        let row = format!("{:<width$}  {:>13}  {reasoning}", name(model), window.unwrap_or_default());
+        let window = model.facts.window.map(|tokens| format!("{}k context", tokens / 1000));
+        let thinks = model.facts.thinking.as_ref().is_none_or(|levels| levels.len() > 1);
+        let thinking = if thinks { "thinking" } else { "" };
+        let row = format!("{:<width$}  {:>13}  {thinking}", name(model), window.unwrap_or_default());
         row.trim_end().to_owned()
     };
     models.iter().map(row).collect()
@@ -129,20 +145,16 @@ mod tests {
 
     #[test]
     fn a_model_of_unknown_size_keeps_the_columns() {
-        let model = |model: &str, context_window| KnownModel {
+        let model = |model: &str, window| KnownModel {
             provider: "p",
             model: model.into(),
-            name: String::new(),
-            context_window,
-            max_output: None,
-            reasoning: true,
-            images: false,
+            facts: haft_core::model::ModelFacts { window, ..Default::default() },
             deprecated: false,
         };
         let rows = table(&[model("short", Some(1_000_000)), model("a-longer-one", None)]);
         assert_eq!(
             rows,
-            ["p/short         1000k context  reasoning", "p/a-longer-one                 reasoning"]
+            ["p/short         1000k context  thinking", "p/a-longer-one                 thinking"]
         );
     }
 }

@@ -142,6 +142,9 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
             Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width()))
         }
+        AgentEvent::ModelFallback { from, to, message } => {
+            Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
+        }
         AgentEvent::ToolCall { name, args, .. } => {
             Told::Meanwhile(format!("→ {} {}", short(name), short(args.as_str())))
         }
@@ -162,6 +165,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
         }
         AgentEvent::UserMessage { .. }
+        | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }

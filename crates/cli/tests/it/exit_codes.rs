@@ -14,7 +14,12 @@ fn check(world: &World, args: &[&str], code: i32, expect: &str) {
 fn a_command_line_that_cannot_be_understood() {
     let world = World::new();
     check(&world, &["--no-such-flag"], 2, "unexpected argument '--no-such-flag'");
-    check(&world, &["--reasoning", "lots", "hi"], 2, "[possible values: default, off, low, medium, high]");
+    check(
+        &world,
+        &["--thinking", "lots", "hi"],
+        2,
+        "[possible values: default, off, minimal, low, medium, high, xhigh]",
+    );
     check(&world, &["--max-steps", "0", "hi"], 2, "--max-steps");
     check(&world, &["--json", "-p", "hi"], 2, "cannot be used with");
     check(&world, &["--tools", "read", "--no-tools", "hi"], 2, "cannot be used with");

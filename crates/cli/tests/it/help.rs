@@ -45,7 +45,7 @@ fn the_manual_page_has_examples_variables_and_exit_codes() {
 #[test]
 fn completions_offer_values_and_not_files() {
     let script = World::new().haft(&["completions", "bash"]).stdout;
-    for values in ["anthropic openai", "default off low medium high"] {
+    for values in ["anthropic openai", "default off minimal low medium high xhigh"] {
         assert!(script.contains(&format!("compgen -W \"{values}")), "{values} is missing");
     }
 }

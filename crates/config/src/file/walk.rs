@@ -22,7 +22,7 @@ pub(super) fn keys(table: &DeTable<'_>, tell: &mut impl FnMut(String, usize)) ->
 
 fn walk(above: &[&str], table: &DeTable<'_>, tell: &mut impl FnMut(String, usize)) -> Result<(), Unknown> {
     for (key, value) in table {
-        let name: &str = key.get_ref();
+        let name = canonical(above, key.get_ref());
         let (path, at) = ([above, &[name]].concat(), key.span().start);
         let mut below = all_keys().filter(|known| leads_to(known, &path)).peekable();
         // A table that is handed on as it is: whose keys they are is not haft's to say.
@@ -42,6 +42,12 @@ fn walk(above: &[&str], table: &DeTable<'_>, tell: &mut impl FnMut(String, usize
         }
     }
     Ok(())
+}
+
+/// A key by the name that it has now.
+fn canonical<'a>(above: &[&str], name: &'a str) -> &'a str {
+    let former = all_keys().find(|known| above.is_empty() && known.former == Some(name));
+    former.map_or(name, |known| known.path)
 }
 
 /// Whether a path is a known key or a table around one.

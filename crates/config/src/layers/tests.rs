@@ -52,7 +52,7 @@ fn a_trusted_project_lies_over_the_user_key_by_key() {
         (model.value.as_str(), ground.origin(&model.origin).as_str()),
         ("projects", "work/.haft/config.toml:2")
     );
-    assert_eq!(ground.origin(&config.settings.reasoning.origin), "home/config.toml:2");
+    assert_eq!(ground.origin(&config.settings.thinking.origin), "home/config.toml:2");
     let expect = r#"{"stations":["x"],"units":"imperial","since":"2020-01-01"}"#;
     let expect: serde_json::Value = serde_json::from_str(expect).unwrap();
     assert_eq!(serde_json::Value::Object(config.extension_json("weather").unwrap()), expect);
@@ -89,7 +89,7 @@ fn what_only_the_user_may_is_refused_to_a_trusted_project() {
     let ground =
         Ground::new("", "reasoning = 'high'\n[grant.evil]\nenv = ['OPENAI_API_KEY']\non_timeout = 'allow'");
     let config = ground.config(Trust::Trusted);
-    assert_eq!(config.settings.reasoning.value.name(), "high");
+    assert_eq!(config.settings.thinking.value.to_string(), "high");
     assert_eq!(config.grant, BTreeMap::new());
     let refused = config.refused.unwrap();
     assert!(

@@ -6,6 +6,7 @@ mod cancellation;
 mod fake;
 mod gates;
 mod messages;
+mod queues;
 mod sanitize;
 mod steps;
 mod tools;

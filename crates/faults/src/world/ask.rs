@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+use haft_core::model::{Model, ModelError, ModelFacts, ModelInfo, ModelRequest, ModelStream};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSet, ToolSpec};
 use haft_core::{Agent, AgentBuilder, Prompt};
 use haft_protocol::RawJson;
@@ -248,8 +248,8 @@ impl Model for Recorded {
         self.model.info()
     }
 
-    fn context_window(&self) -> Option<u64> {
-        self.model.context_window()
+    fn facts(&self) -> ModelFacts {
+        self.model.facts()
     }
 
     async fn stream(

@@ -14,6 +14,7 @@ use rig_core::error::ProviderError;
 use rig_core::message::{self as rig, AssistantContent, StopReason};
 use rig_core::streaming::{CompletionStream, Item, Part, PartKind, StreamEvent};
 
+use super::Setup;
 use super::call_ids::CallIds;
 
 /// An answer in the making.
@@ -24,7 +25,7 @@ pub(super) struct Answer {
     calls: HashMap<Part, Call>,
     blocks: BTreeMap<Part, AssistantBlock>,
     pending: VecDeque<ModelEvent>,
-    origin: String,
+    setup: Arc<Setup>,
 }
 
 struct Call {
@@ -43,14 +44,14 @@ pub(super) enum Unanswered {
 }
 
 impl Answer {
-    pub(super) fn new(stream: CompletionStream, call_ids: Arc<CallIds>, origin: String) -> Self {
+    pub(super) fn new(stream: CompletionStream, call_ids: Arc<CallIds>, setup: Arc<Setup>) -> Self {
         Self {
             stream: Some(stream),
             call_ids,
             calls: HashMap::new(),
             blocks: BTreeMap::new(),
             pending: VecDeque::new(),
-            origin,
+            setup,
         }
     }
 
@@ -129,8 +130,8 @@ impl Answer {
         Ok(ModelEvent::Done(ModelResponse {
             content: std::mem::take(&mut self.blocks).into_values().collect(),
             stop,
-            usage: usage(&response.usage),
-            native: native(response, &self.origin),
+            usage: usage(&response.usage, &self.setup),
+            native: native(response, &self.setup.origin()),
         }))
     }
 }
@@ -153,17 +154,18 @@ fn arguments(text: &str) -> RawJson {
     RawJson::parse(text).ok().filter(RawJson::is_object).unwrap_or_else(|| broken_args(text))
 }
 
-fn usage(usage: &completion::Usage) -> Usage {
+fn usage(usage: &completion::Usage, setup: &Setup) -> Usage {
     let cache_read = usage.cached_input_tokens.unwrap_or(0);
     let cache_write = usage.cache_creation_input_tokens.unwrap_or(0);
     let all = usage.input_tokens.unwrap_or(0);
-    Usage {
+    let counted = Usage {
         input: all.saturating_sub(cache_read).saturating_sub(cache_write),
         output: usage.output_tokens.unwrap_or(0),
         cache_read,
         cache_write,
-        cost_usd: usage.cost.map_or(0.0, |cost| cost.total),
-    }
+        cost_usd: 0.0,
+    };
+    Usage { cost_usd: setup.cost(&counted, usage.cost.as_ref().map(|cost| cost.total)), ..counted }
 }
 
 fn native(response: &CompletionResponse, origin: &str) -> Option<Native> {

@@ -97,7 +97,10 @@ impl Blame {
     fn answered(&self, response: &ProviderResponseError, now: SystemTime) -> Failure {
         let status = response.status.map(|status| status.as_u16()).filter(|status| *status >= 300);
         let words = Words::read(response);
-        let (kind, passes) = verdict(status, &words.codes);
+        let (kind, passes) = match words.too_long(status) {
+            true => (Kind::Overflow, false),
+            false => verdict(status, &words.codes),
+        };
         let said = words.said(status);
         let message = match kind {
             Kind::Auth => format!("refused the key ({said}); {}", self.key_hint()),
@@ -106,6 +109,11 @@ impl Blame {
             }
             Kind::RateLimited => format!("gets too many requests ({said}); wait, or choose another model"),
             Kind::Unavailable => format!("is overloaded or failing ({said}); try again later"),
+            Kind::Overflow => {
+                format!(
+                    "says the conversation is longer than the model's window ({said}); shorten it, or choose a model with a larger one"
+                )
+            }
             Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
                 None if words.codes.is_empty() => {
                     format!(
@@ -164,6 +172,21 @@ impl Words {
         Self { codes, message: quote(message.unwrap_or(&response.body)) }
     }
 
+    /// Whether the request was longer than the model's window. There is no code that all providers use, and some have
+    /// none, so their sentences count.
+    fn too_long(&self, status: Option<u16>) -> bool {
+        // A limit of tokens a minute, or of an account, is none of the model.
+        if matches!(status, Some(401 | 403 | 429))
+            || self.codes.iter().any(|code| code.contains("rate_limit"))
+        {
+            return false;
+        }
+        let message = self.message.to_lowercase();
+        status == Some(413)
+            || self.codes.iter().any(|code| OVERFLOW_CODES.iter().any(|part| code.contains(part)))
+            || OVERFLOW_WORDS.iter().any(|part| message.contains(part))
+    }
+
     fn said(&self, status: Option<u16>) -> String {
         let status = status.map(|status| status.to_string());
         let head: Vec<&str> =
@@ -175,6 +198,29 @@ impl Words {
         }
     }
 }
+
+/// Codes of OpenAI and of llama.cpp.
+const OVERFLOW_CODES: &[&str] = &["context_length_exceeded", "exceed_context_size", "request_too_large"];
+
+/// What providers say, in lower case.
+const OVERFLOW_WORDS: &[&str] = &[
+    // Anthropic.
+    "prompt is too long",
+    "exceed context limit",
+    // OpenAI, and after it OpenRouter, vLLM, DeepSeek, Mistral.
+    "exceeds the context window",
+    "maximum context length",
+    // Gemini.
+    "exceeds the maximum number of tokens",
+    // Ollama, llama.cpp, LM Studio.
+    "exceed context",
+    "exceeds the available context size",
+    "exceeds context size",
+    "greater than the context length",
+    // Groq, xAI.
+    "reduce the length of the messages",
+    "maximum prompt length",
+];
 
 /// What kind of failure it is, and whether it passes. The status decides; where there is none, the code does.
 fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
@@ -225,7 +271,7 @@ mod tests {
         for status in [408, 500, 502, 503, 504, 529] {
             check(Some(status), &[], (Kind::Unavailable, true));
         }
-        for status in [301, 400, 404, 413, 422] {
+        for status in [301, 400, 404, 422] {
             check(Some(status), &["invalid_request_error"], (Kind::Rejected, false));
         }
     }
@@ -241,6 +287,47 @@ mod tests {
         check(None, &["authentication_error"], (Kind::Auth, false));
         check(None, &["invalid_request_error"], (Kind::Rejected, false));
         check(None, &[], (Kind::Rejected, false));
+    }
+
+    #[track_caller]
+    fn overflows(status: Option<u16>, code: &str, message: &str, expect: bool) {
+        let words = Words { codes: vec![code.to_owned()], message: message.to_owned() };
+        assert_eq!(words.too_long(status), expect, "{status:?} {code} {message}");
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_told_apart() {
+        let refused = "invalid_request_error";
+        overflows(Some(400), refused, "prompt is too long: 208310 tokens > 200000 maximum", true);
+        overflows(Some(400), refused, "input length and `max_tokens` exceed context limit: 1 + 2 > 3", true);
+        overflows(Some(400), "context_length_exceeded", "Your input is too much.", true);
+        overflows(
+            None,
+            "context_length_exceeded",
+            "Your input exceeds the context window of this model.",
+            true,
+        );
+        overflows(Some(400), refused, "This model's maximum context length is 8192 tokens.", true);
+        let gemini =
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
+        overflows(Some(400), "invalid_argument", gemini, true);
+        overflows(
+            Some(400),
+            "exceed_context_size_error",
+            "the request exceeds the available context size",
+            true,
+        );
+        overflows(Some(500), "", "the input exceeds context size", true);
+        overflows(Some(413), "request_too_large", "Request exceeds the maximum size", true);
+        overflows(Some(400), refused, "max_tokens: must be at least 1", false);
+        overflows(
+            Some(429),
+            "rate_limit_exceeded",
+            "Request too large: exceeds the maximum number of tokens",
+            false,
+        );
+        overflows(Some(401), "authentication_error", "prompt is too long", false);
+        overflows(None, "", "", false);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use haft_core::model::{ModelError, ModelErrorKind, ModelRequest, Reasoning};
+use haft_core::model::{ModelError, ModelErrorKind, ModelRequest, Thinking};
 use haft_core::tool::ToolSpec;
-use rig_core::completion::{self, CompletionRequest, Effort, OnUnsupported, ToolDefinition};
+use rig_core::completion::{CompletionRequest, Effort, OnUnsupported, Reasoning, ToolDefinition};
 use rig_core::message::{Message, ToolName};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionR
     built.max_tokens = setup.max_output_tokens;
     // What a model cannot do, and a stop reason that an unknown server invents, must not fail the whole request.
     built.options.on_unsupported = Some(OnUnsupported::Ignore);
-    built.options.reasoning = reasoning(setup, request.reasoning);
+    built.options.reasoning = thinking(setup, request.thinking);
     match setup.endpoint {
         Endpoint::Messages(_) => built.max_tokens = Some(claude_output(setup)),
         Endpoint::Chat(_) => built.accept_unknown_finish_reasons = true,
@@ -48,8 +48,8 @@ const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 
 /// The longest answer of a Claude model, which Anthropic wants to be told, also where another provider serves it.
 fn claude_output(setup: &Setup) -> u64 {
-    let known = || catalogue::spec("anthropic", &setup.model)?.max_output_tokens.map(u64::from);
-    setup.max_output_tokens.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
+    let known = || catalogue::facts("anthropic", &setup.model).max_output;
+    setup.max_output_tokens.or(setup.own_facts.max_output).or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
 }
 
 fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
@@ -63,35 +63,49 @@ fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
 }
 
 /// Tokens of thought per level, for models that count tokens instead of levels.
-const BUDGETS: [(Reasoning, u32); 3] =
-    [(Reasoning::Low, 4_096), (Reasoning::Medium, 12_288), (Reasoning::High, 24_576)];
+const BUDGETS: [(Thinking, u32); 5] = [
+    (Thinking::Minimal, 1_024),
+    (Thinking::Low, 4_096),
+    (Thinking::Medium, 12_288),
+    (Thinking::High, 24_576),
+    (Thinking::XHigh, 49_152),
+];
 
-fn reasoning(setup: &Setup, wanted: Reasoning) -> Option<completion::Reasoning> {
-    let effort = match wanted {
-        Reasoning::Default => return None,
-        Reasoning::Off => return Some(completion::Reasoning::Off),
-        Reasoning::Low => Effort::Low,
-        Reasoning::Medium => Effort::Medium,
-        Reasoning::High => Effort::High,
-    };
-    let taken = setup.spec().map(|spec| &spec.reasoning).filter(|taken| taken.levels.is_empty());
-    match taken.and_then(|taken| taken.budget.as_ref()) {
-        Some(range) => budget(setup.max_output_tokens, range, wanted),
-        None => Some(effort.into()),
+/// What the model is told of thinking: the level it has that is nearest to the wanted one; nothing where it is to do
+/// as it likes, or cannot think at all.
+fn thinking(setup: &Setup, wanted: Thinking) -> Option<Reasoning> {
+    if wanted == Thinking::Default {
+        return None;
+    }
+    let facts = setup.facts();
+    if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= Thinking::Off)) {
+        return None;
+    }
+    let level = facts.clamp(wanted);
+    if level == Thinking::Off {
+        return Some(Reasoning::Off);
+    }
+    let taken = setup.spec().map(|spec| &spec.reasoning);
+    match taken.filter(|taken| taken.levels.is_empty()).and_then(|taken| taken.budget.as_ref()) {
+        Some(range) => budget(setup.max_output_tokens, range, level),
+        None => effort(taken.map(|taken| taken.levels.as_slice()), level).map(Reasoning::from),
     }
 }
 
+/// The level by its name among those the catalogue knows; where it knows none, the name is all there is.
+fn effort(taken: Option<&[Effort]>, level: Thinking) -> Option<Effort> {
+    const ALL: [Effort; 5] = [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh];
+    let known = taken.and_then(|taken| catalogue::effort(taken, level));
+    known.or_else(|| catalogue::effort(&ALL, level))
+}
+
 /// Nothing where the answer has no room for the least thought the model takes; the provider would refuse less.
-fn budget(
-    max_output_tokens: Option<u64>,
-    range: &RangeInclusive<u32>,
-    wanted: Reasoning,
-) -> Option<completion::Reasoning> {
-    let (_, tokens) = BUDGETS.iter().find(|(level, _)| *level == wanted)?;
+fn budget(max_output_tokens: Option<u64>, range: &RangeInclusive<u32>, level: Thinking) -> Option<Reasoning> {
+    let (_, tokens) = BUDGETS.iter().find(|(other, _)| *other == level)?;
     // An answer must be left room beside the thought.
     let room = max_output_tokens.map_or(u32::MAX, |most| u32::try_from(most / 2).unwrap_or(u32::MAX));
     let tokens = (*tokens).clamp(*range.start(), *range.end()).min(room);
-    range.contains(&tokens).then_some(completion::Reasoning::Budget { tokens })
+    range.contains(&tokens).then_some(Reasoning::Budget { tokens })
 }
 
 #[cfg(test)]
@@ -107,8 +121,8 @@ mod tests {
             ..ModelConfig::new(Dialect::AnthropicMessages, provider, model)
         };
         let model = HttpModel::new(config).unwrap();
-        let expect = expect.map(|tokens| completion::Reasoning::Budget { tokens });
-        assert_eq!(reasoning(&model.setup, Reasoning::Low), expect);
+        let expect = expect.map(|tokens| Reasoning::Budget { tokens });
+        assert_eq!(thinking(&model.setup, Thinking::Low), expect);
     }
 
     #[test]

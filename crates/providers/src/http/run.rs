@@ -102,7 +102,7 @@ impl Run {
         let transport = Transport { client: self.setup.client.clone(), call_ids: call_ids.clone() };
         let stream =
             self.setup.endpoint.stream(transport, self.request.clone()).map_err(Unanswered::Failed)?;
-        let answer = Box::new(Answer::new(stream, call_ids, self.setup.origin()));
+        let answer = Box::new(Answer::new(stream, call_ids, self.setup.clone()));
         self.phase = Phase::Asking { answer, begun: false };
         Ok(())
     }

@@ -135,6 +135,7 @@ pub(super) enum FailureKind {
     RateLimited,
     Unavailable,
     Rejected,
+    Overflow,
     Connection,
     Truncated,
 }
@@ -146,6 +147,7 @@ impl From<FailureKind> for ModelErrorKind {
             FailureKind::RateLimited => Self::RateLimited,
             FailureKind::Unavailable => Self::Unavailable,
             FailureKind::Rejected => Self::Rejected,
+            FailureKind::Overflow => Self::Overflow,
             FailureKind::Connection => Self::Connection,
             FailureKind::Truncated => Self::Truncated,
         }

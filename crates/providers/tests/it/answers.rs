@@ -1,13 +1,14 @@
 //! What comes back: text, thinking, tool calls, usage, in every dialect and cut everywhere.
 
-use haft_core::model::{ModelEvent, broken_args};
+use haft_core::model::{ModelEvent, Prices, broken_args};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Stop};
+use haft_providers::HttpModel;
 use haft_test_support::model_server::{Scenario, Tokens, Wire};
 
-use crate::support::{ask, each};
+use crate::support::{ask, config, each};
 
 const TEXT: &str = "Grüße aus Zürich, 天气很好 🌤️ – und “das” ist alles.";
 const ARGS: &str = r#"{"city": "Z\u00fcrich \"天\"\n\\ 🌤️", "n": 9007199254740993}"#;
@@ -128,6 +129,23 @@ async fn usage_tells_cached_from_fresh_input() {
 async fn the_output_limit_is_told() {
     each(vec![Scenario::text("I was going to").out_of_tokens()], async |wire, _, model| {
         assert_eq!(ask(&model, "hello").await.1.unwrap().stop, Stop::Length, "{wire:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_users_own_prices_count_instead_of_known_ones() {
+    let tokens = Tokens { input: 1_000_000, output: 200_000, cache_read: 500_000, cache_write: 0 };
+    each(vec![Scenario::text("hi").usage(tokens)], async |wire, server, _| {
+        for provider in ["nobody", "anthropic"] {
+            server.push(Scenario::text("hi").usage(tokens));
+            let mut config = config(&server, wire, "claude-sonnet-4-6");
+            config.provider = provider.into();
+            let prices = Prices { input: 1.0, output: 10.0, cache_read: Some(0.5), cache_write: None };
+            config.facts.prices = Some(prices);
+            let usage = ask(&HttpModel::new(config).unwrap(), "hello").await.1.unwrap().usage;
+            assert!((usage.cost_usd - 3.25).abs() < 1e-9, "{wire:?} {provider}: {}", usage.cost_usd);
+        }
     })
     .await;
 }

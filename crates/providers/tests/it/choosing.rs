@@ -244,7 +244,7 @@ async fn a_choice_opens_its_model() {
     let model = chosen.choice.open().unwrap();
     let info = model.info();
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
-    assert_eq!(model.context_window(), Some(1_050_000));
+    assert_eq!(model.facts().window, Some(1_050_000));
     let chosen = choose(wish(&[("model", "scripted//nonexistent.json")]), &stage).await.unwrap();
     let error = chosen.choice.open().err().unwrap();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");

@@ -89,12 +89,20 @@ async fn what_cannot_pass_is_not_tried_again() {
     check(refused, ModelErrorKind::Auth, &["401", "invalid key", "_API_KEY", "--api-key"], 1).await;
     let forbidden = vec![Scenario::status(403, "permission_error", "not for you")];
     check(forbidden, ModelErrorKind::Auth, &["403", "not for you"], 1).await;
-    let wrong = vec![Scenario::status(400, "invalid_request_error", "prompt is too long")];
-    check(wrong, ModelErrorKind::Rejected, &["400", "prompt is too long"], 1).await;
+    let wrong = vec![Scenario::status(400, "invalid_request_error", "max_tokens: too small")];
+    check(wrong, ModelErrorKind::Rejected, &["400", "max_tokens: too small"], 1).await;
+    let long = vec![Scenario::status(400, "context_length_exceeded", "2 tokens are too many")];
+    check(long, ModelErrorKind::Overflow, &["400", "2 tokens", "larger"], 1).await;
     let unknown = vec![Scenario::status(404, "not_found_error", "no such model")];
     check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
     let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
     check(used_up, ModelErrorKind::RateLimited, &["used up", "billing"], 1).await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_too_long_is_told_apart_in_an_answer_too() {
+    let scenario = Scenario::new().fault(error_event("context_length_exceeded"));
+    check(vec![scenario], ModelErrorKind::Overflow, &["longer than the model's window"], 1).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What is sent: paths, headers, tools, images, reasoning, cache markers.
 
-use haft_core::model::{Model, Reasoning};
+use haft_core::model::{Model, Thinking};
 use haft_protocol::content::{Content, Image};
 use haft_protocol::message::Message;
 use haft_providers::HttpModel;
@@ -132,37 +132,47 @@ async fn anthropic_prompts_are_marked_for_the_cache() {
     assert_eq!(body.pointer("/messages/0/content/0/cache_control"), Some(&marker), "{body}");
 }
 
-async fn reasoned(wire: Wire, model: &str, reasoning: Reasoning) -> Value {
+async fn reasoned(wire: Wire, model: &str, thinking: Thinking) -> Value {
     let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
     let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
     let mut request = request(vec![user("hi")]);
-    request.reasoning = reasoning;
+    request.thinking = thinking;
     gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
     sent(&server).body
 }
 
 #[tokio::test]
 async fn reasoning_takes_each_models_own_form() {
-    let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", Reasoning::High).await;
+    let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", Thinking::High).await;
     assert_eq!(body.pointer("/output_config/effort"), Some(&json!("high")), "{body}");
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Reasoning::Medium).await;
+    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Medium).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 12288}));
-    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Reasoning::Off).await;
+    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Off).await;
     assert_eq!(body["thinking"], json!({"type": "disabled"}));
-    let body = reasoned(Wire::OpenAiResponses, "gpt-5.6", Reasoning::Low).await;
+    let body = reasoned(Wire::OpenAiResponses, "gpt-5.6", Thinking::Low).await;
     assert_eq!(body.pointer("/reasoning/effort"), Some(&json!("low")), "{body}");
-    let body = reasoned(Wire::OpenAiChat, "gpt-5", Reasoning::Low).await;
+    for (wanted, sent) in [(Thinking::Minimal, "low"), (Thinking::XHigh, "max")] {
+        let body = reasoned(Wire::Anthropic, "claude-sonnet-4-6", wanted).await;
+        assert_eq!(body.pointer("/output_config/effort"), Some(&json!(sent)), "{body}");
+    }
+    let body = reasoned(Wire::Anthropic, "claude-haiku-4-5", Thinking::Minimal).await;
+    assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 1024}));
+    for (wanted, sent) in [(Thinking::Off, "minimal"), (Thinking::XHigh, "high")] {
+        let body = reasoned(Wire::OpenAiChat, "gpt-5", wanted).await;
+        assert_eq!(body["reasoning_effort"], json!(sent), "{wanted}");
+    }
+    let body = reasoned(Wire::OpenAiChat, "gpt-5", Thinking::Low).await;
     assert_eq!(body["reasoning_effort"], json!("low"));
 }
 
 #[tokio::test]
 async fn reasoning_a_model_does_not_have_is_left_out() {
-    let body = reasoned(Wire::OpenAiChat, "gpt-4.1", Reasoning::High).await;
+    let body = reasoned(Wire::OpenAiChat, "gpt-4.1", Thinking::High).await;
     assert_eq!(body.get("reasoning_effort"), None, "{body}");
-    let body = reasoned(Wire::OpenAiResponses, "gpt-4.1", Reasoning::High).await;
+    let body = reasoned(Wire::OpenAiResponses, "gpt-4.1", Thinking::High).await;
     assert_eq!(body.get("reasoning"), None, "{body}");
     for wire in [Wire::Anthropic, Wire::OpenAiChat, Wire::OpenAiResponses] {
-        let body = reasoned(wire, "gpt-5", Reasoning::Default).await;
+        let body = reasoned(wire, "gpt-5", Thinking::Default).await;
         assert_eq!((body.get("reasoning"), body.get("thinking")), (None, None), "{body}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, Reasoning};
+use haft_core::model::{Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, Thinking};
 use haft_core::tool::{Concurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
@@ -75,6 +75,7 @@ pub(crate) fn result(id: &str, name: &str, content: Vec<Content>) -> Message {
         content,
         is_error: false,
         extension: None,
+        details: None,
         time: time(),
     })
 }
@@ -93,7 +94,7 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         system: "You are terse.".into(),
         messages: Arc::new(messages),
         tools: vec![Arc::new(tool)],
-        reasoning: Reasoning::Default,
+        thinking: Thinking::Default,
     }
 }
 

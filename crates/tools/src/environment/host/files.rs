@@ -30,7 +30,16 @@ fn read_part(path: &Path, start: u64, len: usize) -> io::Result<Vec<u8>> {
 
 /// Refuses everything that is not a regular file.
 pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
-    let reason = match kind(data.file_type()) {
+    must_be_file(path, kind(data.file_type()))
+}
+
+pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
+    let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
+    EnvironmentError::refused(path, reason)
+}
+
+pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
+    let reason = match kind {
         FileKind::File => return Ok(()),
         FileKind::Directory => "is a directory, not a file",
         FileKind::Link => "is a symbolic link to something that does not exist",

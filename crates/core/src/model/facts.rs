@@ -1,0 +1,108 @@
+//! What is known of a model before it is asked: its limits, its prices, how it thinks.
+
+use haft_protocol::message::Usage;
+use haft_protocol::thinking::Thinking;
+
+/// What is known of a model; nothing where nothing is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelFacts {
+    /// A name for people.
+    pub name: Option<String>,
+    /// Tokens it reads and writes in one request.
+    pub window: Option<u64>,
+    /// Tokens it writes in one answer at most.
+    pub max_output: Option<u64>,
+    /// The levels it can be told to think at, least first; [`Thinking::Off`] among them where it can be kept from
+    /// it. A model that does not think has [`Thinking::Off`] alone.
+    pub thinking: Option<Vec<Thinking>>,
+    /// Whether it reads images.
+    pub images: Option<bool>,
+    /// What its tokens cost.
+    pub prices: Option<Prices>,
+}
+
+/// What a million tokens cost, in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prices {
+    /// Input that was not cached.
+    pub input: f64,
+    /// Output, thinking included.
+    pub output: f64,
+    /// Input read from the provider's cache; as [`Prices::input`] where not known.
+    pub cache_read: Option<f64>,
+    /// Input written to the provider's cache; as [`Prices::input`] where not known.
+    pub cache_write: Option<f64>,
+}
+
+impl ModelFacts {
+    /// These facts, and where they say nothing, those of `other`.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            name: self.name.or(other.name),
+            window: self.window.or(other.window),
+            max_output: self.max_output.or(other.max_output),
+            thinking: self.thinking.or(other.thinking),
+            images: self.images.or(other.images),
+            prices: self.prices.or(other.prices),
+        }
+    }
+
+    /// The level nearest to `wanted` that the model has; `wanted` itself where its levels are not known.
+    pub fn clamp(&self, wanted: Thinking) -> Thinking {
+        self.thinking.as_ref().map_or(wanted, |levels| wanted.clamped(levels))
+    }
+}
+
+impl Prices {
+    /// What these tokens cost, in US dollars; what `usage` says of its own cost does not matter.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        let priced = [
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read.unwrap_or(self.input)),
+            (usage.cache_write, self.cache_write.unwrap_or(self.input)),
+        ];
+        // Counts of tokens stay far below 2^53, so that none is rounded.
+        priced.into_iter().map(|(tokens, price)| tokens as f64 * price / 1e6).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        let usage = Usage {
+            input: 1_000_000,
+            output: 100_000,
+            cache_read: 500_000,
+            cache_write: 10_000,
+            cost_usd: 9.0,
+        };
+        let prices = Prices { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
+        assert!((prices.cost(&usage) - (3.0 + 1.5 + 0.15 + 0.0375)).abs() < 1e-9);
+        let plain = Prices { cache_read: None, cache_write: None, ..prices };
+        assert!((plain.cost(&usage) - (3.0 + 1.5 + 1.5 + 0.03)).abs() < 1e-9);
+        assert_eq!(prices.cost(&Usage::default()), 0.0);
+    }
+
+    #[test]
+    fn the_first_facts_win() {
+        let own = ModelFacts { window: Some(1), ..ModelFacts::default() };
+        let other = ModelFacts { window: Some(2), max_output: Some(3), ..ModelFacts::default() };
+        assert_eq!(
+            own.or(other),
+            ModelFacts { window: Some(1), max_output: Some(3), ..ModelFacts::default() }
+        );
+    }
+
+    #[test]
+    fn levels_that_are_not_known_are_not_clamped() {
+        let levels = vec![Thinking::Off, Thinking::Low];
+        let known = ModelFacts { thinking: Some(levels), ..ModelFacts::default() };
+        assert_eq!(known.clamp(Thinking::XHigh), Thinking::Low);
+        assert_eq!(ModelFacts::default().clamp(Thinking::XHigh), Thinking::XHigh);
+    }
+}
