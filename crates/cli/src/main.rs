@@ -9,6 +9,7 @@ mod ext;
 mod extensions;
 mod interrupt;
 mod logging;
+mod login;
 mod pages;
 mod prompt;
 mod resources;
@@ -47,6 +48,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
         Some(Command::Config(args)) => config::run(args),
+        Some(Command::Login(args)) => login::login(args),
+        Some(Command::Logout(args)) => login::logout(args),
         Some(Command::Demo) => demo::run(),
         Some(Command::Skill(args)) => skill::run(args),
         Some(Command::Completions { shell }) => pages::completions(shell),

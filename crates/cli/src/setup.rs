@@ -7,6 +7,7 @@ use haft_config::{Auth, Config, Files, Home, Layer, Owner, Settings, Trust};
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Further, Project, Search};
+use haft_providers::Models;
 
 use crate::args::{ExtensionArgs, RunArgs};
 use crate::console::note;
@@ -28,6 +29,8 @@ pub(crate) struct Setup {
     pub(crate) resources: Resources,
     /// The keys in `auth.json`.
     pub(crate) auth: Auth,
+    /// What the user says of models.
+    pub(crate) models: Models,
     /// Where to look for extensions.
     pub(crate) search: Search,
 }
@@ -47,7 +50,8 @@ impl Setup {
         });
         let resources = Resources::find(&home, &project, config.settings.context_files.value);
         let search = search(&args.ext, &home, &config, cwd.clone());
-        Ok(Self { home, cwd, project, config, resources, auth, search })
+        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+        Ok(Self { home, cwd, project, config, resources, auth, models, search })
     }
 
     /// Provider, model and the like, each with its origin.

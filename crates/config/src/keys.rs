@@ -132,6 +132,14 @@ keys! {
             flag: "--thinking",
             former: "reasoning",
         }
+        /// Models to ask while the first cannot be asked, each as `provider/model`. See [models.md](models.md#fallback-models).
+        fallback: Option<Vec<String>> = "fallback" {
+            takes: "a list of models",
+            default: "none",
+            reach: TrustedProject,
+            variable: env::FALLBACK,
+            flag: "--fallback",
+        }
         /// How many steps one prompt may take.
         max_steps: Option<NonZeroU32> = "max_steps" {
             takes: "a whole number of at least 1",

@@ -41,6 +41,7 @@ impl Config {
             "thinking" => {
                 vec![set(key.path, key, &settings.thinking, settings.thinking.value.to_string().into())]
             }
+            "fallback" => vec![optional(key, settings.fallback.as_ref(), |models| models.clone().into())],
             "max_steps" => vec![optional(key, settings.max_steps.as_ref(), |steps| steps.get().into())],
             "lazy_start" => vec![set(key.path, key, &settings.lazy_start, settings.lazy_start.value.into())],
             "context_files" => {
@@ -161,6 +162,7 @@ mod tests {
         model = "f" # --model
         base_url = - # default
         thinking = "high" # /config.toml:2
+        fallback = - # default
         max_steps = 3 # HAFT_MAX_STEPS
         lazy_start = true # default
         context_files = true # default
