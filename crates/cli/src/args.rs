@@ -1,7 +1,9 @@
 //! The command line.
 
+mod config;
 mod ext;
 mod help;
+mod skill;
 mod values;
 
 use std::num::NonZeroU32;
@@ -9,14 +11,16 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{Layer, Origin, SecretString};
+use haft_config::{Layer, Place, SecretString};
 use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
 
 use crate::console;
 use crate::exit::Exit;
 
+pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+pub(crate) use skill::{SkillArgs, SkillCommand};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
 #[derive(Debug, Parser)]
@@ -33,6 +37,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// Show the settings, and where each comes from
+    Config(ConfigArgs),
+    /// List skills
+    Skill(SkillArgs),
     /// Store a provider's key in auth.json, once the provider has taken it
     Login(LoginArgs),
     /// Remove a stored key
@@ -136,6 +144,9 @@ pub(crate) struct AgentArgs {
     /// Add to the system prompt; may be repeated
     #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
     pub(crate) append_system_prompt: Vec<String>,
+    /// Read no AGENTS.md files
+    #[arg(long)]
+    pub(crate) no_context_files: bool,
     /// Work in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -163,7 +174,7 @@ pub(crate) struct ExtensionArgs {
     /// Run no installed extensions, only those named by --ext
     #[arg(long)]
     pub(crate) no_ext: bool,
-    /// Run the extensions that the project brings in ./.haft/extensions
+    /// Trust the project: run its extensions, use its settings and read its context files
     #[arg(long)]
     pub(crate) trust_project: bool,
 }
@@ -172,13 +183,14 @@ impl ModelArgs {
     /// The flags as the strongest layer of settings.
     pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
         Layer {
-            origin: Origin::Flag,
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             thinking: self.thinking,
             fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
+            context_files: agent.no_context_files.then_some(false),
+            ..Layer::empty(Place::Flags)
         }
     }
 }

@@ -36,12 +36,13 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     };
+    setup.tell();
     model::preload(&setup);
     extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };
     complete(async move {
         let model = model::choose(&args, &setup).await?;
-        if let Some(warning) = model::clamped(&*model, setup.settings.thinking.value) {
+        if let Some(warning) = model::clamped(&*model, setup.settings().thinking.value) {
             note(&warning);
         }
         let parts = Parts::new(&args, setup, model)?;

@@ -19,7 +19,7 @@ Examples:
   haft login anthropic                       store a key; it is read without being shown, or from a pipe
 
 Environment:
-  HAFT_HOME          where haft keeps its files (see docs/configuration.md for the default)
+  HAFT_HOME          where haft keeps its files (see docs/config.md for the default)
   HAFT_PROVIDER, HAFT_MODEL, HAFT_BASE_URL, HAFT_THINKING, HAFT_FALLBACK, HAFT_MAX_STEPS
                      what the flags of these names set; flags are stronger, config.toml is weaker
   ANTHROPIC_API_KEY, OPENAI_API_KEY

@@ -30,7 +30,7 @@ struct Listed {
 
 /// Prints the models whose name holds `pattern`, in any case of its letters.
 pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> anyhow::Result<Exit> {
-    let only = setup.settings.provider.as_ref().map(|sourced| sourced.value.as_str());
+    let only = setup.settings().provider.as_ref().map(|sourced| sourced.value.as_str());
     let pattern = pattern.unwrap_or_default().to_lowercase();
     let mut models = gathered(setup).await;
     models.retain(|listed| {

@@ -15,7 +15,7 @@ use crate::setup::Setup;
 
 /// The model that flags, environment, files and this machine lead to.
 pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let settings = &setup.settings;
+    let settings = setup.settings();
     let wish = Wish {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
         model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
@@ -28,8 +28,8 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
-        let other =
-            fallback_wish(named).or_exit(at_fault(settings.fallback.as_ref().map(|set| set.origin)))?;
+        let other = fallback_wish(named)
+            .or_exit(at_fault(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
         let other = opened(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
         if other.info() != model.info() {
             others.push(other);
@@ -41,10 +41,10 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
 async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Result<Arc<dyn Model>> {
     let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
     let named = match &chosen.choice {
-        Choice::Scripted(_) => &setup.settings.model,
-        Choice::Http(_) => &setup.settings.base_url,
+        Choice::Scripted(_) => &setup.settings().model,
+        Choice::Http(_) => &setup.settings().base_url,
     };
-    let model = chosen.choice.open().or_exit(at_fault(named.as_ref().map(|set| set.origin)))?;
+    let model = chosen.choice.open().or_exit(at_fault(named.as_ref().map(|set| set.origin.clone())))?;
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
@@ -79,8 +79,8 @@ pub(super) fn preload(setup: &Setup) {
     let says = |set: &Option<Sourced<String>>, scripted: fn(&str) -> bool| {
         set.as_ref().is_some_and(|set| scripted(&set.value))
     };
-    let scripted = says(&setup.settings.provider, |name| name == "scripted")
-        || says(&setup.settings.model, |model| model.starts_with("scripted/"));
+    let scripted = says(&setup.settings().provider, |name| name == "scripted")
+        || says(&setup.settings().model, |model| model.starts_with("scripted/"));
     if !scripted {
         // Without a thread the first request reads it itself.
         let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
@@ -89,7 +89,7 @@ pub(super) fn preload(setup: &Setup) {
 
 /// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.
 fn at_fault(named: Option<Origin>) -> Exit {
-    if named == Some(Origin::Flag) { Exit::Usage } else { Exit::Configuration }
+    if matches!(named, Some(Origin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.

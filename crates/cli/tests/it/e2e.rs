@@ -2,6 +2,7 @@
 
 mod chapter;
 mod content;
+mod context;
 mod demo;
 mod faults;
 mod flags;
@@ -17,4 +18,5 @@ mod requests;
 mod running;
 mod scene;
 mod secrets;
+mod settings;
 mod tools;

@@ -147,7 +147,7 @@ impl Scene {
         fs::create_dir_all(self.world.home()).unwrap();
         let mut file =
             File::options().create(true).append(true).open(self.world.home().join("config.toml")).unwrap();
-        writeln!(file, "[extensions.{extension}]\nenv = ['{variable}']").unwrap();
+        writeln!(file, "[grant.{extension}]\nenv = ['{variable}']").unwrap();
     }
 
     fn write_python(&self, dir: &Path, name: &str, body: &str) {
