@@ -39,6 +39,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         logs: place.path().join("logs"),
         data: place.path().join("data"),
         state: place.path().join("state"),
+        results: place.path().join("results"),
         lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         thinking: Thinking::Default,

@@ -6,6 +6,7 @@ mod join;
 mod list;
 mod model;
 pub(crate) mod output;
+mod results;
 
 use anyhow::Context as _;
 

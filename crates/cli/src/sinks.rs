@@ -105,6 +105,7 @@ fn tool(text: &str) -> Vec<u8> {
         content,
         extension: None,
         synthetic_by: None,
+        details: None,
     };
     [bytes(&call), bytes(&result)].concat()
 }

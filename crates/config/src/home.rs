@@ -84,6 +84,11 @@ impl Home {
         self.root.join("state")
     }
 
+    /// What was too long for a model to be shown, whole, for it to read. Files that are older than a week may go.
+    pub fn results_dir(&self) -> PathBuf {
+        self.root.join("results")
+    }
+
     /// Log files: haft's own and one for each extension.
     pub fn logs_dir(&self) -> PathBuf {
         self.root.join("logs")

@@ -1,25 +1,34 @@
 //! `Agent`: the public face of the loop.
 
 mod builder;
+mod control;
+mod setup;
+mod tools;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::content::Content;
 use haft_protocol::message::{Message, Time, Usage};
 
 use crate::hooks::{HookSource, Hooks};
-use crate::model::{Model, ModelInfo, Thinking};
+use crate::model::Model;
 use crate::prompt::SystemPrompt;
+use crate::queue::Queues;
 use crate::run::Run;
-use crate::schema::{SchemaError, Validator};
-use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
+use crate::session::Session;
+use crate::stats::Stats;
+use crate::transcript::Transcript;
 
+pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
+pub(crate) use setup::Setup;
+pub use tools::ToolSchemaError;
+pub(crate) use tools::ToolTable;
 
-/// A model, tools, hooks and a transcript. Cheap to clone; clones share everything.
+/// A model, tools, hooks and a session. Cheap to clone; clones share everything.
 ///
-/// One prompt is worked on at a time: see [`Agent::prompt`].
+/// One prompt is worked on at a time: see [`Agent::prompt`]. What is said meanwhile waits in a queue: see
+/// [`Agent::steer`] and [`Agent::follow_up`].
 ///
 /// ```
 /// use haft_core::model::Model;
@@ -51,19 +60,17 @@ pub struct Agent {
 }
 
 pub(crate) struct Inner {
-    pub(crate) model: Arc<dyn Model>,
     pub(crate) hooks: Hooks,
     pub(crate) sources: Vec<Arc<dyn HookSource>>,
     pub(crate) system: SystemPrompt,
-    pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
     pub(crate) gate_budget: std::time::Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
-    /// Held while a prompt is worked on.
-    pub(crate) busy: Arc<tokio::sync::Mutex<()>>,
+    /// What waits, and whether a prompt is worked on.
+    pub(crate) queues: Queues,
+    pub(crate) transcript: Transcript,
+    setup: Mutex<Setup>,
     tools: Mutex<Arc<ToolTable>>,
-    messages: Mutex<Arc<Vec<Message>>>,
-    usage: Mutex<Usage>,
 }
 
 /// What the user says: text, images, or both.
@@ -88,39 +95,37 @@ impl Agent {
     /// Works on a prompt. The returned [`Run`] does the work as it is polled: it is a stream of events, and
     /// [`Run::finish`] says how it ended. While one run lives, another fails as busy.
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
-        Run::new(self.inner.clone(), prompt.into())
+        Run::new(self.inner.clone(), Some(prompt.into()))
     }
 
-    /// Replaces the tools. A run that is under way offers them from its next step on, and looks calls up among them
-    /// at once, so that a call of an extension's tool reaches the extension that is running now.
-    ///
-    /// # Errors
-    /// [`ToolSchemaError`] when the schema of an embedder's tool does not compile; nothing is replaced then. Other
-    /// tools' schemas are compiled at their first call, which is answered with an error if that fails.
-    pub fn set_tools(&self, tools: ToolSet) -> Result<(), ToolSchemaError> {
-        let table = Arc::new(ToolTable::new(tools)?);
-        *lock(&self.inner.tools) = table;
-        Ok(())
-    }
-
-    /// What the model is told about the tools of this moment, in order.
-    pub fn tools(&self) -> Vec<Arc<ToolSpec>> {
-        self.inner.tools().set.specs()
+    /// Works without a new prompt: on the messages that wait, or on a transcript whose last message has no answer yet,
+    /// because the answer failed or the program ended. Fails as
+    /// [`NothingToDo`](crate::error::TurnErrorKind::NothingToDo) when there is neither.
+    pub fn go_on(&self) -> Run {
+        Run::new(self.inner.clone(), None)
     }
 
     /// The transcript so far.
     pub fn messages(&self) -> Arc<Vec<Message>> {
-        self.inner.messages()
+        self.inner.transcript.messages()
     }
 
-    /// Everything used so far.
+    /// The session that everything is kept in; one in memory, unless the builder was given another.
+    pub fn session(&self) -> &Session {
+        &self.inner.transcript.session
+    }
+
+    /// Everything used since the session began.
     pub fn usage(&self) -> Usage {
-        *lock(&self.inner.usage)
+        self.inner.transcript.usage()
     }
 
-    /// Who the model is.
-    pub fn model(&self) -> ModelInfo {
-        self.inner.model.info()
+    /// What the session has used, and how full its context is. Estimates the messages that no provider has counted yet:
+    /// takes a while only in a long transcript without an answer.
+    pub fn stats(&self) -> Stats {
+        let (tally, messages) = self.inner.transcript.tally();
+        let window = self.inner.setup().model.facts().window;
+        Stats { usage: tally.usage, context: tally.context(&messages, window) }
     }
 }
 
@@ -135,19 +140,12 @@ impl Inner {
         lock(&self.tools).clone()
     }
 
-    pub(crate) fn messages(&self) -> Arc<Vec<Message>> {
-        lock(&self.messages).clone()
+    pub(crate) fn setup(&self) -> Setup {
+        lock(&self.setup).clone()
     }
 
-    pub(crate) fn push(&self, message: Message) {
-        Arc::make_mut(&mut lock(&self.messages)).push(message);
-    }
-
-    /// Adds what one step used; returns the new total.
-    pub(crate) fn add_usage(&self, usage: Usage) -> Usage {
-        let mut total = lock(&self.usage);
-        *total += usage;
-        *total
+    pub(crate) fn now(&self) -> Time {
+        (self.clock)()
     }
 
     /// The hooks at this moment: the agent's own, then each source's.
@@ -163,56 +161,4 @@ impl Inner {
 /// These locks guard single assignments, which a panic cannot leave half done.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A tool set with its schemas, each compiled when it is first needed: compiling takes longer than all else before the
-/// first request.
-pub(crate) struct ToolTable {
-    pub(crate) set: ToolSet,
-    validators: HashMap<String, LateValidator>,
-}
-
-/// A schema that is compiled by the first call of its tool.
-pub(crate) struct LateValidator {
-    spec: Arc<ToolSpec>,
-    compiled: OnceLock<Result<Validator, SchemaError>>,
-}
-
-impl ToolTable {
-    fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
-        let mut validators = HashMap::new();
-        for spec in set.specs() {
-            let name = spec.name.clone();
-            let late = LateValidator { spec, compiled: OnceLock::new() };
-            // Nobody has looked at an embedder's schema before. An extension's was compiled when it was registered,
-            // and those of haft's own tools are tested.
-            if late.spec.owner == ToolOwner::Embedder {
-                late.get()
-                    .map_err(|source| ToolSchemaError { tool: name.clone(), source: source.clone() })?;
-            }
-            validators.insert(name, late);
-        }
-        Ok(Self { set, validators })
-    }
-
-    /// A tool, and what checks its arguments.
-    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
-        Some((self.set.get(name)?, self.validators.get(name)?))
-    }
-}
-
-impl LateValidator {
-    pub(crate) fn get(&self) -> Result<&Validator, &SchemaError> {
-        self.compiled.get_or_init(|| Validator::compile(&self.spec.schema)).as_ref()
-    }
-}
-
-/// A tool whose schema does not compile.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("tool {tool:?} cannot be offered to a model")]
-pub struct ToolSchemaError {
-    /// The tool.
-    pub tool: String,
-    /// What is wrong with its schema.
-    pub source: SchemaError,
 }

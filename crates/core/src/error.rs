@@ -40,6 +40,16 @@ pub enum TurnErrorKind {
         /// The limit.
         limit: u32,
     },
+    /// The session could not be written. What came of the turn until then is kept, and written before anything new when
+    /// that is possible again.
+    #[error("the turn ended because the session cannot be kept: {reason}")]
+    Session {
+        /// What failed, and what to do next.
+        reason: String,
+    },
+    /// There is no message to work on.
+    #[error("there is nothing to go on with; give a prompt")]
+    NothingToDo,
     /// The user stopped it.
     #[error("aborted")]
     Aborted,

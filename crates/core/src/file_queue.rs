@@ -1,134 +1,207 @@
 //! `FileQueue`: whoever changes a file waits for the change before it.
 
-use std::collections::HashMap;
+mod key;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use haft_protocol::defence::{Defence, is_up};
+use tokio::sync::Notify;
 
-/// Orders changes of files: first come, first served, per file. Who comes first is decided when the path is
-/// resolved, so two calls at the very same time may swap places. Cheap to clone; all clones are one queue.
+use crate::timeouts;
+use key::{Key, Looked, look};
+
+/// Orders changes of files: first come, first served, per file. Cheap to clone; all clones are one queue.
 ///
-/// A file is known by its resolved path and, on Unix, by device and inode as well, so that symbolic links, hard
-/// links and bind mounts of one file share a queue. Two locks are taken, the path's first: the path stays the same
-/// when a holder replaces the file by renaming another over it, which keeps the order; the inode catches the aliases.
-/// Nobody waits for a path while holding an inode, so there is no cycle to wait in.
+/// A file is known by device and inode, and by its name in its directory, so that symbolic links, hard links, bind
+/// mounts and, where the disk makes no difference, upper and lower case share a queue. The name keeps the place when
+/// a holder replaces the file by renaming another over it; where there is no file yet, it is all there is.
 ///
-/// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever.
+/// Who comes first is decided by [`FileQueue::enter`], before the disk is asked anything. So calls that are begun in
+/// an order are served in it.
+///
+/// One task must not hold two guards at a time: two tasks doing so in opposite order would wait for ever. Several
+/// files are locked at once, with [`Place::lock_all`].
 #[derive(Debug, Clone, Default)]
 pub struct FileQueue {
-    locks: Arc<Mutex<HashMap<Key, Weak<AsyncMutex<()>>>>>,
+    line: Arc<Line>,
 }
 
 impl FileQueue {
+    /// Takes the next place in line, for a file that is named later. Everybody behind it waits until it is.
+    pub fn enter(&self) -> Place {
+        let mut claims = self.line.claims();
+        let ticket = claims.last_key_value().map_or(0, |(last, _)| last + 1);
+        claims.insert(ticket, Claim::Resolving);
+        Place { line: Arc::clone(&self.line), ticket }
+    }
+
     /// Waits until the file is free. `path` should be absolute; the file need not exist, its directory must.
     ///
-    /// Looks at the file system with blocking calls on tokio's blocking threads, so it needs a runtime.
+    /// Looks at the file system with blocking calls on tokio's blocking threads, so it needs a runtime with a clock.
     ///
     /// # Errors
     /// When the path cannot be resolved: its directory does not exist or may not be searched.
     pub async fn lock(&self, path: &Path) -> io::Result<FileGuard> {
-        let asked = path.to_owned();
-        let path = off_thread(move || resolve(&asked)).await?;
-        let by_path = self.acquire(Key::Path(path.clone())).await;
-        loop {
-            let Some(file) = file_of(&path).await? else {
-                return Ok(FileGuard { path, _by_path: by_path, _by_file: None });
-            };
-            let by_file = self.acquire(Key::File(file)).await;
-            // Whoever held the file under another name may have replaced it meanwhile.
-            if file_of(&path).await? == Some(file) {
-                return Ok(FileGuard { path, _by_path: by_path, _by_file: Some(by_file) });
-            }
-        }
-    }
-
-    async fn acquire(&self, key: Key) -> OwnedMutexGuard<()> {
-        let lock = {
-            let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-            locks.retain(|_, lock| lock.strong_count() > 0);
-            match locks.get(&key).and_then(Weak::upgrade) {
-                Some(lock) => lock,
-                None => {
-                    let lock = Arc::default();
-                    locks.insert(key, Arc::downgrade(&lock));
-                    lock
-                }
-            }
-        };
-        lock.lock_owned().await
+        self.enter().lock(path).await
     }
 }
 
-/// The right to change one file, until dropped.
+/// A place in line, given up when dropped.
+#[derive(Debug)]
+#[must_use = "the place is lost as soon as it is dropped"]
+pub struct Place {
+    line: Arc<Line>,
+    ticket: u64,
+}
+
+impl Place {
+    /// Waits until the file is free; see [`FileQueue::lock`].
+    ///
+    /// # Errors
+    /// When the path cannot be resolved.
+    pub async fn lock(self, path: &Path) -> io::Result<FileGuard> {
+        self.lock_all(vec![path.to_owned()]).await
+    }
+
+    /// Waits until all of several files are free, and takes them at once: two that want the same files in another
+    /// order do not wait for each other.
+    ///
+    /// # Errors
+    /// When one of the paths cannot be resolved.
+    pub async fn lock_all(self, paths: Vec<PathBuf>) -> io::Result<FileGuard> {
+        let paths = Arc::new(paths);
+        let mut known = match look_off_thread(&paths).await {
+            // Somebody in front may be about to make the directory.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.wait_until(|patient| !patient || self.line.front_is_named(self.ticket)).await;
+                look_off_thread(&paths).await?
+            }
+            known => known?,
+        };
+        loop {
+            self.wait(known.keys.clone()).await;
+            // Whoever held the file may have replaced it meanwhile.
+            let now = look_off_thread(&paths).await?;
+            if now == known {
+                return Ok(FileGuard { paths: known.paths, _place: self });
+            }
+            known = now;
+        }
+    }
+
+    /// Waits for everybody in front who wants one of these, and for whoever has one.
+    async fn wait(&self, keys: Vec<Key>) {
+        self.line.set(self.ticket, Claim::Waiting(keys));
+        self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
+    }
+
+    /// Asks again whenever somebody moves. Whoever is in front and has not said what it wants is waited for patiently
+    /// only so long: its disk may never answer.
+    async fn wait_until(&self, done: impl Fn(bool) -> bool) {
+        let mut patience = pin!(tokio::time::sleep(timeouts::UNNAMED_FILE));
+        let mut patient = true;
+        loop {
+            let mut moved = pin!(self.line.moved.notified());
+            moved.as_mut().enable();
+            if done(patient) {
+                return;
+            }
+            tokio::select! {
+                () = moved => {}
+                () = &mut patience, if patient => patient = false,
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.line.claims().remove(&self.ticket);
+        self.line.moved.notify_waiters();
+    }
+}
+
+/// The right to change one file or several, until dropped.
 #[derive(Debug)]
 #[must_use = "the file is free again as soon as the guard is dropped"]
 pub struct FileGuard {
-    path: PathBuf,
-    _by_path: OwnedMutexGuard<()>,
-    _by_file: Option<OwnedMutexGuard<()>>,
+    paths: Vec<PathBuf>,
+    _place: Place,
 }
 
 impl FileGuard {
-    /// The file itself, symbolic links resolved: what is to be read and replaced.
+    /// The file itself, symbolic links resolved: what is to be read and replaced. The first, if there are several.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.paths.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// All files of [`Place::lock_all`], in its order, symbolic links resolved.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Key {
-    Path(PathBuf),
-    File(FileId),
+/// Everybody who has a file or waits for one, by the order of coming.
+#[derive(Debug, Default)]
+struct Line {
+    claims: Mutex<BTreeMap<u64, Claim>>,
+    /// Told whenever somebody may have become free.
+    moved: Notify,
 }
 
-/// Device and inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct FileId {
-    device: u64,
-    inode: u64,
+#[derive(Debug)]
+enum Claim {
+    /// It has not said yet which files it wants.
+    Resolving,
+    Waiting(Vec<Key>),
+    Running(Vec<Key>),
 }
 
-/// The path without links; of a file that does not exist, its directory's with the name behind it.
-fn resolve(path: &Path) -> io::Result<PathBuf> {
-    match path.canonicalize() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(error) };
-            // A bare name has the empty path as its parent.
-            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            Ok(parent.canonicalize()?.join(name))
+impl Line {
+    fn claims(&self) -> MutexGuard<'_, BTreeMap<u64, Claim>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, ticket: u64, claim: Claim) {
+        self.claims().insert(ticket, claim);
+        self.moved.notify_waiters();
+    }
+
+    /// Whether everybody in front has said what it wants.
+    fn front_is_named(&self, ticket: u64) -> bool {
+        self.claims().range(..ticket).all(|(_, claim)| !matches!(claim, Claim::Resolving))
+    }
+
+    /// Lets a waiting claim run if nobody is in its way. Nobody who runs waits, and everybody else waits only for
+    /// those in front, so there is no cycle to wait in.
+    fn start(&self, ticket: u64, patient: bool) -> bool {
+        let mut claims = self.claims();
+        let Some(Claim::Waiting(keys)) = claims.get(&ticket) else { return true };
+        let blocked = claims.iter().any(|(&other, claim)| match claim {
+            Claim::Resolving => patient && other < ticket,
+            Claim::Waiting(theirs) => other < ticket && common(keys, theirs),
+            Claim::Running(theirs) => other != ticket && common(keys, theirs),
+        });
+        if blocked && is_up(Defence::FileQueue) {
+            return false;
         }
-        resolved => resolved,
+        let keys = keys.clone();
+        claims.insert(ticket, Claim::Running(keys));
+        true
     }
 }
 
-async fn file_of(path: &Path) -> io::Result<Option<FileId>> {
-    let path = path.to_owned();
-    off_thread(move || file_id(&path)).await
+fn common(left: &[Key], right: &[Key]) -> bool {
+    left.iter().any(|key| right.contains(key))
 }
 
-#[cfg(unix)]
-fn file_id(path: &Path) -> io::Result<Option<FileId>> {
-    use std::os::unix::fs::MetadataExt;
-    match path.metadata() {
-        Ok(data) => Ok(Some(FileId { device: data.dev(), inode: data.ino() })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The standard library has no stable file numbers here; the resolved path must do.
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the signature is the one of Unix")]
-fn file_id(_: &Path) -> io::Result<Option<FileId>> {
-    Ok(None)
-}
-
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+async fn look_off_thread(paths: &Arc<Vec<PathBuf>>) -> io::Result<Looked> {
+    let paths = Arc::clone(paths);
+    tokio::task::spawn_blocking(move || look(&paths)).await.map_err(io::Error::other)?
 }
 
 #[cfg(test)]

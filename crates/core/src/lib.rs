@@ -13,16 +13,22 @@ pub mod model;
 pub mod prompt;
 pub mod sanitize;
 pub mod schema;
+pub mod session;
 pub mod tool;
 pub mod truncate;
 
 mod agent;
 mod emitter;
+mod queue;
 mod run;
+mod stats;
 mod timeouts;
+mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError, Prompt, ToolSchemaError};
+pub use queue::{QueueError, QueueMode, Queued, Waiting};
 pub use run::Run;
+pub use stats::{ContextUsage, Stats, estimated_tokens};
 
 pub use haft_protocol as protocol;

@@ -44,17 +44,26 @@ pub struct Run {
     work: Option<BoxFuture<'static, Result<(), TurnError>>>,
     outcome: Option<Result<(), TurnError>>,
     events: mpsc::UnboundedReceiver<AgentEvent>,
+    /// The last event was taken.
+    done: bool,
     cancel: CancellationToken,
     _cancel_on_drop: DropGuard,
 }
 
 impl Run {
-    pub(crate) fn new(agent: Arc<Inner>, prompt: Prompt) -> Self {
+    pub(crate) fn new(agent: Arc<Inner>, prompt: Option<Prompt>) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
         let cancel = CancellationToken::new();
         let emitter = Emitter::new(agent.hooks().observers, sender);
         let work = turn::work(agent, prompt, emitter, cancel.clone()).boxed();
-        Self { work: Some(work), outcome: None, events, _cancel_on_drop: cancel.clone().drop_guard(), cancel }
+        Self {
+            work: Some(work),
+            outcome: None,
+            events,
+            done: false,
+            _cancel_on_drop: cancel.clone().drop_guard(),
+            cancel,
+        }
     }
 
     /// Cancelling this stops the model, hooks and tools; the run then ends with [`TurnErrorKind::Aborted`].
@@ -78,6 +87,22 @@ impl Stream for Run {
     type Item = AgentEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        let next = self.as_mut().poll_event(context);
+        match &next {
+            // A tool may have left a task behind that still holds a sender, and a message may be queued at this moment:
+            // that interests nobody now.
+            Poll::Ready(_) if self.done => Poll::Ready(None),
+            Poll::Ready(event) => {
+                self.done = matches!(event, Some(AgentEvent::Done));
+                next
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl Run {
+    fn poll_event(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         // Events that are there come first, so that the work never runs ahead of a slow reader.
         if let Ok(event) = self.events.try_recv() {
             return Poll::Ready(Some(event));
@@ -90,7 +115,6 @@ impl Stream for Run {
         }
         match self.work {
             Some(_) => self.events.poll_recv(context),
-            // A tool may have left a task behind that still holds a sender; its progress interests nobody now.
             None => Poll::Ready(self.events.try_recv().ok()),
         }
     }

@@ -7,3 +7,10 @@ pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
 
 /// How long a cancelled tool may take to hand over what it has. Then it is dropped.
 pub(crate) const CANCELLED_TOOL: Duration = Duration::from_millis(500);
+
+/// How long a change of a file waits for those in front that have not said which file they want. A disk answers in
+/// far less; one that is gone never does, and then the order is worth less than going on.
+pub(crate) const UNNAMED_FILE: Duration = Duration::from_secs(1);
+
+/// How long an entry of a session that nobody waits for may be in the system's memory only.
+pub(crate) const GROUP_COMMIT: Duration = Duration::from_secs(1);

@@ -162,17 +162,27 @@ pub struct ToolOutput {
     pub content: Vec<Content>,
     /// Whether the call failed.
     pub is_error: bool,
+    /// What people and programs may want to see and the model is not shown: an object, such as the diff of a change.
+    /// It goes away when a hook changes the result, because it would show what the hook took out.
+    pub details: Option<RawJson>,
 }
 
 impl ToolOutput {
     /// A successful call with text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: false }
+        Self { content: vec![Content::text(text)], is_error: false, details: None }
     }
 
     /// A failed call; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: true }
+        Self { content: vec![Content::text(text)], is_error: true, details: None }
+    }
+
+    /// The same with details.
+    #[must_use]
+    pub fn with_details(mut self, details: RawJson) -> Self {
+        self.details = Some(details);
+        self
     }
 
     /// The same without what only a model would see (see [`for_model`]), and with a note that says how much that was.

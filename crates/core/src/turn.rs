@@ -6,19 +6,21 @@ mod show;
 mod state;
 mod tools;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{Message, ToolMessage};
-use tokio::sync::OwnedMutexGuard;
+use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Inner, Prompt};
+use crate::agent::{Inner, Prompt, Setup};
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
+use crate::session::SessionError;
+use crate::transcript::Saved;
+use ask::Partial;
 use state::{Input, State};
 
 /// What every part of one run shares.
@@ -28,32 +30,41 @@ pub(crate) struct Turn {
     cancel: CancellationToken,
     /// What hooks added to the system prompt, in order.
     sections: Vec<PromptSection>,
+    now: Mutex<Now>,
 }
 
-/// Works on one prompt. Every path ends with `done`.
+/// What changes from step to step.
+struct Now {
+    /// What the step works with.
+    setup: Setup,
+    /// What the user has seen of an answer that is not complete.
+    partial: Partial,
+    /// What the user said and is on its way to the disk.
+    saving: Vec<Saved>,
+    /// The agent is free for the next run; this one must not touch it any more.
+    over: bool,
+}
+
+/// Works on one prompt, or on what waits. Every path ends with `done`.
 pub(crate) async fn work(
     agent: Arc<Inner>,
-    prompt: Prompt,
+    prompt: Option<Prompt>,
     emitter: Emitter,
     cancel: CancellationToken,
 ) -> Result<(), TurnError> {
-    let Ok(busy) = agent.busy.clone().try_lock_owned() else {
+    if !agent.queues.open(emitter.clone()) {
         // The observers watch the run that goes on; this one never began.
         let emitter = emitter.without_observers();
         return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
-    };
-    let transcript = OpenTranscript { agent: agent.clone(), _busy: busy };
-    // A transcript that the builder was given may come from a program that died.
-    close_dangling_calls(&agent);
-    let message = Message::User { content: prompt.content.clone(), time: (agent.clock)() };
-    if let Message::User { content, time } = message.clone() {
-        emitter.emit(AgentEvent::UserMessage { content, time });
     }
-    agent.push(message);
-    let mut turn = Turn { agent, emitter: emitter.clone(), cancel, sections: Vec::new() };
-    turn.sections = turn.ask_for_sections(prompt).await;
-    let outcome = turn.steps().await;
-    drop(transcript);
+    let now = Now { setup: agent.setup(), partial: Partial::default(), saving: Vec::new(), over: false };
+    let (sections, now) = (Vec::new(), Mutex::new(now));
+    let mut turn = Turn { agent, emitter: emitter.clone(), cancel, sections, now };
+    let outcome = match turn.begin(prompt).await {
+        Ok(()) => turn.steps().await,
+        Err(kind) => Err(TurnError { step: 0, kind }),
+    };
+    drop(turn);
     match outcome {
         Ok(()) => {
             emitter.emit(AgentEvent::Done);
@@ -63,33 +74,17 @@ pub(crate) async fn work(
     }
 }
 
-/// The transcript while a prompt is worked on. However that ends, a dropped run included, every call has a result
-/// in the end, and then the next prompt may come.
-struct OpenTranscript {
-    agent: Arc<Inner>,
-    _busy: OwnedMutexGuard<()>,
-}
-
-impl Drop for OpenTranscript {
+/// However a run ends, also when it is dropped: what the user saw is kept, every call has a result, and then the next
+/// prompt may come.
+impl Drop for Turn {
     fn drop(&mut self) {
-        close_dangling_calls(&self.agent);
-    }
-}
-
-/// A transcript in which a call has no result is refused by every provider: calls that never ran get one here.
-fn close_dangling_calls(agent: &Inner) {
-    let messages = agent.messages();
-    let answered = messages.iter().rev().take_while(|message| matches!(message, Message::Tool(_))).count();
-    let Some(Message::Assistant(last)) = messages.iter().rev().nth(answered) else { return };
-    for call in last.tool_calls().skip(answered) {
-        agent.push(Message::Tool(ToolMessage {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            content: vec![Content::text(NOT_RUN)],
-            is_error: true,
-            extension: None,
-            time: (agent.clock)(),
-        }));
+        if self.now().over {
+            return;
+        }
+        // A session that cannot be written is the next run's first concern.
+        drop(self.keep_partial());
+        drop(self.settle_calls());
+        self.agent.queues.close();
     }
 }
 
@@ -103,9 +98,35 @@ fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
 }
 
 impl Turn {
-    async fn ask_for_sections(&self, prompt: Prompt) -> Vec<PromptSection> {
-        let tools = self.agent.tools().set.specs();
-        let mut start = AgentStart { prompt: prompt.content, system_prompt: String::new() };
+    /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
+    async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
+        self.settle_calls().map_err(unsaved)?;
+        let waited = self.agent.queues.take_first(prompt.is_some());
+        let mut said: Vec<Content> = waited.iter().flat_map(|prompt| prompt.content.clone()).collect();
+        if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
+            return Err(TurnErrorKind::NothingToDo);
+        }
+        self.note_setup().map_err(unsaved)?;
+        self.deliver(waited).map_err(unsaved)?;
+        if let Some(prompt) = prompt {
+            self.say(&prompt).map_err(unsaved)?;
+            said.extend(prompt.content);
+        }
+        self.sections = self.ask_for_sections(said).await;
+        Ok(())
+    }
+
+    /// Whether the model has not answered the last message.
+    fn is_answer_due(&self) -> bool {
+        match self.agent.transcript.messages().last() {
+            Some(Message::User { .. } | Message::Tool(_)) => true,
+            Some(Message::Assistant(_)) | None => false,
+        }
+    }
+
+    async fn ask_for_sections(&self, prompt: Vec<Content>) -> Vec<PromptSection> {
+        let tools = self.agent.tools().offered(&self.setup());
+        let mut start = AgentStart { prompt, system_prompt: String::new() };
         let mut sections = Vec::new();
         for hook in self.agent.hooks().before_agent_start {
             start.system_prompt = self.agent.system.render(&tools, &sections);
@@ -123,20 +144,22 @@ impl Turn {
                 State::Asking { .. } => self.ask().await,
                 State::Showing { response, held, .. } => self.show(response, *held).await,
                 State::Executing { calls, cut, .. } => self.execute(calls, *cut).await,
-                State::Ended { stop, error, .. } => {
-                    self.emitter.emit(AgentEvent::TurnEnd { stop: *stop, error: error.clone() });
-                    Input::Noted
-                }
+                State::Ended { stop, error, .. } => self.end(*stop, error.clone()),
+                State::Between { stopping, .. } => self.take_queued(*stopping),
                 State::Done(outcome) => return outcome.clone(),
             };
             state = state.next(input, self.agent.max_steps);
         }
     }
 
-    /// Asks the hooks whether this step may begin.
+    /// The seam before each call of the model: what was changed since the last one counts from here on, and the hooks
+    /// decide whether this step may begin.
     async fn start(&self, step: u32) -> Input {
         let hooks = self.agent.hooks();
         self.emitter.watched_by(hooks.observers);
+        if let Err(error) = self.note_setup() {
+            return error.into();
+        }
         self.emitter.emit(AgentEvent::TurnStart { step });
         for hook in hooks.before_turn {
             match self.settle(hook.before_turn(&self.cancel, step)).await {
@@ -154,6 +177,83 @@ impl Turn {
         if self.cancel.is_cancelled() { Input::Cancelled } else { Input::Allowed }
     }
 
+    /// Reports the end of a step, when every call has a result.
+    fn end(&self, stop: Stop, error: Option<String>) -> Input {
+        let settled = self.settle_calls();
+        self.emitter.emit(AgentEvent::TurnEnd { stop, error });
+        settled.map_or_else(Input::from, |()| Input::Noted)
+    }
+
+    /// Takes what the user said meanwhile.
+    fn take_queued(&self, stopping: bool) -> Input {
+        let taken = match stopping {
+            true => self.agent.queues.take_or_close(),
+            false => self.agent.queues.take_steering(),
+        };
+        let any = !taken.is_empty();
+        self.now().over = stopping && !any;
+        self.deliver(taken).map_or_else(Input::from, |()| Input::Taken { any })
+    }
+
+    /// Puts messages that waited into the transcript. Those that the session does not take wait on.
+    fn deliver(&self, waited: Vec<Prompt>) -> Result<(), SessionError> {
+        if waited.is_empty() {
+            return Ok(());
+        }
+        let mut waited = waited.into_iter();
+        while let Some(prompt) = waited.next() {
+            if let Err(error) = self.say(&prompt) {
+                self.agent.queues.put_back(std::iter::once(prompt).chain(waited).collect());
+                return Err(error);
+            }
+        }
+        self.agent.queues.announce();
+        Ok(())
+    }
+
+    /// Puts a message of the user into the transcript. It is on the disk before anything of the answer is shown.
+    fn say(&self, prompt: &Prompt) -> Result<(), SessionError> {
+        let (content, time) = (prompt.content.clone(), self.agent.now());
+        let saved =
+            self.agent.transcript.add(Message::User { content: content.clone(), time: time.clone() })?;
+        self.now().saving.push(saved);
+        self.emitter.emit(AgentEvent::UserMessage { content, time });
+        Ok(())
+    }
+
+    /// Waits until all that the user said is on the disk.
+    async fn said_is_on_disk(&self) -> Result<(), SessionError> {
+        let saving = std::mem::take(&mut self.now().saving);
+        for saved in saving {
+            saved.on_disk().await?;
+        }
+        Ok(())
+    }
+
+    /// From here on the step works with what the agent was last given; the log is told what is new.
+    fn note_setup(&self) -> Result<(), SessionError> {
+        let setup = self.agent.setup();
+        let tools = || self.agent.tools().set.specs().iter().map(|spec| spec.name.clone()).collect();
+        let (changes, settings) = setup.changes(&self.agent.transcript.settings(), tools);
+        self.now().setup = setup;
+        match changes.is_empty() {
+            true => Ok(()),
+            false => self.agent.transcript.note(changes, settings),
+        }
+    }
+
+    fn settle_calls(&self) -> Result<(), SessionError> {
+        self.agent.transcript.settle(|| self.agent.now())
+    }
+
+    fn setup(&self) -> Setup {
+        self.now().setup.clone()
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for a hook: `None` when the run is cancelled meanwhile (whatever the hook decides, the action it was
     /// asked about does not happen) or when the hook panics (then it did not allow anything either).
     async fn settle<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
@@ -166,5 +266,19 @@ impl Turn {
 /// Who is named when a hook panicked and so cannot name itself.
 const PANICKED: &str = "a hook";
 
-/// The result of a call that was not begun when the turn ended.
-const NOT_RUN: &str = "not run: the turn ended first";
+impl From<SessionError> for Input {
+    fn from(error: SessionError) -> Self {
+        Self::Unsaved(unsaved(error))
+    }
+}
+
+/// The error with its causes, since what the system said is one of them.
+fn unsaved(error: SessionError) -> TurnErrorKind {
+    let mut reason = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        reason = format!("{reason}: {error}");
+        cause = error.source();
+    }
+    TurnErrorKind::Session { reason }
+}

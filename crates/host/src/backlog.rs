@@ -57,12 +57,13 @@ impl Backlog {
         self.events().is_empty()
     }
 
-    /// Passes everything on, in order, before anything that comes now.
+    /// Passes everything on, in order, before anything that comes now, and tells how much is missing behind it.
     pub(crate) fn hand_over(&self, to: &Extension) {
         let mut events = self.events();
         for event in events.drain(..) {
             to.observe_kept(event);
         }
+        to.observe_gap(self.dropped());
         self.over.store(true, Ordering::Release);
     }
 

@@ -155,6 +155,7 @@ impl Discovery {
             names: HashMap::new(),
             firsts: HashMap::new(),
             dirs: HashSet::new(),
+            programs: HashMap::new(),
         };
         for path in &search.explicit {
             let dir = explicit_dir(path);
@@ -186,28 +187,17 @@ struct Collect<'a> {
     /// The first directory of each name that manifests bear: one that is found a second time has the same name, and
     /// until then nobody need know what makes it the same.
     firsts: HashMap<String, PathBuf>,
-    /// Further directories, and those without a readable manifest.
-    dirs: HashSet<Identity>,
+    /// The identities of further directories, and of those without a readable manifest.
+    dirs: HashSet<PathBuf>,
+    /// Programs that lie in no extension, by what manifests call them: many extensions have one interpreter, and one
+    /// look at it is enough.
+    programs: HashMap<String, PathBuf>,
 }
 
-/// What makes a directory the same, whatever path leads to it.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Identity {
-    /// Device and number: asking costs less than resolving the path.
-    #[cfg(unix)]
-    Number(u64, u64),
-    Path(PathBuf),
-}
-
-impl Identity {
-    fn of(dir: &Path) -> Self {
-        #[cfg(unix)]
-        if let Ok(metadata) = std::fs::metadata(dir) {
-            use std::os::unix::fs::MetadataExt as _;
-            return Self::Number(metadata.dev(), metadata.ino());
-        }
-        Self::Path(dir.canonicalize().unwrap_or_else(|_| dir.to_owned()))
-    }
+/// What makes a directory the same, whatever path leads to it. Numbers of files would not do: some file systems give
+/// the same one to several directories, and an extension must not go missing without a word.
+fn identity(dir: &Path) -> PathBuf {
+    dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
 }
 
 impl Collect<'_> {
@@ -238,10 +228,10 @@ impl Collect<'_> {
                     first.insert(dir.clone());
                     return false;
                 }
-                Entry::Occupied(first) => _ = self.dirs.insert(Identity::of(first.get())),
+                Entry::Occupied(first) => _ = self.dirs.insert(identity(first.get())),
             }
         }
-        !self.dirs.insert(Identity::of(dir))
+        !self.dirs.insert(identity(dir))
     }
 
     fn take_manifest(&mut self, origin: Origin, dir: PathBuf, manifest: Manifest) {
@@ -254,7 +244,7 @@ impl Collect<'_> {
             return;
         }
         self.names.insert(key(manifest.name.as_str()), dir.clone());
-        let launch = match manifest.launch(&dir, self.search.path.as_deref()) {
+        let launch = match self.launch(&manifest, &dir) {
             Ok(launch) => launch,
             // The host must know of a guard that cannot start, or nobody would block what it guards.
             Err(error) if manifest.roles.required => Launch::Impossible { why: error.to_string() },
@@ -280,6 +270,20 @@ impl Collect<'_> {
             description: manifest.description,
             lifecycle: manifest.lifecycle,
         });
+    }
+
+    fn launch(&mut self, manifest: &Manifest, dir: &Path) -> Result<Launch, ExecError> {
+        let shared = manifest.exec.as_ref().filter(|exec| exec.is_shared());
+        if let Some(exec) = shared
+            && let Some(program) = self.programs.get(&exec.program)
+        {
+            return Ok(Launch::Process { program: program.clone(), args: exec.args.clone() });
+        }
+        let launch = manifest.launch(dir, self.search.path.as_deref())?;
+        if let (Some(exec), Launch::Process { program, .. }) = (shared, &launch) {
+            self.programs.insert(exec.program.clone(), program.clone());
+        }
+        Ok(launch)
     }
 
     fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {

@@ -7,9 +7,10 @@ mod view;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use futures::channel::mpsc;
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +34,7 @@ pub(crate) struct Entry {
     pub(crate) timeouts: Arc<Timeouts>,
     /// Whether the user lets tool calls pass that this extension does not answer in time.
     pub(crate) loosened: bool,
-    /// How long a start waits for it to say hello: not at all when it was slow before.
+    /// How long a start waits for it to say hello: not at all when it was silent before.
     pub(crate) patience: Duration,
     /// Whether it came as a pair of streams, which nobody can make again: it stays over a reload.
     pub(crate) stays: bool,
@@ -266,7 +267,7 @@ impl Entry {
     pub(crate) fn retire(&self) {
         self.dormant.dismiss();
         // A keeper that is gone needs no order.
-        _ = self.orders.send(Order::Retire);
+        _ = self.orders.unbounded_send(Order::Retire);
     }
 
     /// Stops it if it runs, forgets what happened before, and starts it. Returns when that has begun; false when there
@@ -276,7 +277,7 @@ impl Entry {
             return true;
         }
         let (begun, has_begun) = oneshot::channel();
-        self.orders.send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
+        self.orders.unbounded_send(Order::Restart(begun)).is_ok() && has_begun.await.is_ok()
     }
 
     async fn present(&self) -> Result<Extension, CallError> {
@@ -291,7 +292,7 @@ impl Entry {
             }
             if idle {
                 // A keeper that is gone is noticed below.
-                _ = self.orders.send(Order::Wake);
+                _ = self.orders.unbounded_send(Order::Wake);
             }
             if slot.changed().await.is_err() {
                 return Err(CallError::Gone { why: PANICKED.to_owned() });

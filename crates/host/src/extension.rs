@@ -3,7 +3,9 @@
 mod actor;
 mod alarm;
 mod connection;
+mod decode;
 mod filter;
+mod greeting;
 mod ids;
 mod offers;
 mod outlet;
@@ -20,11 +22,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::channel::mpsc;
 use haft_protocol::ext::{
-    CommandAction, Event, Hook, HostFrame, InterceptKind, InvokeCommand, Request, Response,
+    CommandAction, Event, EventGap, Hook, HostFrame, InterceptKind, InvokeCommand, Request, Response,
+    capability,
 };
 use haft_protocol::ids::RequestId;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,6 +39,7 @@ use crate::frontend::Reporter;
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
 pub(crate) use filter::ToolFilter;
+pub(crate) use greeting::{Common, Greeting, Places};
 use ids::Ids;
 pub(crate) use ids::random;
 pub(crate) use offers::{OfferedTool, Offers};
@@ -59,12 +64,12 @@ struct EventCount {
 /// Who waits for an answer.
 type Ticket = oneshot::Sender<Result<Response, CallError>>;
 
-/// What a handle asks of its task. Small: the channel has room for many of them from the start.
+/// What a handle asks of its task. The channel has room for none of them before it comes.
 #[derive(Debug)]
 enum Command {
-    Ask(Box<Question<Ticket>>),
+    Ask(Question<Ticket>),
     Cancel(RequestId),
-    Tell(Box<HostFrame>),
+    Tell(HostFrame),
     /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
@@ -128,7 +133,7 @@ pub(crate) struct Extension {
 struct Inner {
     reporter: Reporter,
     ids: Ids,
-    commands: mpsc::UnboundedSender<Command>,
+    commands: Arc<mpsc::UnboundedSender<Command>>,
     event_count: Arc<EventCount>,
     /// Counts the questions that somebody waits for.
     open: TaskTracker,
@@ -175,7 +180,7 @@ impl Extension {
         self.inner.open.close();
         if timeout(within, self.inner.open.wait()).await.is_err() {
             // A task that is gone has ended them.
-            _ = self.inner.commands.send(Command::Recall("was cancelled by reload"));
+            _ = self.inner.commands.unbounded_send(Command::Recall("was cancelled by reload"));
         }
     }
 
@@ -183,7 +188,7 @@ impl Extension {
     pub(crate) fn ping(&self) -> oneshot::Receiver<()> {
         let (ping, pong) = oneshot::channel();
         // A task that is gone drops it.
-        _ = self.inner.commands.send(Command::Ping(ping));
+        _ = self.inner.commands.unbounded_send(Command::Ping(ping));
         pong
     }
 
@@ -196,7 +201,7 @@ impl Extension {
     /// Asks it to leave. [`gone`](Self::gone) tells when it has.
     pub(crate) fn shutdown(&self) {
         // A task that is gone already needs no request.
-        _ = self.inner.commands.send(Command::Shutdown);
+        _ = self.inner.commands.unbounded_send(Command::Shutdown);
     }
 
     /// Intercepts something.
@@ -242,7 +247,7 @@ impl Extension {
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
-        self.inner.commands.send(Command::Ask(Box::new(question))).map_err(|_| self.absence())?;
+        self.inner.commands.unbounded_send(Command::Ask(question)).map_err(|_| self.absence())?;
         let release = Release { inner: &self.inner, number: Some(number) };
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();
@@ -273,11 +278,18 @@ impl Extension {
         self.observe(Topic { name: &name, tool: tool.as_deref() }, || Some(event));
     }
 
+    /// Says how many events it was not told, if it understands that.
+    pub(crate) fn observe_gap(&self, lost: usize) {
+        if lost > 0 && self.snapshot().offers.announced(capability::EVENT_GAP) {
+            self.tell(HostFrame::EventGap(EventGap { lost: lost as u64 }));
+        }
+    }
+
     /// Sends a frame that nobody answers.
     pub(crate) fn tell(&self, frame: HostFrame) {
         self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
         // An extension that is gone hears nothing; its end was reported.
-        _ = self.inner.commands.send(Command::Tell(Box::new(frame)));
+        _ = self.inner.commands.unbounded_send(Command::Tell(frame));
     }
 
     fn bad_answer(&self, code: FaultCode, what: &str, detail: String) -> CallError {
@@ -325,18 +337,7 @@ impl Drop for Release<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number.take() {
             // A task that is gone has released everything.
-            _ = self.inner.commands.send(Command::Cancel(self.inner.ids.of(number)));
+            _ = self.inner.commands.unbounded_send(Command::Cancel(self.inner.ids.of(number)));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_channel_has_room_for_from_the_start_is_small() {
-        // Every extension has room for 32 of these, whether it is asked anything or not.
-        assert!(size_of::<Command>() <= 32, "{}", size_of::<Command>());
     }
 }

@@ -14,12 +14,26 @@
 //! assert_eq!(framer.finish(1024), Some(Item::Line(r#"{"type":"#.into())));
 //! ```
 
+use std::cell::Cell;
+
 use bytes::{Bytes, BytesMut};
 use haft_protocol::defence::{Defence, is_up};
 
 /// How much room a read is offered: little for short frames, what the largest pipe
 /// holds once a line is long.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
+
+/// A buffer that is larger than this is not kept by a stream whose long line is over.
+const KEPT: usize = 16 * 1024;
+
+/// The largest buffer that waits for the next long line.
+const LARGEST_SPARE: usize = 4 * 1024 * 1024;
+
+thread_local! {
+    /// The buffer of the last long line, for the next one of any stream that is read on this thread; and how large it is.
+    /// Many streams have a long line now and then, and each would keep the room for it.
+    static SPARE: Cell<Option<(BytesMut, usize)>> = const { Cell::new(None) };
+}
 
 /// One thing found in a stream of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +62,14 @@ pub struct Framer {
 impl Framer {
     /// Where the next bytes go.
     pub fn space(&mut self) -> &mut BytesMut {
-        self.buffer.reserve(self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end()));
+        let room = self.buffer.len().clamp(*READ_ROOM.start(), *READ_ROOM.end());
+        if self.buffer.capacity() - self.buffer.len() < room
+            && let Some(mut spare) = spare()
+        {
+            spare.extend_from_slice(&self.buffer);
+            self.buffer = spare;
+        }
+        self.buffer.reserve(room);
         &mut self.buffer
     }
 
@@ -74,8 +95,13 @@ impl Framer {
             let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
                 return self.wait(limit);
             };
+            let capacity = self.buffer.capacity();
             let line = self.buffer.split_to(end + 1).freeze();
             self.scanned = 0;
+            if self.buffer.is_empty() && capacity > KEPT {
+                let buffer = std::mem::take(&mut self.buffer);
+                SPARE.set((capacity <= LARGEST_SPARE).then_some((buffer, capacity)));
+            }
             if std::mem::take(&mut self.swallowing) {
                 continue;
             }
@@ -107,6 +133,12 @@ impl Framer {
         self.scanned = 0;
         (!std::mem::replace(&mut self.swallowing, true)).then_some(Item::TooLong)
     }
+}
+
+/// The spare buffer, empty, unless something that was read out of it is still needed.
+fn spare() -> Option<BytesMut> {
+    let (mut buffer, capacity) = SPARE.take()?;
+    buffer.try_reclaim(capacity).then_some(buffer)
 }
 
 /// The line without its newline and a `\r` before it; nothing if only white space is left. The length comes first: a
@@ -188,6 +220,36 @@ mod tests {
             assert!(framer.buffer.len() <= 4096 + 1024 + 1);
         }
         assert_eq!(found, [Item::TooLong]);
+    }
+
+    /// A long line that comes in pieces, as a stream brings it.
+    fn long_line(framer: &mut Framer, bytes: usize) -> Bytes {
+        let mut left = bytes;
+        while left > 0 {
+            let piece = left.min(64 * 1024);
+            framer.space().extend_from_slice(&vec![b'x'; piece]);
+            assert_eq!(framer.next(bytes), None);
+            left -= piece;
+        }
+        framer.space().extend_from_slice(b"\n");
+        let Some(Item::Line(line)) = framer.next(bytes) else { panic!("a line") };
+        line
+    }
+
+    #[test]
+    fn the_buffer_of_a_long_line_goes_to_whoever_has_the_next_one() {
+        let (mut one, mut other) = (Framer::default(), Framer::default());
+        let first = long_line(&mut one, 1 << 20);
+        assert_eq!(one.buffer.capacity(), 0, "it keeps nothing");
+        let place = first.as_ptr();
+        let second = long_line(&mut other, 1 << 20);
+        assert_ne!(second.as_ptr(), place, "the first line is still needed");
+        let place = second.as_ptr();
+        drop(second);
+        assert_eq!(long_line(&mut one, 1 << 20).as_ptr(), place);
+        assert_eq!(long_line(&mut other, 100_000).as_ptr(), place);
+        drop(long_line(&mut one, 2 * LARGEST_SPARE));
+        assert!(SPARE.take().is_none(), "what is too large is nobody's");
     }
 
     proptest! {

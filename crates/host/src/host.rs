@@ -9,7 +9,7 @@ mod start;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use haft_core::hooks::{HookSource, Hooks, Observer};
 use haft_core::model::ModelInfo;
@@ -56,9 +56,12 @@ pub struct HostConfig {
     pub logs: Option<PathBuf>,
     /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
-    /// Where the host remembers which extensions were slow to start, and what they registered; `None` remembers
-    /// nothing.
+    /// Where the host remembers which extensions were silent when they were started, and what they registered; `None`
+    /// remembers nothing.
     pub state: Option<PathBuf>,
+    /// Where the whole of a result goes that is too long for a model, which may read it from there; the directory is made
+    /// with the first one. `None` takes a temporary one, which goes with the host.
+    pub results: Option<PathBuf>,
     /// Whether an extension that has not changed since it last ran may wait for its first use, with what it registered
     /// then in its place. Needs `state`. Otherwise every extension is started at once.
     ///
@@ -95,8 +98,9 @@ impl HostConfig {
             logs: None,
             data: None,
             state: None,
+            results: None,
             lazy: true,
-            start_at_once: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            start_at_once: processors(),
             reserved_tools: Vec::new(),
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
@@ -106,6 +110,12 @@ impl HostConfig {
             limits: Limits::default(),
         }
     }
+}
+
+/// How many there are. Asked once: the answer takes the system as long as it takes to read five files.
+fn processors() -> NonZeroUsize {
+    static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
 /// All extensions of one agent. Cheap to clone; the clones are one host.
@@ -190,7 +200,11 @@ impl Host {
     /// left out. Tools of an extension that is gone stay, and say so when they are called.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        self.claim_tools(|entry, tool| tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool))));
+        self.claim_tools(|entry, tool| {
+            let results = Arc::clone(&self.shared().results);
+            let reporter = self.reporter(entry.name());
+            tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results, reporter)));
+        });
         tools
     }
 

@@ -3,9 +3,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::channel::mpsc;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::{AgentEvent, Level};
-use tokio::sync::{SemaphorePermit, mpsc, oneshot, watch};
+use tokio::sync::{SemaphorePermit, oneshot, watch};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use crate::backlog::Backlog;
@@ -146,7 +147,7 @@ impl Keeper {
     async fn accompany(&mut self, instance: &Extension, turn: SemaphorePermit<'_>) -> Result<(), Order> {
         self.show(instance, false);
         let timeouts = &self.shared.config.timeouts;
-        let longest = match self.shared.slow.knows(&self.spec) {
+        let longest = match self.shared.silent.knows(&self.spec) {
             true => timeouts.start_margin,
             false => timeouts.start_turn,
         };
@@ -155,7 +156,7 @@ impl Keeper {
         drop(turn);
         self.unless_ordered(instance.greeted()).await?;
         if instance.snapshot().greeted {
-            self.shared.slow.forget(&self.spec);
+            self.shared.silent.forget(&self.spec);
             self.show(instance, true);
         }
         self.unless_ordered(instance.settled()).await?;
@@ -256,7 +257,7 @@ impl Keeper {
     }
 
     fn report(&self, failure: &Failure) {
-        self.log.host(&format!("{}: {}", failure.code, failure.message));
+        self.log.host(format_args!("{}: {}", failure.code, failure.message));
         self.shared.reporter(&self.spec.name).fault(failure.code, failure.message.as_str());
     }
 
@@ -305,7 +306,7 @@ impl Keeper {
 /// The next order. That nobody can give any more, or that the host ends, is one, too.
 async fn received(orders: &mut mpsc::UnboundedReceiver<Order>, shared: &Shared) -> Order {
     match shared.closing.run_until_cancelled(orders.recv()).await {
-        Some(Some(order)) => order,
-        Some(None) | None => Order::Leave,
+        Some(Ok(order)) => order,
+        Some(Err(_)) | None => Order::Leave,
     }
 }

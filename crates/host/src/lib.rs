@@ -33,7 +33,7 @@ mod keeper;
 mod policy;
 mod registration;
 mod shared;
-mod slow;
+mod silent;
 mod supervisor;
 mod tool;
 

@@ -4,6 +4,7 @@
 //! and what is kept in memory for the report of its end.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -92,8 +93,13 @@ impl Log {
     }
 
     /// A line of the host.
-    pub(crate) fn host(&self, text: &str) {
-        self.with(|inner| inner.append(host_line(text).as_bytes()));
+    pub(crate) fn host(&self, text: impl fmt::Display) {
+        self.with(|inner| {
+            // Where nothing is written, nothing need be put into words.
+            if inner.path.is_some() {
+                inner.append(host_line(&text.to_string()).as_bytes());
+            }
+        });
     }
 
     /// A line of the host about something that an extension can make it say without end.

@@ -1,20 +1,30 @@
 //! Starts extension processes. The one file of this crate that does.
 
+#[cfg(unix)]
+mod input;
+
 use std::ffi::OsString;
 use std::io;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::Arc;
 
 use haft_launch::{EnvPolicy, GroupChild, Launcher, Spawn, Stderr, Stream};
 use haft_protocol::defence::{Defence, is_up};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+#[cfg(not(unix))]
+pub(crate) use tokio::process::ChildStdin as Input;
+use tokio::process::{ChildStderr, ChildStdout};
 
 use crate::spec::ExtensionSpec;
+#[cfg(unix)]
+pub(crate) use input::Input;
 
 /// The three ends of a started extension's pipes.
 #[derive(Debug)]
 pub(crate) struct Pipes {
-    pub(crate) stdin: ChildStdin,
+    pub(crate) stdin: Input,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
@@ -47,17 +57,28 @@ impl Process {
         spec: &ExtensionSpec,
         program: &Path,
         args: &[String],
-        env: Vec<(OsString, OsString)>,
+        env: Arc<[(OsString, OsString)]>,
         launcher: Option<Launcher>,
     ) -> io::Result<(Self, Pipes)> {
         let mut spawn = Spawn::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(env);
         spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
-        spawn.stdin = Stream::Piped;
+        #[cfg(unix)]
+        let stdin = {
+            let (theirs, ours) = Input::pipe()?;
+            spawn.stdin = Stream::File(OwnedFd::from(theirs).into());
+            Some(ours)
+        };
+        #[cfg(not(unix))]
+        {
+            spawn.stdin = Stream::Piped;
+        }
         spawn.stdout = Stream::Piped;
         spawn.stderr = Stderr::Own(Stream::Piped);
         let mut child = GroupChild::spawn(spawn)?;
-        let (stdin, stdout, stderr) = (child.take_stdin(), child.take_stdout(), child.take_stderr());
+        #[cfg(not(unix))]
+        let stdin = child.take_stdin();
+        let (stdout, stderr) = (child.take_stdout(), child.take_stderr());
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
             return Err(io::Error::other("its pipes are missing"));
         };

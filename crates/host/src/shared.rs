@@ -8,7 +8,7 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::extension::{Connection, Facts};
+use crate::extension::{Common, Connection, Facts, Greeting, Places};
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
@@ -16,10 +16,11 @@ use crate::host::HostConfig;
 use crate::log::slug;
 use crate::process::Process;
 use crate::registration::Registrations;
-use crate::slow::SlowStarts;
+use crate::silent::SilentStarts;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
+use crate::tool::Results;
 
 /// See the module.
 pub(crate) struct Shared {
@@ -36,12 +37,16 @@ pub(crate) struct Shared {
     pub(crate) gate: Semaphore,
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
-    pub(crate) slow: SlowStarts,
+    pub(crate) silent: SilentStarts,
     /// The environment of those to whom nothing was granted: the same for all of them.
-    plain_env: OnceLock<Vec<(OsString, OsString)>>,
+    plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
+    /// What the hello of all those is answered with that have no deadlines of their own.
+    common: OnceLock<Common>,
     /// For extensions that only watch.
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) registrations: Registrations,
+    /// Those that are too long for a model.
+    pub(crate) results: Arc<Results>,
 }
 
 impl Shared {
@@ -53,9 +58,11 @@ impl Shared {
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
             plain_env: OnceLock::new(),
-            slow: SlowStarts::new(config.state.clone()),
+            common: OnceLock::new(),
+            silent: SilentStarts::new(config.state.clone()),
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
+            results: Arc::new(Results::new(config.results.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,
@@ -88,16 +95,15 @@ impl Shared {
     }
 
     /// The environment of an extension. This program's does not change while it runs.
-    fn env(&self, name: &ExtensionName) -> Vec<(OsString, OsString)> {
-        let env = || self.config.env.of(name, std::env::vars_os());
+    fn env(&self, name: &ExtensionName) -> Arc<[(OsString, OsString)]> {
+        let env = || self.config.env.of(name, std::env::vars_os()).into();
         match self.config.env.granted.contains_key(name) {
             true => env(),
-            false => self.plain_env.get_or_init(env).clone(),
+            false => Arc::clone(self.plain_env.get_or_init(env)),
         }
     }
 
     pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
-        let config = &self.config;
         let mut timeouts = Arc::clone(&self.timeouts);
         if let Some(hello) = spec.lifecycle.hello {
             Arc::make_mut(&mut timeouts).hello = hello;
@@ -105,16 +111,32 @@ impl Shared {
         if let Some(ready) = spec.lifecycle.ready {
             Arc::make_mut(&mut timeouts).ready = ready;
         }
-        let dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
-        let ack = HelloAck {
+        let common = match Arc::ptr_eq(&timeouts, &self.timeouts) {
+            true => Arc::clone(self.common.get_or_init(|| self.common(&timeouts))),
+            false => self.common(&timeouts),
+        };
+        let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
+        let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
+        Facts {
+            name: spec.name.clone(),
+            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir })),
+            timeouts,
+            limits: Arc::clone(&self.limits),
+        }
+    }
+
+    /// What every extension with these deadlines is told.
+    fn common(&self, timeouts: &Timeouts) -> Common {
+        let config = &self.config;
+        Greeting::common(HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: config.version.clone(),
             haft_version: Some(config.version.clone()),
             provider: config.model.provider.clone(),
             model: config.model.model.clone(),
             cwd: config.cwd.display().to_string(),
-            data_dir: self.data_dir(&spec.name).or_else(|| dir.clone()),
-            extension_dir: dir,
+            data_dir: None,
+            extension_dir: None,
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
@@ -123,13 +145,7 @@ impl Shared {
                 capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
-        };
-        Facts {
-            name: spec.name.clone(),
-            ack: Some(Box::new(ack)),
-            timeouts,
-            limits: Arc::clone(&self.limits),
-        }
+        })
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.

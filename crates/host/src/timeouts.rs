@@ -51,6 +51,8 @@ pub struct Timeouts {
     /// The longest start of an extension that may wait for its first use: whoever uses it then waits for it. A slower
     /// one is started at once, beside everything else.
     pub lazy_start: Duration,
+    /// How long a tool call waits for an extension that is being started before people are told.
+    pub told: Duration,
     /// How long one that is replaced may work on what it was asked.
     pub drain: Duration,
     /// When one that crashed is started again.
@@ -95,6 +97,7 @@ impl Default for Timeouts {
             start_margin: Duration::from_millis(40),
             start_turn: Duration::from_millis(500),
             lazy_start: Duration::from_secs(1),
+            told: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             restarts: Restarts::default(),
         }
@@ -147,8 +150,12 @@ pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// How far the clock that dates changes of files may lag behind.
-pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(10);
+/// How far the clock that dates changes of files may lag behind, where dates are finer than seconds: a tick of the system's
+/// clock, or the step of file systems that count hundredths.
+pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(20);
+
+/// How far a date in whole seconds may lag behind: the longest step of a file system is 2 s.
+pub(crate) const DATE_STEP: Duration = Duration::from_secs(3);
 
 /// The longest deadline for `hello` or `ready` that a manifest may ask for.
 pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);

@@ -204,7 +204,7 @@ fn set_env(command: &mut Command, env: EnvPolicy) {
             command.envs(set);
         }
         EnvPolicy::Only(all) => {
-            command.env_clear().envs(all);
+            command.env_clear().envs(all.iter().map(|(name, value)| (name, value)));
         }
     }
 }

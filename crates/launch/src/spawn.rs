@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::launcher::Launcher;
 
@@ -61,8 +62,8 @@ pub enum EnvPolicy {
         /// Names that are set, after the removal.
         set: Vec<(OsString, OsString)>,
     },
-    /// Nothing but this.
-    Only(Vec<(OsString, OsString)>),
+    /// Nothing but this. Shared, because many programs get the same.
+    Only(Arc<[(OsString, OsString)]>),
 }
 
 impl Default for EnvPolicy {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
+use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -11,8 +13,9 @@ use crate::error::DecodeError;
 use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 use crate::read::without_position;
-use crate::scan::{self, ScanLimits};
-
+use crate::reader::Form;
+use crate::scan::{self, Plain, ScanLimits};
+use crate::shared;
 use crate::surrogate;
 
 pub use crate::reader::Checked;
@@ -95,14 +98,32 @@ pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, Deco
     if line.len() > bounds.line {
         return Err(DecodeError::TooLong { limit: bounds.line });
     }
+    read_text(std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?, bounds)
+}
+
+/// [`read`] of a line that lives on: an image that is most of a long one is not copied, it keeps the line.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_shared<F: FrameSet>(line: &Bytes, bounds: Bounds) -> Result<Reading<F>, DecodeError> {
+    if line.len() < shared::LEAST || line.len() > bounds.line {
+        return read(line, bounds);
+    }
+    let line = ByteString::try_from(line.clone()).map_err(|_| DecodeError::NotUtf8)?;
+    shared::while_reading(&line, || read_text(&line, bounds))
+}
+
+fn read_text<F: FrameSet>(line: &str, bounds: Bounds) -> Result<Reading<F>, DecodeError> {
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
-    let line = std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?.trim_matches(WHITE_SPACE);
+    let line = line.trim_matches(WHITE_SPACE);
     let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };
     if let Some(seen) = scan::overview(line, limits)
         && let Some(kind) = seen.kind.and_then(plain)
     {
-        let compact = seen.tight && !compact::has_line_ends(line.as_bytes());
-        let frame = typed(kind, Checked { text: line, compact }, || seen.id.and_then(request_id))?;
+        let form = if seen.tight { Form::Tight } else { Form::Any };
+        let frame = typed(kind, Checked { text: line, form, longest: seen.longest }, || {
+            seen.id.and_then(request_id)
+        })?;
         return Ok(Reading { frame, mended: false });
     }
     read_carefully(line, limits)
@@ -127,7 +148,7 @@ fn read_carefully<F: FrameSet>(line: &str, limits: ScanLimits) -> Result<Reading
         refuse_mended_names(&line)?;
     }
     let Head { kind, id } = Head::read(&line)?;
-    let frame = typed(&kind, Checked { text: &line, compact: false }, || id)?;
+    let frame = typed(&kind, Checked { text: &line, form: Form::Any, longest: Plain::default() }, || id)?;
     Ok(Reading { frame, mended })
 }
 

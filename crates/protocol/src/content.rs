@@ -1,9 +1,13 @@
 //! Blocks that messages and tool results are made of.
 
+mod data;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ToolCallId;
 use crate::json::RawJson;
+
+pub use data::ImageData;
 
 /// An image inside a message: base64 and what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +16,8 @@ pub struct Image {
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub mime_type: String,
     /// Standard base64 with padding.
-    pub data: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub data: ImageData,
 }
 
 /// One piece of a tool result (and of a user's message): what a model can be shown.

@@ -37,6 +37,16 @@ pub enum AgentEvent {
         /// When.
         time: Time,
     },
+    /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text. Images are told by a
+    /// word.
+    QueueUpdate {
+        /// For the end of the current tools.
+        steering: Vec<String>,
+        /// For the moment when the agent would stop.
+        follow_up: Vec<String>,
+        /// For the next prompt.
+        next_turn: Vec<String>,
+    },
     /// A step begins: one call of the model and the tools it asks for.
     TurnStart {
         /// Counted from 1 within one prompt.
@@ -78,7 +88,7 @@ pub enum AgentEvent {
         /// This step alone.
         #[serde(flatten)]
         usage: Usage,
-        /// Everything since the agent was made.
+        /// Everything since the session began.
         cumulative: Usage,
     },
     /// What the user is shown: the model's message, or an extension's replacement of it.
@@ -150,6 +160,9 @@ pub enum AgentEvent {
         /// Who gave the result, when an extension or a hook did so in place of the tool, which did not run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<String>,
+        /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<RawJson>,
     },
     /// The step is over, its tools included.
     TurnEnd {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::compact;
 use crate::error::DecodeError;
-use crate::reader::{self, Checked, Text};
+use crate::reader::{self, Checked, Form, Text};
 use crate::scan::{self, ScanLimits};
 
 /// One JSON value as compact text, kept exactly as it is sent and executed.
@@ -107,8 +107,8 @@ impl Serialize for RawJson {
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Text::deserialize(deserializer)?;
-        let Checked { text, compact } = text.get();
-        Ok(if compact { Self(text.into()) } else { Self::checked(text) })
+        let Checked { text, form, .. } = text.get();
+        Ok(if form == Form::Compact { Self(text.into()) } else { Self::checked(text) })
     }
 }
 

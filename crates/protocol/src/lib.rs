@@ -37,6 +37,7 @@ mod json;
 mod read;
 mod reader;
 mod scan;
+mod shared;
 mod surrogate;
 
 pub use json::RawJson;

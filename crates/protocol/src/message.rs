@@ -1,5 +1,7 @@
 //! The transcript: messages, why a turn stopped, what it used.
 
+mod read;
+
 use serde::{Deserialize, Serialize};
 
 use crate::content::{Content, ToolCall};
@@ -91,7 +93,7 @@ pub fn tool_calls_of(content: &[AssistantBlock]) -> impl Iterator<Item = &ToolCa
 }
 
 /// A provider's own form of one assistant message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Native {
     /// Which provider and model can read `data`, as `provider/model`.
@@ -115,6 +117,9 @@ pub struct ToolMessage {
     /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extension: Option<ExtensionName>,
+    /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<crate::json::RawJson>,
     /// When.
     pub time: Time,
 }

@@ -14,7 +14,8 @@ use std::borrow::Cow;
 use serde::de::{Deserializer, Error as _, Visitor};
 use serde_json::Error;
 
-use crate::scan::{plain_end, unescape};
+use crate::compact::has_line_ends;
+use crate::scan::{Plain, plain_end, unescape};
 use entries::{Entries, Items};
 
 pub(crate) use raw::{Text, raw_value};
@@ -23,13 +24,30 @@ pub(crate) use raw::{Text, raw_value};
 /// The reader offers it the object; to any other reader it is a newtype like any other.
 pub(crate) const OBJECT: &str = "haft_protocol::Object";
 
+/// The name of a newtype by which a [`Reader`] knows a type that keeps a string as it is written. The reader offers it a
+/// string without escapes with its quotes, and any other one as owned text; to any other reader it is a newtype.
+pub(crate) const STRING: &str = "haft_protocol::String";
+
 /// JSON that is well-formed: of a line that was checked, or from a parser that checked it.
 #[derive(Debug, Clone, Copy)]
 pub struct Checked<'a> {
     /// The text.
     pub(crate) text: &'a str,
-    /// It is known to be in the form that [`compact`](crate::compact::compact) makes.
-    pub(crate) compact: bool,
+    /// What is known of how it is written.
+    pub(crate) form: Form,
+    /// Its longest string, as far as it is known.
+    pub(crate) longest: Plain,
+}
+
+/// What is known of how JSON is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Nothing.
+    Any,
+    /// Without white space between tokens.
+    Tight,
+    /// As [`compact`](crate::compact::compact) writes it: tight, and without anything that ends a line.
+    Compact,
 }
 
 /// Reads one value. Never panics, whatever the text is; for one that is not well-formed the outcome means nothing.
@@ -37,7 +55,8 @@ pub struct Checked<'a> {
 pub(crate) struct Reader<'de> {
     text: &'de str,
     at: usize,
-    compact: bool,
+    form: Form,
+    longest: Plain,
     /// How much deeper it goes.
     levels: u8,
 }
@@ -46,8 +65,8 @@ pub(crate) struct Reader<'de> {
 const LEVELS: u8 = 127;
 
 impl<'de> Reader<'de> {
-    pub(crate) fn new(Checked { text, compact }: Checked<'de>) -> Self {
-        Self { text, at: 0, compact, levels: LEVELS }
+    pub(crate) fn new(Checked { text, form, longest }: Checked<'de>) -> Self {
+        Self { text, at: 0, form, longest, levels: LEVELS }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -56,7 +75,7 @@ impl<'de> Reader<'de> {
 
     /// The next byte that is no white space.
     fn token(&mut self) -> Option<u8> {
-        while !self.compact && matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        while self.form == Form::Any && matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
         }
         self.peek()
@@ -92,7 +111,7 @@ impl<'de> Reader<'de> {
     /// The next quote that ends a string. The reader is inside of one.
     fn skip_to_quote(&mut self) {
         loop {
-            self.at = plain_end(self.text.as_bytes(), self.at);
+            self.at = self.plain_end(self.at);
             match self.peek() {
                 Some(b'\\') => self.at += 2,
                 Some(_) | None => return,
@@ -119,10 +138,18 @@ impl<'de> Reader<'de> {
         }
     }
 
+    /// As [`plain_end`], without another look at what is long.
+    fn plain_end(&self, from: usize) -> usize {
+        match self.longest {
+            Plain { from: known, end } if known == from && end > from => end,
+            _ => plain_end(self.text.as_bytes(), from),
+        }
+    }
+
     /// What the string that comes next says.
     fn string(&mut self) -> Result<Cow<'de, str>, Error> {
         let from = self.at + 1;
-        self.at = plain_end(self.text.as_bytes(), from);
+        self.at = self.plain_end(from);
         let plain = self.since(from)?;
         if self.peek() == Some(b'"') {
             self.at += 1;
@@ -132,6 +159,29 @@ impl<'de> Reader<'de> {
         let (value, length) = unescape(rest).ok_or_else(malformed)?;
         self.at = from + length + 1;
         Ok(Cow::Owned(value))
+    }
+
+    /// The string that comes next, with its quotes if it stands for itself.
+    fn written_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        if self.token() != Some(b'"') {
+            return Err(malformed());
+        }
+        let from = self.at;
+        match self.string()? {
+            Cow::Borrowed(_) => visitor.visit_borrowed_str(self.since(from)?),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    /// The text of the next value, which is tight. Only what is kept as text is searched for ends of lines.
+    fn tight_text<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        let from = self.at;
+        let text = self.skip()?;
+        if self.form == Form::Tight && has_line_ends(text.as_bytes()) {
+            self.at = from;
+            return visitor.visit_some(self);
+        }
+        visitor.visit_borrowed_str(text)
     }
 
     fn enter(&mut self) -> Result<(), Error> {
@@ -219,9 +269,10 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match name {
-            raw::TEXT if self.compact => visitor.visit_borrowed_str(self.skip()?),
+            raw::TEXT if self.form != Form::Any => self.tight_text(visitor),
             raw::TEXT => visitor.visit_some(self),
             OBJECT => self.deserialize_map(visitor),
+            STRING => self.written_string(visitor),
             _ if raw::is_raw_value(name) => {
                 raw::Whole(self.skip()?).deserialize_newtype_struct(name, visitor)
             }

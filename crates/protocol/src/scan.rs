@@ -32,6 +32,13 @@ impl Default for ScanLimits {
     }
 }
 
+/// A part of a text: where it begins, and where it ends. Nothing for sure about any text when it is empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Plain {
+    pub(crate) from: usize,
+    pub(crate) end: usize,
+}
+
 /// What a pass over a text that is well-formed has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Overview<'a> {
@@ -41,4 +48,6 @@ pub(crate) struct Overview<'a> {
     pub(crate) id: Option<&'a str>,
     /// There is no white space between tokens.
     pub(crate) tight: bool,
+    /// The longest part of a string, from its quote on, in which every byte stands for itself.
+    pub(crate) longest: Plain,
 }

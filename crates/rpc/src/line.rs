@@ -1,5 +1,6 @@
 //! One event, one line.
 
+use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
@@ -30,13 +31,16 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         AgentEvent::UserMessage { content, time } => {
             serde_json::to_string(&WithImages::UserMessage { content: blocks(content), time })
         }
-        AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by } => {
+        AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by, details } => {
             let (is_error, content) = (*is_error, blocks(content));
             let (extension, synthetic_by) = (extension.as_ref(), synthetic_by.as_deref());
-            let result = WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by };
+            let details = details.as_ref();
+            let result =
+                WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by, details };
             serde_json::to_string(&result)
         }
-        AgentEvent::TurnStart { .. }
+        AgentEvent::QueueUpdate { .. }
+        | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }
         | AgentEvent::ThinkingDelta { .. }
@@ -80,6 +84,8 @@ enum WithImages<'a> {
         extension: Option<&'a ExtensionName>,
         #[serde(skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        details: Option<&'a RawJson>,
     },
 }
 

@@ -88,15 +88,21 @@ impl Dispatcher {
         !self.running.is_empty()
     }
 
+    /// Where handlers ran, of one that is not busy.
+    pub(crate) fn into_runtimes(self) -> Runtimes {
+        self.runtimes
+    }
+
     /// Takes no more events, gives what runs a grace, and stops the rest.
-    pub(crate) async fn finish(self) {
-        let Self { lane, mut running, runtimes: _in_use, .. } = self;
+    pub(crate) async fn finish(self) -> Runtimes {
+        let Self { lane, mut running, runtimes, .. } = self;
         drop(lane);
         let _ = timeout(HANDLER_GRACE, joined(&mut running)).await;
         // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
         // ends with the process.
         running.abort_all();
         let _ = timeout(ABORT_GRACE, joined(&mut running)).await;
+        runtimes
     }
 
     fn frame(&mut self, frame: HostFrame) -> Result<Flow, ServeError> {

@@ -92,8 +92,16 @@ fn poll_caught<A, O: IntoAnswer<A>>(
     }
 }
 
+/// What tokio says when a thread that others wait for is asked to wait.
+const MUST_NOT_BLOCK: &str = "can call blocking only when running on the multi-threaded runtime";
+
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let message = panic.downcast_ref::<&str>().copied();
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("handler panicked: {}", message.unwrap_or("no message"))
+    let message = message.unwrap_or("no message");
+    match message == MUST_NOT_BLOCK {
+        true => "handler panicked: an intercept that has waited cannot use block_in_place; await spawn_blocking instead"
+            .to_owned(),
+        false => format!("handler panicked: {message}"),
+    }
 }

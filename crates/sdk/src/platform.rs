@@ -1,16 +1,20 @@
 //! What the standard library does not say about stdin and stdout.
 
-pub(crate) use system::{do_not_block, is_pipe, stdout, wait_readable, wait_writable};
+pub(crate) use system::{is_pipe, stdout, wait_readable, wait_writable, without_blocking};
 
 #[cfg(unix)]
 mod system {
     use std::fs::File;
     use std::io;
     use std::os::fd::AsFd;
+    #[cfg(target_os = "linux")]
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileTypeExt;
 
     use rustix::event::{PollFd, PollFlags, poll};
-    use rustix::io::{Errno, ioctl_fionbio};
+    #[cfg(target_os = "linux")]
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::io::Errno;
 
     /// Another handle on stdout, without the standard library's buffer.
     pub(crate) fn stdout() -> io::Result<File> {
@@ -22,9 +26,27 @@ mod system {
         file.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
     }
 
-    /// From here on a write without room fails. That belongs to the pipe's end, whatever handle it is written by.
-    pub(crate) fn do_not_block(file: &File) -> io::Result<()> {
-        Ok(ioctl_fionbio(file, true)?)
+    /// A handle on the same pipe by which a write without room fails, whatever others have handles on it: whether writes
+    /// wait is told an open file, and this is another one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn without_blocking(file: &File) -> io::Result<File> {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?.into())
+    }
+
+    /// The same handle, by which a write without room fails from here on: this system opens no other. Not where that would
+    /// reach what others print.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn without_blocking(file: &File) -> io::Result<File> {
+        use std::os::unix::fs::MetadataExt;
+        let of = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let stderr = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+        if of(stderr.metadata()?) == of(file.metadata()?) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let file = file.try_clone()?;
+        rustix::io::ioctl_fionbio(&file, true)?;
+        Ok(file)
     }
 
     /// Waits until a handle that does not block has something to read.
@@ -65,7 +87,7 @@ mod system {
         false
     }
 
-    pub(crate) fn do_not_block(_file: &File) -> io::Result<()> {
+    pub(crate) fn without_blocking(_file: &File) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())
     }
 

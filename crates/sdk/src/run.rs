@@ -6,6 +6,7 @@
 
 use std::io::{self, Read};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use haft_protocol::ext::ShutdownAck;
 use tokio::runtime::{Builder, Handle};
@@ -19,6 +20,7 @@ use crate::platform;
 use crate::runtimes::{Own, Runtimes};
 use crate::serve::cutter::Cutter;
 use crate::serve::lines::end_of_reset;
+use crate::timeouts::HANDLER_GRACE;
 
 impl Extension {
     /// Runs the extension on stdin and stdout until the host says `shutdown` or goes. The body of `main`:
@@ -81,9 +83,12 @@ fn converse(mut dispatcher: Dispatcher, outbox: &Outbox) -> Result<(), ServeErro
         };
         outbox.check()?;
     }
-    if dispatcher.is_busy() {
-        Builder::new_current_thread().enable_time().build()?.block_on(dispatcher.finish());
-    }
+    let until = Instant::now() + HANDLER_GRACE;
+    let runtimes = match dispatcher.is_busy() {
+        true => Builder::new_current_thread().enable_time().build()?.block_on(dispatcher.finish()),
+        false => dispatcher.into_runtimes(),
+    };
+    runtimes.finish(until);
     if flow == Flow::Shutdown {
         outbox.push(ShutdownAck {});
     }

@@ -4,6 +4,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -56,6 +57,16 @@ impl Runtimes {
         match self {
             Self::Given(handle) => Ok(handle.clone()),
             Self::Own(own) => own.intercepts()?.drive(),
+        }
+    }
+
+    /// The connection is over. Work that handlers left behind on threads of its own (`spawn_blocking`) goes on until then;
+    /// not to be called within a runtime.
+    pub(crate) fn finish(self, until: Instant) {
+        if let Self::Own(mut own) = self {
+            let left = || until.saturating_duration_since(Instant::now());
+            own.workers.take().into_iter().for_each(|workers| workers.shutdown_timeout(left()));
+            own.intercepts.take().into_iter().for_each(|driven| driven.finish(left()));
         }
     }
 

@@ -72,7 +72,8 @@ async fn converse<R: AsyncRead + Send + Unpin>(
             None => Flow::EndOfInput,
         };
     }
-    dispatcher.finish().await;
+    // The runtime is the caller's, with all that was left behind in it.
+    drop(dispatcher.finish().await);
     if flow == Flow::Shutdown {
         outbox.push(ShutdownAck {});
     }

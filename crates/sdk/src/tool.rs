@@ -33,7 +33,7 @@ impl ToolResult {
     /// A result of one image. `mime_type` is `image/png`, `image/jpeg`, `image/gif` or `image/webp`; `bytes` is the
     /// file's content, not yet encoded.
     pub fn image(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
-        let image = Image { mime_type: mime_type.into(), data: STANDARD.encode(bytes) };
+        let image = Image { mime_type: mime_type.into(), data: STANDARD.encode(bytes).into() };
         Self { content: vec![ResultBlock::Image(image)], is_error: false }
     }
 

@@ -20,6 +20,7 @@
 mod connection;
 mod scenario;
 mod sse;
+mod strict;
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -87,6 +88,7 @@ pub(crate) struct State {
     pub(crate) scenarios: std::collections::VecDeque<Scenario>,
     pub(crate) requests: Vec<Recorded>,
     pub(crate) disconnects: usize,
+    pub(crate) violations: Vec<String>,
 }
 
 impl Shared {
@@ -102,7 +104,7 @@ impl Shared {
 
 impl ModelServer {
     /// Starts a server on the current runtime. Each `POST` takes the next scenario; one more is answered by a 400
-    /// that says so.
+    /// that says so, and so is one whose transcript a provider would refuse, see [`violations`](Self::violations).
     ///
     /// # Panics
     /// When no loopback port can be bound.
@@ -179,6 +181,11 @@ impl ModelServer {
     /// How many scenarios nobody asked for yet: 0 shows that each fault was really met.
     pub fn left(&self) -> usize {
         self.shared.lock().scenarios.len()
+    }
+
+    /// What was wrong with the transcripts that came, oldest first. Such a request is answered by a 400 that says so.
+    pub fn violations(&self) -> Vec<String> {
+        self.shared.lock().violations.clone()
     }
 
     /// How many clients hung up before their answer was complete.

@@ -202,6 +202,7 @@ fn carried_on(output: ToolOutput, line: &mut Vec<u8>) -> Result<()> {
         content: output.content,
         extension: None,
         synthetic_by: None,
+        details: None,
     };
     line.clear();
     serde_json::to_writer(&mut *line, &event)?;

@@ -7,7 +7,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::install::{Row, State};
 
-use crate::console::{note, print as show};
+use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal};
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "LANGUAGE", "DIRECTORY"];
 
@@ -21,7 +21,8 @@ pub(super) fn print(rows: &[Row]) -> anyhow::Result<()> {
     show(&table(rows, home.as_deref()))?;
     for row in rows {
         if let State::Broken(why) = &row.state {
-            note(&sanitize_line(&format!("{}: {why}", row.name)));
+            let line = sanitize_line(&format!("{}: {why}", row.name));
+            note(&rows_of("", "  ", &line, width_of_terminal()));
         }
     }
     if rows.iter().any(|row| state(row) == "untrusted") {

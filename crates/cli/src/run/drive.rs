@@ -1,5 +1,7 @@
 //! Driving a run: events out, interrupts in, extensions stopped at the end.
 
+use std::time::SystemTime;
+
 use futures::StreamExt as _;
 use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
@@ -11,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::join::{Joined, Parts, join};
 use super::output::Output;
+use super::results::clear_away;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
@@ -18,12 +21,14 @@ use crate::interrupt::Interrupts;
 /// Works on one prompt from the start of the extensions to their end.
 pub(super) async fn drive(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
+    let results = parts.results.clone();
     let Some(joined) = interrupts.unless_first(join(parts)).await else { return Ok(Exit::Aborted) };
     let mut joined = joined?;
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
     let worked = work(&mut joined, &prompt, &mut screen).await;
     screen.interrupts.unless_second(joined.host.shutdown()).await;
     let shown = rest(&mut joined, &mut screen).await;
+    clear_away(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;
     shown?;
@@ -229,6 +234,6 @@ fn exit_of(error: &TurnError) -> Exit {
         TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
-        TurnErrorKind::Busy => Exit::Failure,
+        TurnErrorKind::Busy | TurnErrorKind::NothingToDo | TurnErrorKind::Session { .. } => Exit::Failure,
     }
 }

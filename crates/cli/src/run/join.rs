@@ -37,6 +37,8 @@ pub(crate) struct Parts {
     pub(crate) logs: PathBuf,
     pub(crate) data: PathBuf,
     pub(crate) state: PathBuf,
+    /// What is too long for the model.
+    pub(crate) results: PathBuf,
     /// Whether extensions may wait for their first use.
     pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
@@ -86,6 +88,7 @@ impl Parts {
             logs: setup.home.logs_dir(),
             data: setup.home.data_dir(),
             state: setup.home.state_dir(),
+            results: setup.home.results_dir(),
             lazy: setup.lazy,
             system,
             thinking,
@@ -148,12 +151,16 @@ pub(crate) struct Joined {
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
-    let builtin = builtin_tools(Arc::new(HostEnvironment::new(&parts.cwd)));
+    let environment = HostEnvironment::new(&parts.cwd)
+        .with_scratch(&parts.results)
+        .with_state(parts.state.join("in-place"));
+    let builtin = builtin_tools(Arc::new(environment));
     let (sender, events) = mpsc::unbounded_channel();
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.logs);
     config.data = Some(parts.data);
     config.state = Some(parts.state);
+    config.results = Some(parts.results);
     config.lazy = parts.lazy;
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };

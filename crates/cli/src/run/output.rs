@@ -165,6 +165,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
         }
         AgentEvent::UserMessage { .. }
+        | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }

@@ -1,10 +1,12 @@
 //! Building an [`Agent`].
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use haft_protocol::message::{Message, Time, Usage};
+use haft_protocol::message::{Message, Time};
 
+use super::setup::Setup;
 use super::{Agent, Inner, ToolSchemaError, ToolTable};
 use crate::hooks::{
     AfterToolExecute, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, HookSource,
@@ -12,8 +14,11 @@ use crate::hooks::{
 };
 use crate::model::{Model, Thinking};
 use crate::prompt::SystemPrompt;
+use crate::queue::{Modes, QueueMode, Queues};
+use crate::session::Session;
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
+use crate::transcript::Transcript;
 
 /// Collects what an [`Agent`] is made of. Hooks are asked in the order they are added, those of sources last.
 #[must_use = "call build() to get the agent"]
@@ -24,10 +29,12 @@ pub struct AgentBuilder {
     hooks: Hooks,
     sources: Vec<Arc<dyn HookSource>>,
     system: SystemPrompt,
-    thinking: Thinking,
+    thinking: Option<Thinking>,
     max_steps: Option<u32>,
     gate_budget: Duration,
     messages: Vec<Message>,
+    session: Option<Session>,
+    modes: Modes,
     clock: Arc<dyn Fn() -> Time + Send + Sync>,
 }
 
@@ -40,10 +47,12 @@ impl AgentBuilder {
             hooks: Hooks::default(),
             sources: Vec::new(),
             system: SystemPrompt::default(),
-            thinking: Thinking::default(),
+            thinking: None,
             max_steps: None,
             gate_budget: timeouts::GATE_BUDGET,
             messages: Vec::new(),
+            session: None,
+            modes: Modes::default(),
             clock: Arc::new(now),
         }
     }
@@ -110,9 +119,9 @@ impl AgentBuilder {
         self
     }
 
-    /// Sets how much the model thinks.
+    /// Sets how much the model thinks; without it, what the session says.
     pub fn thinking(mut self, thinking: Thinking) -> Self {
-        self.thinking = thinking;
+        self.thinking = Some(thinking);
         self
     }
 
@@ -129,9 +138,30 @@ impl AgentBuilder {
         self
     }
 
-    /// Begins with this transcript instead of an empty one.
+    /// Begins with this transcript instead of an empty one. With a [session](Self::session), it goes in behind what the
+    /// session says.
     pub fn messages(mut self, messages: Vec<Message>) -> Self {
         self.messages = messages;
+        self
+    }
+
+    /// Goes on with this session: its transcript, its tools and its level of thinking. Everything that happens from here
+    /// on is kept in it. Its model is named by [`Session::context`]; whoever makes the agent opens that model. Without a
+    /// session, one in memory is used.
+    pub fn session(mut self, session: Session) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// Sets how many messages of [`Agent::steer`] are delivered at a time.
+    pub fn steering_mode(mut self, mode: QueueMode) -> Self {
+        self.modes.steering = mode;
+        self
+    }
+
+    /// Sets how many messages of [`Agent::follow_up`] are delivered at a time.
+    pub fn follow_up_mode(mut self, mode: QueueMode) -> Self {
+        self.modes.follow_up = mode;
         self
     }
 
@@ -144,26 +174,37 @@ impl AgentBuilder {
     /// Makes the agent.
     ///
     /// # Errors
-    /// [`BuildError`] when two tools have one name or a tool's schema does not compile.
+    /// [`BuildError`] when two tools have one name, a tool's schema does not compile, or the session cannot be written.
     pub fn build(self) -> Result<Agent, BuildError> {
         if let Some(taken) = self.taken {
             return Err(taken.into());
         }
         let tools = ToolTable::new(self.tools)?;
+        let session = self.session.unwrap_or_else(|| Session::in_memory(Path::new(".")));
+        let transcript = Transcript::new(session);
+        for message in self.messages {
+            drop(transcript.add(message).map_err(|error| BuildError::Session(error.to_string()))?);
+        }
+        let settings = transcript.settings();
+        // A level that only a newer version has is none.
+        let restored = || settings.thinking.as_deref()?.parse().ok();
+        let setup = Setup {
+            model: self.model,
+            thinking: self.thinking.or_else(restored).unwrap_or_default(),
+            active: settings.tools.clone().map(Arc::from),
+        };
         Ok(Agent {
             inner: Arc::new(Inner {
-                model: self.model,
                 hooks: self.hooks,
                 sources: self.sources,
                 system: self.system,
-                thinking: self.thinking,
                 max_steps: self.max_steps,
                 gate_budget: self.gate_budget,
                 clock: self.clock,
-                busy: Arc::default(),
+                queues: Queues::new(self.modes),
+                transcript,
+                setup: Mutex::new(setup),
                 tools: Mutex::new(Arc::new(tools)),
-                messages: Mutex::new(Arc::new(self.messages)),
-                usage: Mutex::new(Usage::default()),
             }),
         })
     }
@@ -178,7 +219,8 @@ impl std::fmt::Debug for AgentBuilder {
     }
 }
 
-fn now() -> Time {
+/// The time, as it is written everywhere.
+pub(crate) fn now() -> Time {
     let now = jiff::Timestamp::now();
     Time(format!("{now:.3}"))
 }
@@ -193,4 +235,7 @@ pub enum BuildError {
     /// A schema that does not compile.
     #[error(transparent)]
     Schema(#[from] ToolSchemaError),
+    /// The transcript that the builder was given cannot be put into the session.
+    #[error("the transcript cannot be kept: {0}")]
+    Session(String),
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::FileQueue;
 
@@ -82,40 +83,92 @@ async fn hard_links_share_the_queue() {
     count_to_64(&file, &[file.clone(), dir.path("other")], true).await;
 }
 
+/// Calls that are begun in an order are served in it, whatever name they use: the disk plays no part.
+#[cfg(unix)]
 #[tokio::test]
-async fn first_come_first_served() {
+async fn first_come_first_served_under_every_name() {
     let dir = Scratch::new("order");
     let file = dir.path("n");
+    fs::write(&file, "").unwrap();
+    std::os::unix::fs::symlink(&file, dir.path("link")).unwrap();
+    fs::hard_link(&file, dir.path("other")).unwrap();
+    let names = [file, dir.path("link"), dir.path("other")];
     let queue = FileQueue::default();
+    let held = queue.lock(&names[0]).await.unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
-    let held = queue.lock(&file).await.unwrap();
-    let mut tasks = Vec::new();
-    for n in 0..8 {
-        let (queue, file, order) = (queue.clone(), file.clone(), Arc::clone(&order));
-        let path = held.path().to_owned();
-        let waiting = Arc::strong_count(&queue_lock(&queue, &path));
-        let after = queue.clone();
-        tasks.push(tokio::spawn(async move {
-            let guard = queue.lock(&file).await.unwrap();
-            order.lock().unwrap().push(n);
-            fs::write(guard.path(), n.to_string()).unwrap();
-        }));
-        // The next one comes only when this one stands in line.
-        while Arc::strong_count(&queue_lock(&after, &path)) <= waiting {
-            tokio::task::yield_now().await;
-        }
-    }
+    let tasks: Vec<_> = (0..24)
+        .map(|n| (n, queue.enter(), names[n % names.len()].clone(), Arc::clone(&order)))
+        .map(|(n, place, path, order)| {
+            tokio::spawn(async move {
+                let _guard = place.lock(&path).await.unwrap();
+                order.lock().unwrap().push(n);
+            })
+        })
+        .collect();
     drop(held);
     for task in tasks {
         task.await.unwrap();
     }
-    assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(*order.lock().unwrap(), (0..24).collect::<Vec<_>>());
 }
 
-/// The lock of a path; its count grows with every task in line.
-fn queue_lock(queue: &FileQueue, path: &Path) -> Arc<tokio::sync::Mutex<()>> {
-    let locks = queue.locks.lock().unwrap();
-    locks.get(&super::Key::Path(path.to_owned())).unwrap().upgrade().unwrap()
+#[tokio::test]
+async fn names_that_differ_in_case_may_be_one_file() {
+    let dir = Scratch::new("case");
+    count_to_64(&dir.path("n"), &[dir.path("n")], false).await;
+    let queue = FileQueue::default();
+    let held = queue.lock(&dir.path("New")).await.unwrap();
+    let path = dir.path("nEW");
+    let mut waiting = std::pin::pin!(queue.lock(&path));
+    assert!(tokio::time::timeout(Duration::from_millis(50), &mut waiting).await.is_err());
+    drop(held);
+    let guard = waiting.await.unwrap();
+    assert_eq!(guard.path(), path);
+}
+
+/// Each wants both, in another order.
+#[tokio::test]
+async fn several_files_are_taken_at_once() {
+    let dir = Scratch::new("several");
+    let queue = FileQueue::default();
+    let tasks: Vec<_> = (0..64)
+        .map(|n| {
+            let mut paths = vec![dir.path("a"), dir.path("b")];
+            if n % 2 == 1 {
+                paths.reverse();
+            }
+            let queue = queue.clone();
+            tokio::spawn(async move {
+                let guard = queue.enter().lock_all(paths).await.unwrap();
+                for path in guard.paths() {
+                    let number: u32 = fs::read_to_string(path).map_or(0, |text| text.parse().unwrap());
+                    tokio::task::yield_now().await;
+                    fs::write(path, (number + 1).to_string()).unwrap();
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    for name in ["a", "b"] {
+        assert_eq!(fs::read_to_string(dir.path(name)).unwrap(), "64");
+    }
+}
+
+/// The first in line never says what it wants, as one whose disk is gone.
+#[tokio::test]
+async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
+    let dir = Scratch::new("silent");
+    let queue = FileQueue::default();
+    let silent = queue.enter();
+    let guard = queue.lock(&dir.path("a")).await.unwrap();
+    // It has lost its place, but the file is not given to two.
+    let path = dir.path("a");
+    let mut late = std::pin::pin!(silent.lock(&path));
+    assert!(tokio::time::timeout(Duration::from_millis(50), &mut late).await.is_err());
+    drop(guard);
+    drop(late.await.unwrap());
 }
 
 #[tokio::test]
@@ -125,7 +178,7 @@ async fn other_files_do_not_wait_and_nothing_is_kept() {
     let first = queue.lock(&dir.path("a")).await.unwrap();
     let second = queue.lock(&dir.path("b")).await.unwrap();
     drop((first, second));
-    drop(queue.lock(&dir.path("c")).await.unwrap());
-    assert_eq!(queue.locks.lock().unwrap().len(), 1);
+    drop(queue.enter());
     assert!(queue.lock(&dir.path("missing/x")).await.is_err());
+    assert!(queue.line.claims().is_empty());
 }

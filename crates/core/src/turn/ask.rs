@@ -1,18 +1,37 @@
 //! Asking the model: its answer as events, and whole.
 
 use futures::StreamExt;
+use futures::future::join;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, AssistantMessage, Message};
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Usage};
 
 use super::Turn;
 use super::state::Input;
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, ModelResponse};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse};
+use crate::session::SessionError;
+use crate::session::entry::Answer;
+use crate::transcript::Saved;
 
-/// What has come of an answer that is not complete.
+/// What the user has seen of an answer that is not complete.
 #[derive(Default)]
-struct Partial {
-    started: bool,
+pub(super) struct Partial {
     text: String,
+    /// The model that answers in place of the one that was asked.
+    answering: Option<ModelInfo>,
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    /// The model failed.
+    Model(ModelError),
+    /// What the user said could not be put on the disk.
+    Session(SessionError),
+}
+
+impl From<ModelError> for Unanswered {
+    fn from(error: ModelError) -> Self {
+        Self::Model(error)
+    }
 }
 
 impl Turn {
@@ -20,56 +39,61 @@ impl Turn {
     pub(super) async fn ask(&self) -> Input {
         // With an interceptor about, nothing of the text is shown before it decided.
         let held = !self.agent.hooks().before_assistant_message.is_empty();
-        let mut partial = Partial::default();
-        match self.cancel.run_until_cancelled(self.stream(held, &mut partial)).await {
-            Some(Ok(response)) => {
-                self.record(&response);
-                Input::Answered { response, held }
-            }
+        match self.cancel.run_until_cancelled(self.stream(held)).await {
+            Some(Ok(response)) => match self.record(&response).await {
+                Ok(()) => Input::Answered { response, held },
+                Err(error) => error.into(),
+            },
             // Whatever a cancelled request fails with, it is the user who ended it.
-            Some(Err(_)) if self.cancel.is_cancelled() => self.keep(partial, held),
-            Some(Err(error)) => Input::Failed(error),
-            None => self.keep(partial, held),
+            Some(Err(_)) if self.cancel.is_cancelled() => self.aborted().await,
+            Some(Err(Unanswered::Model(error))) => {
+                self.now().partial = Partial::default();
+                Input::Failed(error)
+            }
+            Some(Err(Unanswered::Session(error))) => error.into(),
+            None => self.aborted().await,
         }
     }
 
-    async fn stream(&self, held: bool, partial: &mut Partial) -> Result<ModelResponse, ModelError> {
-        let tools = self.agent.tools().set.specs();
+    async fn stream(&self, held: bool) -> Result<ModelResponse, Unanswered> {
+        let setup = self.setup();
+        let tools = self.agent.tools().offered(&setup);
         let request = ModelRequest {
             system: self.agent.system.render(&tools, &self.sections),
-            messages: self.agent.messages(),
+            messages: self.agent.transcript.messages(),
             tools,
-            thinking: self.agent.thinking,
+            thinking: setup.thinking,
         };
-        let mut events = self.agent.model.stream(self.cancel.clone(), request).await?;
-        while let Some(event) = events.next().await {
-            match self.pass_on(event?, held, partial) {
-                Some(response) => return Ok(response),
-                None => continue,
+        let mut events = setup.model.stream(self.cancel.clone(), request).await?;
+        // The request is on its way while the disk writes what it is about.
+        let (mut next, said) = join(events.next(), self.said_is_on_disk()).await;
+        said.map_err(Unanswered::Session)?;
+        let mut started = false;
+        while let Some(event) = next {
+            if let Some(response) = self.pass_on(event?, held, &mut started) {
+                return Ok(response);
             }
+            next = events.next().await;
         }
-        let info = self.agent.model.info();
-        Err(ModelError::new(
-            ModelErrorKind::Truncated,
-            format!(
-                "the answer of {}/{} ended without its final event; try again",
-                info.provider, info.model
-            ),
-        ))
+        let info = setup.model.info();
+        let (provider, model) = (info.provider, info.model);
+        let text = format!("the answer of {provider}/{model} ended without its final event; try again");
+        Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
     /// Shows one event, unless it is held back; returns the answer when it is complete.
-    fn pass_on(&self, event: ModelEvent, held: bool, partial: &mut Partial) -> Option<ModelResponse> {
-        if !partial.started && event.is_answer() {
-            partial.started = true;
+    fn pass_on(&self, event: ModelEvent, held: bool, started: &mut bool) -> Option<ModelResponse> {
+        if !*started && event.is_answer() {
+            *started = true;
             self.emitter.emit(AgentEvent::AssistantStart);
         }
         let shown = match event {
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held => None,
             ModelEvent::Text(delta) => {
-                partial.text.push_str(&delta);
-                (!held).then_some(AgentEvent::TextDelta { delta })
+                self.now().partial.text.push_str(&delta);
+                Some(AgentEvent::TextDelta { delta })
             }
-            ModelEvent::Thinking(delta) => (!held).then_some(AgentEvent::ThinkingDelta { delta }),
+            ModelEvent::Thinking(delta) => Some(AgentEvent::ThinkingDelta { delta }),
             ModelEvent::ToolCallStart { id, name } => Some(AgentEvent::ToolUseStart { id, name }),
             ModelEvent::ToolCallArgs { id, delta } => Some(AgentEvent::ToolUseArgs { id, delta }),
             ModelEvent::ToolCallEnd { id } => Some(AgentEvent::ToolUseEnd { id }),
@@ -78,6 +102,7 @@ impl Turn {
                 Some(AgentEvent::Retry { attempt, delay_ms, message })
             }
             ModelEvent::Fallback { from, to, message } => {
+                self.now().partial.answering = Some(to.clone());
                 Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
             }
             ModelEvent::Done(response) => return Some(response),
@@ -88,24 +113,54 @@ impl Turn {
         None
     }
 
-    fn record(&self, response: &ModelResponse) {
-        let cumulative = self.agent.add_usage(response.usage);
-        self.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
-        self.agent.push(Message::Assistant(AssistantMessage {
+    /// Puts a whole answer into the transcript; the last of a turn is on the disk before it counts as given.
+    async fn record(&self, response: &ModelResponse) -> Result<(), SessionError> {
+        let Partial { answering, .. } = std::mem::take(&mut self.now().partial);
+        let message = AssistantMessage {
             content: response.content.clone(),
-            time: (self.agent.clock)(),
+            time: self.agent.now(),
             native: response.native.clone(),
-        }));
+        };
+        let answer = self.answer(answering, response.stop, response.usage);
+        self.agent.transcript.keep(Message::Assistant(message), Some(answer))?.on_disk().await?;
+        let cumulative = self.agent.transcript.usage();
+        self.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
+        Ok(())
     }
 
-    /// What the user has seen of an aborted answer stays in the transcript; what was held back does not.
-    fn keep(&self, partial: Partial, held: bool) -> Input {
-        if !held && !partial.text.trim().is_empty() {
-            let content = vec![AssistantBlock::Text { text: partial.text }];
-            let time = (self.agent.clock)();
-            self.emitter.emit(AgentEvent::AssistantMessage { content: content.clone(), time: time.clone() });
-            self.agent.push(Message::Assistant(AssistantMessage { content, time, native: None }));
+    fn answer(&self, answering: Option<ModelInfo>, stop: Stop, usage: Usage) -> Answer {
+        let ModelInfo { provider, model } = answering.unwrap_or_else(|| self.setup().model.info());
+        Answer { provider, model, stop, usage }
+    }
+
+    /// The user stopped the answer.
+    async fn aborted(&self) -> Input {
+        let kept = match self.keep_partial() {
+            Ok(None) => return Input::Cancelled,
+            Ok(Some((message, saved))) => saved.on_disk().await.map(|()| message),
+            Err(error) => Err(error),
+        };
+        match kept {
+            Ok(AssistantMessage { content, time, .. }) => {
+                self.emitter.emit(AgentEvent::AssistantMessage { content, time });
+                Input::Cancelled
+            }
+            Err(error) => error.into(),
         }
-        Input::Cancelled
+    }
+
+    /// What the user has seen of an answer that will not be complete stays in the transcript. What was held back does
+    /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
+    /// arguments are refused by servers.
+    pub(super) fn keep_partial(&self) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
+        let Partial { text, answering } = std::mem::take(&mut self.now().partial);
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let content = vec![AssistantBlock::Text { text }];
+        let message = AssistantMessage { content, time: self.agent.now(), native: None };
+        let answer = self.answer(answering, Stop::Aborted, Usage::default());
+        let saved = self.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
+        Ok(Some((message, saved)))
     }
 }

@@ -31,7 +31,7 @@ impl Turn {
         if held && !text.is_empty() {
             self.emitter.emit(AgentEvent::TextDelta { delta: text });
         }
-        self.emitter.emit(AgentEvent::AssistantMessage { content, time: (self.agent.clock)() });
+        self.emitter.emit(AgentEvent::AssistantMessage { content, time: self.agent.now() });
         Input::Shown
     }
 

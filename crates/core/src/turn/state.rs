@@ -19,6 +19,8 @@ pub(super) enum State {
     Executing { step: u32, calls: Vec<ToolCall>, cut: bool },
     /// The step is over and is reported as such.
     Ended { step: u32, stop: Stop, error: Option<String>, then: Then },
+    /// The user may have said more; `stopping` when nothing else is left to do.
+    Between { step: u32, stopping: bool },
     /// Nothing is left to do.
     Done(Result<(), TurnError>),
 }
@@ -51,6 +53,10 @@ pub(super) enum Input {
     Executed,
     /// The end of the step is reported.
     Noted,
+    /// What the user said is in the transcript; `any` when there was something.
+    Taken { any: bool },
+    /// The session could not be written.
+    Unsaved(TurnErrorKind),
     /// The user stopped the run.
     Cancelled,
 }
@@ -60,7 +66,13 @@ impl State {
     pub(super) fn next(self, input: Input, max_steps: Option<u32>) -> Self {
         match (self, input) {
             (Self::Ended { step, then, .. }, Input::Noted) => after(step, then, max_steps),
+            (Self::Between { step, stopping }, Input::Taken { any }) => taken(step, stopping, any),
             (Self::Done(outcome), _) => Self::Done(outcome),
+            // Its end is reported already, unless there was none.
+            (Self::Ended { step, .. } | Self::Between { step, .. }, Input::Unsaved(kind)) => {
+                Self::Done(Err(TurnError { step, kind }))
+            }
+            (state, Input::Unsaved(kind)) => state.end(Stop::Error, kind),
             (state, Input::Cancelled) => state.end(Stop::Aborted, TurnErrorKind::Aborted),
             (state, Input::Blocked { by, reason }) => {
                 state.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
@@ -87,7 +99,8 @@ impl State {
             | Self::Asking { step }
             | Self::Showing { step, .. }
             | Self::Executing { step, .. }
-            | Self::Ended { step, .. } => *step,
+            | Self::Ended { step, .. }
+            | Self::Between { step, .. } => *step,
             Self::Done(_) => 0,
         }
     }
@@ -107,12 +120,21 @@ fn shown(step: u32, response: ModelResponse) -> State {
 
 fn after(step: u32, then: Then, max_steps: Option<u32>) -> State {
     match (then, max_steps) {
-        (Then::Finish(Ok(())), _) => State::Done(Ok(())),
+        (Then::Finish(Ok(())), _) => State::Between { step, stopping: true },
         (Then::Finish(Err(kind)), _) => State::Done(Err(TurnError { step, kind })),
         (Then::Step, Some(limit)) if step >= limit => {
             State::Done(Err(TurnError { step, kind: TurnErrorKind::MaxSteps { limit } }))
         }
-        (Then::Step, _) => State::Starting { step: step + 1 },
+        (Then::Step, _) => State::Between { step, stopping: false },
+    }
+}
+
+/// What is said when the agent would stop is like a prompt of its own: steps are counted anew.
+fn taken(step: u32, stopping: bool, any: bool) -> State {
+    match (stopping, any) {
+        (false, _) => State::Starting { step: step + 1 },
+        (true, true) => State::Starting { step: 1 },
+        (true, false) => State::Done(Ok(())),
     }
 }
 
@@ -162,7 +184,9 @@ mod tests {
     fn an_answer_without_calls_ends_the_prompt() {
         let showing = State::Showing { step: 2, response: answer(Stop::Length, 0), held: false };
         check(showing, Input::Shown, ended(Stop::Length, Then::Finish(Ok(()))));
-        check(ended(Stop::End, Then::Finish(Ok(()))), Input::Noted, State::Done(Ok(())));
+        let between = State::Between { step: 2, stopping: true };
+        check(ended(Stop::End, Then::Finish(Ok(()))), Input::Noted, between.clone());
+        check(between, Input::Taken { any: false }, State::Done(Ok(())));
     }
 
     #[test]
@@ -175,7 +199,27 @@ mod tests {
         check(executing, Input::Executed, ended(Stop::ToolUse, Then::Step));
         let kind = TurnErrorKind::MaxSteps { limit: 2 };
         check(ended(Stop::ToolUse, Then::Step), Input::Noted, State::Done(Err(TurnError { step: 2, kind })));
-        assert_eq!(ended(Stop::ToolUse, Then::Step).next(Input::Noted, None), State::Starting { step: 3 });
+        let between = State::Between { step: 2, stopping: false };
+        assert_eq!(ended(Stop::ToolUse, Then::Step).next(Input::Noted, None), between);
+        for any in [true, false] {
+            check(between.clone(), Input::Taken { any }, State::Starting { step: 3 });
+        }
+    }
+
+    #[test]
+    fn what_is_said_instead_of_stopping_begins_a_new_count() {
+        let between = State::Between { step: 2, stopping: true };
+        check(between, Input::Taken { any: true }, State::Starting { step: 1 });
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_written_ends_the_prompt_and_reports_the_end_once() {
+        let kind = TurnErrorKind::Session { reason: "full".into() };
+        let done = State::Done(Err(TurnError { step: 2, kind: kind.clone() }));
+        let unsaved = || Input::Unsaved(kind.clone());
+        check(State::Asking { step: 2 }, unsaved(), ended(Stop::Error, Then::Finish(Err(kind.clone()))));
+        check(ended(Stop::ToolUse, Then::Step), unsaved(), done.clone());
+        check(State::Between { step: 2, stopping: true }, unsaved(), done);
     }
 
     #[test]

@@ -11,9 +11,11 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
+use super::Turn;
 use super::state::Input;
-use super::{NOT_RUN, Turn};
 use crate::chain::Verdict;
+use crate::session::entry::ToolStart;
+use crate::session::{NOT_RUN, SessionError};
 use crate::timeouts;
 use crate::tool::{Concurrency, Tool, ToolContext, ToolOutput};
 
@@ -68,22 +70,27 @@ impl Turn {
                 Ok(plan) => planned.push(plan),
                 Err(input) => {
                     let unasked = calls.iter().skip(index).map(not_run);
-                    planned.into_iter().chain(unasked).for_each(|plan| self.leave_out(plan));
-                    return input;
+                    return self.leave_out(planned.into_iter().chain(unasked), input);
                 }
             }
         }
         self.run_in_batches(planned).await
     }
 
-    /// Reports a call of a turn that ends before the call's time has come: the answer it has already, or none.
-    fn leave_out(&self, plan: Planned) {
-        match plan {
-            Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), Source::default()),
-            Planned::Answer { call, output, synthetic_by } => {
-                self.report(call, output, Source { synthetic_by, ..Source::default() });
+    /// Reports the calls of a turn that ends before their time has come: the answer one has already, or none.
+    fn leave_out(&self, plans: impl Iterator<Item = Planned>, input: Input) -> Input {
+        for plan in plans {
+            let reported = match plan {
+                Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), Source::default()),
+                Planned::Answer { call, output, synthetic_by } => {
+                    self.report(call, output, Source { synthetic_by, ..Source::default() })
+                }
+            };
+            if let Err(error) = reported {
+                return error.into();
             }
         }
+        input
     }
 
     async fn run_in_batches(&self, planned: Vec<Planned>) -> Input {
@@ -97,12 +104,17 @@ impl Turn {
             }
             let mut results =
                 stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
-            while let Some((call, output, source)) = results.next().await {
-                self.report(call, output, source);
+            // A result that is not written is kept for later, and so are those behind it: the tools have run.
+            let mut failed = None;
+            while let Some(result) = results.next().await {
+                let reported = result.and_then(|(call, output, source)| self.report(call, output, source));
+                failed = failed.or(reported.err());
+            }
+            if let Some(error) = failed {
+                return error.into();
             }
             if self.cancel.is_cancelled() {
-                rest.for_each(|plan| self.leave_out(plan));
-                return Input::Cancelled;
+                return self.leave_out(rest, Input::Cancelled);
             }
         }
         Input::Executed
@@ -112,8 +124,10 @@ impl Turn {
     async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
         let tools = self.agent.tools();
         let answer = |text: String| Planned::error(call, text);
-        let Some((tool, validator)) = tools.get(&call.name) else {
-            let names: Vec<String> = tools.set.specs().iter().map(|spec| spec.name.clone()).collect();
+        let setup = self.setup();
+        let found = tools.get(&call.name).filter(|_| setup.offers(&call.name));
+        let Some((tool, validator)) = found else {
+            let names: Vec<String> = tools.offered(&setup).iter().map(|spec| spec.name.clone()).collect();
             return Ok(answer(format!(
                 "unknown tool {:?}; available tools: {}",
                 call.name,
@@ -142,16 +156,18 @@ impl Turn {
     }
 
     /// The result of a call, and who gave it.
-    async fn carry_out(&self, plan: Planned) -> (ToolCall, ToolOutput, Source) {
+    ///
+    /// # Errors
+    /// That it was about to run could not be written, so it did not.
+    async fn carry_out(&self, plan: Planned) -> Result<(ToolCall, ToolOutput, Source), SessionError> {
         let (call, mut output, source) = match plan {
             Planned::Answer { call, output, synthetic_by } => {
-                return (call, output, Source { synthetic_by, ..Source::default() });
-            }
-            // Its time comes after the cancellation: it is not begun.
-            Planned::Run { call, .. } if self.cancel.is_cancelled() => {
-                return (call, ToolOutput::error(NOT_RUN), Source::default());
+                return Ok((call, output, Source { synthetic_by, ..Source::default() }));
             }
             Planned::Run { call, tool } => {
+                if !self.begin_call(&call).await? {
+                    return Ok((call, ToolOutput::error(NOT_RUN), Source::default()));
+                }
                 let output = self.run(&call, tool.as_ref()).await;
                 let extension = tool.spec().owner.extension().map(ExtensionName::new);
                 (call, output, Source { extension, ..Source::default() })
@@ -163,10 +179,26 @@ impl Turn {
                 true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
                 false => ToolOutput::error("result withheld: a hook panicked"),
             };
+            let shown = output.details.is_some().then(|| output.content.clone());
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
+            // The details would show what the hook took out.
+            if shown.is_some_and(|shown| shown != output.content) {
+                output.details = None;
+            }
         }
-        (call, output, source)
+        Ok((call, output, source))
+    }
+
+    /// Has it on the disk that a call is about to run, so that no later process runs it a second time. `false` for one
+    /// whose time comes after the cancellation: it is not begun.
+    async fn begin_call(&self, call: &ToolCall) -> Result<bool, SessionError> {
+        if self.cancel.is_cancelled() {
+            return Ok(false);
+        }
+        let ToolCall { id, name, args } = call.clone();
+        self.agent.transcript.start(ToolStart { call_id: id, name, args })?.on_disk().await?;
+        Ok(!self.cancel.is_cancelled())
     }
 
     /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
@@ -193,9 +225,9 @@ impl Turn {
         })
     }
 
-    fn report(&self, call: ToolCall, output: ToolOutput, source: Source) {
+    fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error } = output.legible();
+        let ToolOutput { content, is_error, details } = output.legible();
         let Source { extension, synthetic_by } = source;
         let message = ToolMessage {
             call_id: id.clone(),
@@ -203,10 +235,21 @@ impl Turn {
             content: content.clone(),
             is_error,
             extension: extension.clone(),
-            time: (self.agent.clock)(),
+            details: details.clone(),
+            time: self.agent.now(),
         };
-        self.agent.push(Message::Tool(message));
-        self.emitter.emit(AgentEvent::ToolResult { id, name, is_error, content, extension, synthetic_by });
+        // A result is soon on the disk; that the call ran is there already.
+        let _soon = self.agent.transcript.keep(Message::Tool(message), None)?;
+        self.emitter.emit(AgentEvent::ToolResult {
+            id,
+            name,
+            is_error,
+            content,
+            extension,
+            synthetic_by,
+            details,
+        });
+        Ok(())
     }
 }
 

@@ -61,7 +61,10 @@ async fn a_pending_gate_does_not_hold_the_abort_and_the_tool_does_not_run() {
         .unwrap();
     let (_, kind) = cancel_at(agent.prompt("go"), |event| matches!(event, AgentEvent::ToolCall { .. })).await;
     assert_eq!(kind, TurnErrorKind::Aborted);
-    assert_eq!(transcript(&agent)[2], "tool t1 error not run: the turn ended first");
+    assert_eq!(
+        transcript(&agent)[2],
+        "tool t1 error not run: the turn ended before this call was carried out"
+    );
 }
 
 /// Runs until cancelled; hands over what it has, or never returns.
@@ -109,7 +112,10 @@ async fn cancel_long(stubborn: bool) -> (Vec<String>, bool) {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_tool_hands_over_what_it_has_and_the_rest_does_not_run() {
     let (results, _) = cancel_long(false).await;
-    assert_eq!(results, ["tool t1 half", "tool t2 error not run: the turn ended first"]);
+    assert_eq!(
+        results,
+        ["tool t1 half", "tool t2 error not run: the turn ended before this call was carried out"]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,7 +146,10 @@ async fn a_call_whose_turn_comes_after_the_cancellation_is_not_begun() {
     *run.lock().unwrap() = Some(started.cancellation());
     assert_eq!(started.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
     assert_eq!(ran.load(Ordering::SeqCst), 1);
-    assert_eq!(transcript(&agent)[2..4], ["tool t0 done", "tool t1 error not run: the turn ended first"]);
+    assert_eq!(
+        transcript(&agent)[2..4],
+        ["tool t0 done", "tool t1 error not run: the turn ended before this call was carried out"]
+    );
     assert_eq!(transcript(&agent).len(), 22);
 }
 
@@ -156,6 +165,9 @@ async fn a_dropped_run_leaves_a_transcript_that_providers_take_and_frees_the_age
     let mut run = agent.prompt("go");
     while !matches!(run.next().await, Some(AgentEvent::ToolCall { .. })) {}
     drop(run);
-    assert_eq!(transcript(&agent)[2..], ["tool t1 error not run: the turn ended first"]);
+    assert_eq!(
+        transcript(&agent)[2..],
+        ["tool t1 error not run: the turn ended before this call was carried out"]
+    );
     assert_eq!(agent.prompt("again").finish().await, Ok(()));
 }

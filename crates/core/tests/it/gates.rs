@@ -112,7 +112,7 @@ async fn an_abort_keeps_the_answers_that_were_given_and_tells_every_result_befor
     let (events, _) = run(&agent).await;
     let told: Vec<_> =
         events.iter().filter(|line| line.starts_with("result") || line.starts_with("end")).collect();
-    let dangling = "error not run: the turn ended first";
+    let dangling = "error not run: the turn ended before this call was carried out";
     assert_eq!(
         told,
         [
@@ -136,7 +136,7 @@ async fn an_abort_ends_the_turn_and_leaves_no_dangling_call() {
         .unwrap();
     let (_, outcome) = run(&agent).await;
     assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Blocked { by: "a".into(), reason: "stop".into() });
-    let dangling = "error not run: the turn ended first";
+    let dangling = "error not run: the turn ended before this call was carried out";
     assert_eq!(transcript(&agent)[2..], [format!("tool t1 {dangling}"), format!("tool t2 {dangling}")]);
 }
 
@@ -326,7 +326,10 @@ async fn an_abort_of_the_agent_ends_the_run_with_an_error_of_its_own() {
     let (events, outcome) = run(&agent).await;
     let (by, reason) = ("a".to_owned(), "unsafe".to_owned());
     assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Stopped { by, reason });
-    assert_eq!(result_of(&events), "result t1 error not run: the turn ended first");
+    assert_eq!(
+        result_of(&events),
+        "result t1 error not run: the turn ended before this call was carried out"
+    );
 }
 
 #[tokio::test]

@@ -6,6 +6,8 @@ mod cancellation;
 mod fake;
 mod gates;
 mod messages;
+mod queues;
 mod sanitize;
+mod session_reader;
 mod steps;
 mod tools;

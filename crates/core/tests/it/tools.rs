@@ -205,6 +205,53 @@ async fn results_pass_the_hooks_in_order() {
     check(&events, "result t1 out a({}) b({})");
 }
 
+/// Looks at every result, and changes one.
+struct Redacts;
+
+#[async_trait]
+impl AfterToolExecute for Redacts {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        call: &ToolCall,
+        mut output: ToolOutput,
+    ) -> ToolOutput {
+        if call.id.to_string() == "t2" {
+            output.content = vec![haft_protocol::content::Content::text("redacted")];
+        }
+        output
+    }
+}
+
+/// They would show what the hook took out of the result.
+#[tokio::test]
+async fn details_stay_unless_a_hook_changes_the_result() {
+    let two = vec![call("t1", "echo", "{}"), call("t2", "echo", "{}")];
+    let script = Script::new(vec![calls(two), says("ok")]);
+    let details = RawJson::parse(r#"{"diff":{"added":1}}"#).unwrap();
+    let output = ToolOutput::text("out").with_details(details.clone());
+    let agent = script
+        .agent()
+        .tool(tool("echo", move |_| output.clone()))
+        .after_tool_execute(Redacts)
+        .build()
+        .unwrap();
+    let mut told = Vec::new();
+    let mut run = agent.prompt("go");
+    while let Some(event) = futures::StreamExt::next(&mut run).await {
+        if let AgentEvent::ToolResult { details, .. } = event {
+            told.push(details);
+        }
+    }
+    let messages = agent.messages();
+    let kept = messages.iter().filter_map(|message| match message {
+        Message::Tool(message) => Some(message.details.clone()),
+        Message::User { .. } | Message::Assistant(_) => None,
+    });
+    assert_eq!(kept.collect::<Vec<_>>(), told);
+    assert_eq!(told, [Some(details), None]);
+}
+
 struct Fails;
 
 #[async_trait]

@@ -6,16 +6,18 @@ mod seating;
 mod sources;
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant as StdInstant;
 
-use tokio::sync::{mpsc, watch};
+use futures::channel::mpsc;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
 use super::connection::{self, Connection, LONG_LINE, opened};
+use super::decode::{Decoding, Heard, LONG_FRAME, hear};
 use super::ids::Ids;
 use super::seldom::Seldom;
 use super::session::{Facts, Session};
@@ -28,10 +30,12 @@ use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
-use sources::{Happening, happened, read_some, received};
+use sources::{Happening, Incoming, happened, incoming, received};
 
 /// Lines of one read after which others get their turn first.
 const CROWD: usize = 16;
+
+const CLOSED: &str = "closed its output and kept running";
 
 const EVENTS_DROPPED: &str = "events_dropped: it does not read fast enough";
 
@@ -53,7 +57,8 @@ pub(crate) struct Start {
 /// Starts the task of one extension. Must be called within a tokio runtime.
 pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let (stall, limits) = (start.facts.timeouts.write_stall, Arc::clone(&start.facts.limits));
-    let (commands, inbox) = mpsc::unbounded_channel();
+    let (commands, inbox) = mpsc::unbounded();
+    let commands = Arc::new(commands);
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
@@ -62,12 +67,13 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let actor = Box::new(Actor {
         session,
         framer: Framer::default(),
+        decoding: None,
         reader: Some(reader),
         wide: false,
         can_move: outlet.can_move(),
         seat: None,
         watching: start.watching,
-        commands: commands.downgrade(),
+        commands: Arc::downgrade(&commands),
         writer: Writer::new(outlet, stall, &limits),
         process,
         stderr,
@@ -95,6 +101,8 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
 struct Actor {
     session: Session<Ticket>,
     framer: Framer,
+    /// A long line that is being read. Until it is, nothing else is.
+    decoding: Option<Decoding>,
     /// Gone when the extension closed its output.
     reader: Option<connection::Output>,
     /// Its output was made larger, or could not be.
@@ -106,7 +114,7 @@ struct Actor {
     seat: Option<Seat>,
     watching: Watching,
     /// To itself.
-    commands: mpsc::WeakUnboundedSender<Command>,
+    commands: Weak<mpsc::UnboundedSender<Command>>,
     process: Option<Process>,
     /// Gone when standard error ended.
     stderr: Option<JoinHandle<()>>,
@@ -132,7 +140,7 @@ struct Actor {
 
 impl Actor {
     async fn run(mut self: Box<Self>) {
-        self.log.host(&format!("starting {}", self.reporter.name));
+        self.log.host(format_args!("starting {}", self.reporter.name));
         loop {
             self.flush();
             if self.session.is_closed() {
@@ -142,13 +150,17 @@ impl Actor {
             if std::mem::take(&mut self.crowded) {
                 tokio::task::yield_now().await;
             }
-            if self.alarm.set(self.session.poll_deadline()) | self.writer.take_started() {
+            // What one said that is gone comes before its end.
+            let due = self.session.poll_deadline().filter(|_| self.decoding.is_none() || self.exit.is_none());
+            if self.alarm.set(due) | self.writer.take_started() {
                 self.seldom.again();
             }
             // One that is gone can say no more than what is in the pipe.
-            let reading = !self.session.is_paused() || self.exit.is_some();
+            let reading = self.decoding.is_some() || !self.session.is_paused() || self.exit.is_some();
             tokio::select! {
-                read = read_some(&mut self.reader, &mut self.framer), if reading => self.on_read(read),
+                incoming = incoming(&mut self.decoding, &mut self.reader, &mut self.framer), if reading => {
+                    self.on_incoming(incoming);
+                }
                 command = received(&mut self.inbox) => self.on_command(command),
                 happening = happened(
                     &self.seldom,
@@ -162,31 +174,60 @@ impl Actor {
         self.finish().await;
     }
 
+    fn on_incoming(&mut self, incoming: Incoming) {
+        match incoming {
+            Incoming::Read(read) => self.on_read(read),
+            Incoming::Heard(heard) => self.on_heard(*heard),
+        }
+    }
+
     fn on_read(&mut self, read: std::io::Result<usize>) {
         if let Ok(1..) = read {
             self.seat.iter().for_each(Seat::heard);
             return self.drain(true);
         }
         self.reader = None;
-        if let Some(Item::Line(line)) = self.framer.finish(self.session.line_limit()) {
-            self.half_frame = self.session.handle_tail(&line, now());
+        match self.framer.finish(self.session.line_limit()) {
+            Some(Item::Line(line)) if line.len() >= LONG_FRAME => {
+                self.decoding = Some(Decoding::new(line, self.session.bounds(), true));
+            }
+            Some(Item::Line(line)) => self.on_tail(hear(&line, self.session.bounds())),
+            Some(Item::TooLong) | None => self.wind_up(CLOSED),
         }
-        self.wind_up("closed its output and kept running");
+    }
+
+    fn on_tail(&mut self, heard: Heard) {
+        self.half_frame = self.session.handle_tail(heard, now());
+        self.wind_up(CLOSED);
+    }
+
+    /// A long line was read; what follows it is next.
+    fn on_heard(&mut self, heard: Heard) {
+        if self.decoding.take().is_some_and(|decoding| decoding.is_tail) {
+            return self.on_tail(heard);
+        }
+        self.session.handle_heard(heard, now());
+        self.drain(true);
     }
 
     /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
     fn drain(&mut self, fresh: bool) {
         let (now, mut lines) = (now(), 0);
-        while !self.session.is_paused() || self.exit.is_some() {
+        while self.decoding.is_none() && (!self.session.is_paused() || self.exit.is_some()) {
             let Some(item) = self.framer.next(self.session.line_limit()) else { break };
             lines += 1;
             match item {
+                Item::Line(line) if line.len() >= LONG_FRAME => {
+                    self.decoding = Some(Decoding::new(line, self.session.bounds(), false));
+                }
                 Item::Line(line) => self.session.handle_line(&line, now),
                 Item::TooLong => self.session.handle_too_long(),
             }
         }
         self.crowded = lines > CROWD;
-        if self.framer.unfinished() >= LONG_LINE
+        // Behind a line that is being read are lines that nobody has looked at.
+        let unfinished = if self.decoding.is_some() { 0 } else { self.framer.unfinished() };
+        if unfinished >= LONG_LINE
             && !std::mem::replace(&mut self.wide, true)
             && let Some(reader) = &self.reader
         {
@@ -194,7 +235,7 @@ impl Actor {
         }
         if fresh || lines > 0 {
             self.session.handle_blank(self.framer.take_blank(), now);
-            self.session.handle_read(lines, self.framer.unfinished(), now);
+            self.session.handle_read(lines, unfinished, now);
         }
     }
 
@@ -215,7 +256,7 @@ impl Actor {
 
     fn on_command(&mut self, command: Option<Command>) {
         match command {
-            Some(Command::Ask(question)) => self.session.ask(*question),
+            Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
             Some(Command::Tell(frame)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -258,7 +299,7 @@ impl Actor {
             WriterEnd::Released(released) => self.on_released(released),
             WriterEnd::Stalled => self.session.stalled(),
             WriterEnd::Broken(error) => {
-                self.log.host(&format!("its input is closed: {error}"));
+                self.log.host(format_args!("its input is closed: {error}"));
                 self.deafened();
             }
         }
@@ -275,7 +316,7 @@ impl Actor {
     /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
     fn wind_up(&mut self, symptom: &str) {
         let at = Instant::now() + self.session.timeouts().pipe_drain;
-        let all_read = self.reader.is_none() && self.stderr.is_none();
+        let all_read = self.reader.is_none() && self.decoding.is_none() && self.stderr.is_none();
         let left_well = self.exit.as_ref().is_some_and(|exit| exit.left_well);
         match (&self.exit, &self.process) {
             (Some(_), _) if all_read => {
@@ -326,20 +367,20 @@ impl Actor {
         self.watching.end();
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
-            self.log.host(&format!("{dropped} events were dropped"));
+            self.log.host(format_args!("{dropped} events were dropped"));
         }
         if let Some(process) = &mut self.process {
             // Behind a launcher, the second kill relies on nobody's help.
             for _ in 0..2 {
                 if let Err(error) = process.kill() {
-                    self.log.host(&format!("cannot be killed: {error}"));
+                    self.log.host(format_args!("cannot be killed: {error}"));
                 }
                 if process.is_gone()
                     || timeout(self.session.timeouts().kill_grace, process.exited()).await.is_ok()
                 {
                     break;
                 }
-                self.log.host(&format!("process {} is still there after the kill", process.id()));
+                self.log.host(format_args!("process {} is still there after the kill", process.id()));
             }
         }
         if let Some(stderr) = self.stderr.take() {

@@ -6,19 +6,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::AsyncWrite;
-#[cfg(unix)]
-use tokio::net::unix::pipe;
-use tokio::process::ChildStdin;
 
+#[cfg(unix)]
 use super::connection::widen;
+use crate::process::Input;
 
 /// See the module.
 pub(crate) enum Outlet {
     /// The standard input of a process.
-    Process(ChildStdin),
-    /// The same after it has moved from one runtime to another.
-    #[cfg(unix)]
-    Pipe(pipe::Sender),
+    Process(Input),
     /// Anything else.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),
 }
@@ -28,8 +24,6 @@ impl Outlet {
     pub(crate) fn can_move(&self) -> bool {
         match self {
             Self::Process(_) => cfg!(unix),
-            #[cfg(unix)]
-            Self::Pipe(_) => true,
             Self::Stream(_) => false,
         }
     }
@@ -38,37 +32,31 @@ impl Outlet {
     ///
     /// # Errors
     /// The system's; the pipe is closed then.
-    #[cfg(unix)]
     pub(crate) fn moved(self) -> io::Result<Self> {
-        let end = match self {
-            Self::Process(stdin) => stdin.into_owned_fd()?,
-            Self::Pipe(pipe) => pipe.into_nonblocking_fd()?,
-            Self::Stream(_) => return Ok(self),
-        };
-        pipe::Sender::from_owned_fd(end).map(Self::Pipe)
-    }
-
-    /// Nothing moves here.
-    #[cfg(not(unix))]
-    pub(crate) fn moved(self) -> io::Result<Self> {
-        Ok(self)
+        Ok(match self {
+            #[cfg(unix)]
+            Self::Process(input) => Self::Process(input.moved()?),
+            // Nothing moves here.
+            #[cfg(not(unix))]
+            Self::Process(input) => Self::Process(input),
+            Self::Stream(stream) => Self::Stream(stream),
+        })
     }
 
     /// Makes room in the pipe for a long line, if the system grants it.
     pub(super) fn widen(&self) {
         match self {
-            Self::Process(stdin) => widen(stdin),
             #[cfg(unix)]
-            Self::Pipe(pipe) => widen(pipe),
+            Self::Process(input) => input.end().iter().for_each(widen),
+            #[cfg(not(unix))]
+            Self::Process(_) => {}
             Self::Stream(_) => {}
         }
     }
 
     fn writer(&mut self) -> Pin<&mut (dyn AsyncWrite + Send + Unpin)> {
         match self {
-            Self::Process(stdin) => Pin::new(stdin),
-            #[cfg(unix)]
-            Self::Pipe(pipe) => Pin::new(pipe),
+            Self::Process(input) => Pin::new(input),
             Self::Stream(stream) => Pin::new(stream),
         }
     }
@@ -93,9 +81,7 @@ impl AsyncWrite for Outlet {
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Self::Process(stdin) => stdin.is_write_vectored(),
-            #[cfg(unix)]
-            Self::Pipe(pipe) => pipe.is_write_vectored(),
+            Self::Process(input) => input.is_write_vectored(),
             Self::Stream(stream) => stream.is_write_vectored(),
         }
     }
@@ -113,8 +99,6 @@ impl fmt::Debug for Outlet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Process(_) => "Process",
-            #[cfg(unix)]
-            Self::Pipe(_) => "Pipe",
             Self::Stream(_) => "Stream",
         })
     }

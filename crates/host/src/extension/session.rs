@@ -22,11 +22,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::codec;
-use haft_protocol::ext::{
-    ClearNotes, HelloAck, HostFrame, Limits, Notify, PanelClose, PanelRender, Response,
-};
+use haft_protocol::ext::{ClearNotes, HostFrame, Limits, Notify, PanelClose, PanelRender, Response};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
+use super::greeting::Greeting;
 use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
@@ -41,7 +40,7 @@ use watch::{Alert, Watch};
 pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
     /// What answers its hello. Gone once it was said.
-    pub(crate) ack: Option<Box<HelloAck>>,
+    pub(crate) greeting: Option<Greeting>,
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
 }
@@ -265,14 +264,14 @@ impl<T> Session<T> {
         }
     }
 
-    /// Tells the extension something that nobody waits for.
+    /// Tells the extension something that nobody waits for. How much was left out is never left out itself.
     pub(crate) fn tell(&mut self, frame: &HostFrame, now: Instant) {
         if self.absence().is_some() {
             return;
         }
         match self.encode(frame) {
             Ok(line) => {
-                self.write(line, true);
+                self.write(line, !matches!(frame, HostFrame::EventGap(_)));
                 self.watch.wrote(now);
             }
             Err(detail) => self.log(format!("events_dropped: {detail}")),
@@ -386,7 +385,10 @@ impl<T> Session<T> {
 
     /// One line, or why it is none.
     fn encode(&self, frame: &HostFrame) -> Result<String, String> {
-        let line = codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?;
+        self.bounded(codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?)
+    }
+
+    fn bounded(&self, line: String) -> Result<String, String> {
         let most = self.facts.limits.max_result_line;
         if line.len() > most {
             return Err(format!("{} bytes are more than the {most} a frame may have", line.len()));

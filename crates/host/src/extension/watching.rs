@@ -1,10 +1,10 @@
 //! Who tells an extension its events: its own task, or the log for those who only watch.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
+use futures::channel::mpsc;
 use haft_protocol::ext::capability;
-use tokio::sync::mpsc;
 
 use super::{Command, EventCount, Offers};
 use crate::backlog::Backlog;
@@ -42,7 +42,7 @@ impl Watching {
     pub(super) fn join(
         &self,
         offers: &Offers,
-        commands: mpsc::WeakUnboundedSender<Command>,
+        commands: Weak<mpsc::UnboundedSender<Command>>,
         count: &Arc<EventCount>,
     ) -> Option<Seat> {
         let waits = self.backlog.as_ref().is_some_and(|backlog| !backlog.is_over());
@@ -61,7 +61,7 @@ impl Watching {
             };
             // Events that were told by itself are in the same queue, before this. One that is gone needs no word.
             if let Some(commands) = commands.upgrade().filter(|_| is_news) {
-                _ = commands.send(Command::Log(word));
+                _ = commands.unbounded_send(Command::Log(word));
             }
         });
         self.fanout.join(Filter::of(offers), member)

@@ -1,7 +1,10 @@
 //! The log: the newest events, and for each watcher how far it has come. Pure.
 //!
 //! An event is kept until everybody has come past it, and what all have read is let go. When there is too much, the
-//! oldest events go first, and those who have not read them lose them.
+//! oldest events go first. Each of those who have not read them keeps what it wants of them by itself, as much as the
+//! limits promise, and loses its own oldest events beyond that: whoever is behind is judged by what waits for it.
+
+mod place;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,10 +14,10 @@ use haft_protocol::ext::Limits;
 
 use super::filter::{Filter, Topic};
 use super::member::{Member, Word};
-use super::segment::{Segment, Tail};
+use super::segment::{Piece, Segment, Tail};
+use place::{Place, Presence};
 
-/// Bytes that are kept in all, however many watchers are behind: what four full pipes hold. More is kept only for one
-/// that has fewer events before it than the limits promise.
+/// Bytes that are kept for all together, however many watchers are behind: what four full pipes hold.
 const LOG: usize = 256 * 1024;
 
 /// Bytes that a writer takes at once: a pipe full.
@@ -23,28 +26,11 @@ const BATCH: usize = 64 * 1024;
 /// Names a watcher's place.
 pub(super) type CursorId = u64;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// At the end of the next event it begins.
-    Joining,
-    Watching,
-    /// At the end of the next event it has seen the last one.
-    Leaving,
-    /// It reads to here and no further.
-    Until(u64),
-}
-
-#[derive(Debug)]
-struct Place {
-    filter: Filter,
-    member: Arc<Member>,
-    stage: Stage,
-    /// The segment that it reads next.
-    next: u64,
-    /// Events that were lost before that one and that it has yet to be told of.
-    lost: u64,
-    /// It has read everything and waits.
-    idle: bool,
+/// As many events, and bytes, may wait for anybody.
+#[derive(Debug, Clone, Copy)]
+struct Promise {
+    events: usize,
+    bytes: usize,
 }
 
 /// What a writer has to write next.
@@ -53,6 +39,8 @@ pub(super) struct Read {
     /// Events that it lost before these.
     pub(super) lost: u64,
     pub(super) parts: VecDeque<Bytes>,
+    /// In all parts.
+    bytes: usize,
 }
 
 /// See the module.
@@ -73,8 +61,7 @@ pub(super) struct Log {
     fresh: bool,
     /// The thread was woken and has not gone to sleep again.
     awake: bool,
-    /// As many events, and bytes, may wait for anybody.
-    promised: (usize, usize),
+    promise: Promise,
 }
 
 impl Log {
@@ -90,7 +77,7 @@ impl Log {
             idle: 0,
             fresh: false,
             awake: false,
-            promised: (limits.queue_frames, limits.queue_bytes),
+            promise: Promise { events: limits.queue_frames, bytes: limits.queue_bytes },
         }
     }
 
@@ -104,16 +91,22 @@ impl Log {
         self.places.values().any(|place| place.watches() && place.filter.wants(kind, topic.tool))
     }
 
-    /// Adds an event; none is one that cannot be sent.
+    /// Adds an event; none is one that cannot be sent. Who wanted that misses it, and is told so where it would have been.
     pub(super) fn append(&mut self, topic: Topic<'_>, line: Option<&str>) {
-        let Some(line) = line else {
-            let wants = |place: &&mut Place| place.watches() && place.filter.wants(topic.kind(), topic.tool);
-            return self.places.values_mut().filter(wants).for_each(|place| place.lose(1));
-        };
-        if self.tail.is_full_for(line.len()) {
-            self.seal();
+        match line {
+            Some(line) => {
+                if self.tail.is_full_for(line.len()) {
+                    self.seal();
+                }
+                self.tail.push(topic, line);
+            }
+            None => {
+                self.seal();
+                self.hold(Segment::missing(topic, self.watchers()));
+                let wants = |place: &&Place| place.watches() && place.filter.wants(topic.kind(), topic.tool);
+                self.places.values().filter(wants).for_each(|place| place.member.say(Word::Lost(1)));
+            }
         }
-        self.tail.push(topic, line);
         self.fresh = true;
     }
 
@@ -143,8 +136,7 @@ impl Log {
     pub(super) fn join(&mut self, filter: Filter, member: Arc<Member>) -> CursorId {
         let id = self.next_id;
         self.next_id += 1;
-        let stage = Stage::Joining;
-        self.places.insert(id, Place { filter, member, stage, next: 0, lost: 0, idle: false });
+        self.places.insert(id, Place::new(filter, member));
         self.turning = true;
         id
     }
@@ -156,8 +148,8 @@ impl Log {
     }
 
     pub(super) fn leave(&mut self, id: CursorId) {
-        if let Some(place) = self.places.get_mut(&id).filter(|place| place.stage == Stage::Watching) {
-            place.stage = Stage::Leaving;
+        if let Some(place) = self.places.get_mut(&id).filter(|place| place.presence == Presence::Watching) {
+            place.presence = Presence::Leaving;
             self.turning = true;
         }
     }
@@ -166,10 +158,10 @@ impl Log {
     pub(super) fn remove(&mut self, id: CursorId) {
         let Some(place) = self.places.remove(&id) else { return };
         self.idle -= usize::from(place.idle);
-        let unread = match place.stage {
-            Stage::Joining => place.next..place.next,
-            Stage::Watching | Stage::Leaving => place.next..self.end(),
-            Stage::Until(end) => place.next..end,
+        let unread = match place.presence {
+            Presence::Joining => place.next..place.next,
+            Presence::Watching | Presence::Leaving => place.next..self.end(),
+            Presence::Until(end) => place.next..end,
         };
         for number in unread {
             if let Some(segment) = at(self.first, number).and_then(|at| self.segments.get_mut(at)) {
@@ -188,25 +180,21 @@ impl Log {
     /// What a watcher reads next, up to a place in the log if one is given. When there is nothing, it is idle.
     pub(super) fn read(&mut self, id: CursorId, up_to: Option<u64>) -> Read {
         let Some(place) = self.places.get(&id) else { return Read::default() };
-        let limit = match place.stage {
-            Stage::Joining => return Read::default(),
-            Stage::Watching | Stage::Leaving => up_to.unwrap_or(u64::MAX),
-            Stage::Until(end) => up_to.map_or(end, |up_to| up_to.min(end)),
+        let limit = match place.presence {
+            Presence::Joining => return Read::default(),
+            Presence::Watching | Presence::Leaving => up_to.unwrap_or(u64::MAX),
+            Presence::Until(end) => up_to.map_or(end, |up_to| up_to.min(end)),
         };
         if place.next == self.end() && limit > place.next {
             self.seal();
         }
         let Some(place) = self.places.get_mut(&id) else { return Read::default() };
-        let mut read = Read { lost: std::mem::take(&mut place.lost), parts: VecDeque::new() };
-        let mut bytes = 0;
+        let mut read = place.begin(limit);
         while place.next < limit {
-            let found = at(self.first, place.next).and_then(|at| self.segments.get_mut(at));
-            let Some(segment) = found.filter(|segment| bytes == 0 || bytes + segment.len() <= BATCH) else {
-                break;
-            };
-            let part = segment.part(&place.filter);
-            bytes += part.len();
-            read.parts.extend(Some(part).filter(|part| !part.is_empty()));
+            let segment = at(self.first, place.next).and_then(|at| self.segments.get_mut(at));
+            let taken = segment.and_then(|segment| Some((place.take(segment, &read)?, segment)));
+            let Some((piece, segment)) = taken else { break };
+            read.add(piece);
             segment.unread -= 1;
             place.next += 1;
         }
@@ -222,33 +210,32 @@ impl Log {
         self.first + self.segments.len() as u64
     }
 
+    /// How many get what is emitted now.
+    fn watchers(&self) -> usize {
+        self.places.values().filter(|place| place.watches()).count()
+    }
+
     fn seal(&mut self) {
-        let unread = self.places.values().filter(|place| place.watches()).count();
-        let Some(segment) = self.tail.seal(unread) else { return };
-        self.bytes += segment.len();
-        self.segments.push_back(segment);
-        self.release();
-        while self.bytes > LOG && self.segments.len() > 1 && !self.is_promised() {
-            self.lose_oldest();
+        if !self.tail.is_empty() {
+            let segment = self.tail.seal(self.watchers());
+            self.hold(segment);
         }
     }
 
-    /// Whether the oldest segment is still promised to somebody.
-    fn is_promised(&self) -> bool {
-        let (frames, bytes) = self.promised;
-        let waiting = |place: &Place| -> usize {
-            self.segments.iter().map(|segment| segment.count(&place.filter)).sum()
-        };
-        let mut behind = self.places.values().filter(|place| place.is_at(self.first));
-        self.bytes <= bytes && behind.any(|place| waiting(place) <= frames)
+    fn hold(&mut self, segment: Segment) {
+        self.bytes += segment.len();
+        self.segments.push_back(segment);
+        self.release();
+        while self.bytes > LOG && self.segments.len() > 1 {
+            self.shed_oldest();
+        }
     }
 
-    fn lose_oldest(&mut self) {
+    fn shed_oldest(&mut self) {
         let Some(segment) = self.segments.pop_front() else { return };
         self.bytes -= segment.len();
         for place in self.places.values_mut().filter(|place| place.is_at(self.first)) {
-            place.lose(segment.count(&place.filter) as u64);
-            place.next += 1;
+            place.keep(&segment, self.promise);
         }
         self.first += 1;
     }
@@ -262,49 +249,29 @@ impl Log {
     }
 }
 
-impl Place {
-    /// Whether it gets what is emitted now.
-    fn watches(&self) -> bool {
-        matches!(self.stage, Stage::Watching | Stage::Leaving)
-    }
-
-    /// Whether it has yet to read this segment, and no older one.
-    fn is_at(&self, number: u64) -> bool {
-        let reads = match self.stage {
-            Stage::Joining => false,
-            Stage::Watching | Stage::Leaving => true,
-            Stage::Until(end) => number < end,
-        };
-        reads && self.next == number
-    }
-
-    fn turn(&mut self, end: u64) {
-        match self.stage {
-            Stage::Joining => {
-                (self.stage, self.next) = (Stage::Watching, end);
-                self.member.say(Word::Joined);
-            }
-            Stage::Leaving => {
-                self.stage = Stage::Until(end);
-                self.member.say(Word::Left);
-            }
-            Stage::Watching | Stage::Until(_) => {}
-        }
-    }
-
-    fn lose(&mut self, events: u64) {
-        if events > 0 {
-            if self.member.knows_gaps {
-                self.lost += events;
-            }
-            self.member.say(Word::Lost(events));
-        }
-    }
-}
-
 impl Read {
     pub(super) fn is_empty(&self) -> bool {
         self.lost == 0 && self.parts.is_empty()
+    }
+
+    /// A read is a pipe full, or one segment of any length.
+    fn may_have_room_for(&self, bytes: usize) -> bool {
+        self.bytes == 0 || self.bytes + bytes <= BATCH
+    }
+
+    /// What is missing is told before everything else of a read, so after anything it waits for the next.
+    fn has_room_for(&self, piece: &Piece) -> bool {
+        let tells = piece.missing && piece.events > 0;
+        if tells { self.parts.is_empty() } else { self.may_have_room_for(piece.bytes.len()) }
+    }
+
+    fn add(&mut self, piece: Piece) {
+        if piece.missing {
+            self.lost += piece.events as u64;
+        } else if !piece.bytes.is_empty() {
+            self.bytes += piece.bytes.len();
+            self.parts.push_back(piece.bytes);
+        }
     }
 }
 

@@ -16,9 +16,13 @@ struct Mark {
     tool: Option<Box<str>>,
 }
 
+/// What one that is missing counts for in a log's size, in bytes: about as much as telling of it takes.
+const MISSING: usize = 64;
+
 /// Events that nothing is added to any more.
 #[derive(Debug)]
 pub(super) struct Segment {
+    /// None at all for an event that could not be sent.
     bytes: Bytes,
     marks: Vec<Mark>,
     kinds: Kinds,
@@ -26,13 +30,41 @@ pub(super) struct Segment {
     pub(super) unread: usize,
 }
 
+/// What somebody wants of a segment.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// The segment's place in the log.
+    pub(super) number: u64,
+    pub(super) bytes: Bytes,
+    pub(super) events: usize,
+    /// They could not be sent.
+    pub(super) missing: bool,
+}
+
 impl Segment {
+    /// In the place of an event that cannot be sent.
+    pub(super) fn missing(topic: Topic<'_>, unread: usize) -> Self {
+        let kind = topic.kind();
+        let mark = Mark { end: 0, kind, tool: topic.tool.map(Box::from) };
+        Self { bytes: Bytes::new(), marks: vec![mark], kinds: kind, unread }
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        if self.is_missing() { MISSING } else { self.bytes.len() }
+    }
+
+    fn is_missing(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// What of it somebody wants.
+    pub(super) fn piece(&self, number: u64, filter: &Filter) -> Piece {
+        let (bytes, events) = (self.part(filter), self.count(filter));
+        Piece { number, bytes, events, missing: self.is_missing() }
     }
 
     /// How many events of it somebody wants.
-    pub(super) fn count(&self, filter: &Filter) -> usize {
+    fn count(&self, filter: &Filter) -> usize {
         if filter.wants_all(self.kinds) {
             return self.marks.len();
         }
@@ -40,7 +72,7 @@ impl Segment {
     }
 
     /// What of it somebody wants. Whoever wants everything, as most do, shares it; others get a copy of their part.
-    pub(super) fn part(&self, filter: &Filter) -> Bytes {
+    fn part(&self, filter: &Filter) -> Bytes {
         if filter.wants_all(self.kinds) {
             return self.bytes.clone();
         }
@@ -85,13 +117,14 @@ impl Tail {
         self.marks.push(Mark { end: self.bytes.len(), kind, tool: topic.tool.map(Box::from) });
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
     /// Everything that was added since the last time; what memory is left stays for what comes.
-    pub(super) fn seal(&mut self, unread: usize) -> Option<Segment> {
-        if self.marks.is_empty() {
-            return None;
-        }
+    pub(super) fn seal(&mut self, unread: usize) -> Segment {
         let marks = std::mem::take(&mut self.marks);
         let kinds = std::mem::take(&mut self.kinds);
-        Some(Segment { bytes: self.bytes.split().freeze(), marks, kinds, unread })
+        Segment { bytes: self.bytes.split().freeze(), marks, kinds, unread }
     }
 }

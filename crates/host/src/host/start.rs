@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use futures::channel::mpsc;
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use super::builder::stream_spec;
@@ -125,7 +126,7 @@ impl Host {
         let (config, spec) = (&shared.config, Arc::new(spec));
         let stays = connection.is_some();
         let files = !stays && spec.launch == Launch::ThemeOnly;
-        let memory = shared.registrations.recall(&spec, config, lookup).filter(|_| !stays);
+        let memory = shared.registrations.recall(&spec, config, &shared.limits, lookup).filter(|_| !stays);
         let stand_in = memory.as_ref().and_then(Memory::stand_in);
         let (waits, backlog) =
             (stand_in.is_some(), stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits))));
@@ -134,7 +135,7 @@ impl Host {
             (false, true) => Stage::Idle,
             (false, false) => Stage::NEW,
         };
-        let (orders, inbox) = mpsc::unbounded_channel();
+        let (orders, inbox) = mpsc::unbounded();
         let (sender, slot) = watch::channel(Slot { stage, instance: None, stand_in });
         let watching = Watching::new(Arc::clone(&shared.fanout), backlog.clone());
         let keeper = || {
@@ -160,8 +161,8 @@ impl Host {
             }
         };
         // Asked once: a start looks at every extension each time that one of them changes.
-        let slow = !waits && shared.slow.knows(&spec);
-        let patience = if slow { Duration::ZERO } else { config.timeouts.start_patience };
+        let was_silent = !waits && shared.silent.knows(&spec);
+        let patience = if was_silent { Duration::ZERO } else { config.timeouts.start_patience };
         let (timeouts, loosened) =
             (Arc::clone(&shared.timeouts), config.on_timeout_allow.contains(&spec.name));
         Arc::new(Entry {
@@ -224,7 +225,7 @@ impl Host {
             if let Progress::Slow { .. } = Self::progress(entry, &entry.stage())
                 && !greeted
             {
-                shared.slow.remember(&entry.spec);
+                shared.silent.remember(&entry.spec);
             }
         }
     }

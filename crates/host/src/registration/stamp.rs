@@ -1,6 +1,12 @@
 //! What an extension's files look like, as far as the system tells without reading them: enough to know that what it
 //! registered when it last ran still holds.
+//!
+//! A date tells nothing of a second change within its own step: 2 s on some file systems. A file that was changed within
+//! a step before the extension was started is not relied upon, nor the date of a directory that was changed within one
+//! before it was looked at.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,6 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::spec::{ExtensionSpec, Launch};
+use crate::timeouts::{CLOCK_LAG, DATE_STEP};
 
 /// Files and directories that are looked at; an extension of more is always started.
 const MAX_LOOKED_AT: usize = 256;
@@ -24,9 +31,10 @@ pub(crate) struct Stamp {
     files: Vec<File>,
 }
 
-/// A directory, relative to the extension's, and when its list of names last changed.
+/// A directory, relative to the extension's, and when its list of names last changed; nothing when that does not tell
+/// whether it has changed since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Directory(String, Change);
+struct Directory(String, Option<Change>);
 
 /// A file, relative to the extension's directory or absolute, its length and when it changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +43,28 @@ struct File(String, u64, Change);
 /// Nanoseconds since the epoch of the last change of content and of anything, and the number of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Change(i64, i64, u64);
+
+/// Files outside of extensions that were looked at since a start began: many extensions have one interpreter.
+#[derive(Debug, Default)]
+pub(crate) struct Glances(RefCell<HashMap<String, Option<Glance>>>);
+
+/// The length of a file, and when it changed.
+type Glance = (u64, Change);
+
+impl Glances {
+    fn at(&self, path: &str) -> Option<Glance> {
+        if let Some(known) = self.0.borrow().get(path) {
+            return *known;
+        }
+        let now = glance(Path::new(path));
+        self.0.borrow_mut().insert(path.to_owned(), now);
+        now
+    }
+}
+
+fn glance(path: &Path) -> Option<Glance> {
+    fs::metadata(path).ok().filter(Metadata::is_file).map(|now| (now.len(), Change::of(&now)))
+}
 
 impl Stamp {
     /// Looks at everything; nothing when that is too much, or cannot be written down.
@@ -52,30 +82,31 @@ impl Stamp {
     }
 
     /// Whether everything is as it was.
-    pub(crate) fn holds(&self, spec: &ExtensionSpec) -> bool {
+    pub(crate) fn holds(&self, spec: &ExtensionSpec, glances: &Glances) -> bool {
         let same_file = |File(path, length, change): &File| {
-            fs::metadata(spec.dir.join(path))
-                .is_ok_and(|now| now.is_file() && now.len() == *length && Change::of(&now) == *change)
+            let now = match Path::new(path).is_absolute() {
+                true => glances.at(path),
+                false => glance(&spec.dir.join(path)),
+            };
+            now == Some((*length, *change))
         };
         let same_names = |Directory(path, change): &Directory| {
-            fs::metadata(spec.dir.join(path)).is_ok_and(|now| Change::of(&now) == *change)
+            fs::metadata(spec.dir.join(path)).is_ok_and(|now| Some(Change::of(&now)) == *change)
         };
         self.files.iter().all(same_file)
             // A name that came and went, or is none of a file that counts, changes nothing.
             && (self.dirs.iter().all(same_names) || Self::take(spec).is_some_and(|now| now.files == self.files))
     }
 
-    /// Whether nothing has changed since then. Changes are dated by a clock that may lag by `lag`.
-    pub(crate) fn is_older_than(&self, since: SystemTime, lag: Duration) -> bool {
-        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(lag);
-        let since = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
-        self.files.iter().all(|File(_, _, Change(content, any, _))| *content.max(any) < since)
+    /// Whether no file has changed since then.
+    pub(crate) fn is_older_than(&self, since: SystemTime) -> bool {
+        self.files.iter().all(|File(_, _, change)| change.is_older_than(since))
     }
 
     fn add_dir(&mut self, root: &Path, path: String) -> Option<()> {
-        let dir = root.join(&path);
+        let (dir, now) = (root.join(&path), SystemTime::now());
         // Before its names are read: what comes later changes it.
-        let change = Change::of(&fs::metadata(&dir).ok()?);
+        let change = Some(Change::of(&fs::metadata(&dir).ok()?));
         for entry in fs::read_dir(&dir).ok()? {
             let entry = entry.ok()?;
             let name = entry.file_name();
@@ -95,7 +126,7 @@ impl Stamp {
                 self.add_dir(root, below)?;
             }
         }
-        self.dirs.push(Directory(path, change));
+        self.dirs.push(Directory(path, change.filter(|change| change.is_older_than(now))));
         self.has_room()
     }
 
@@ -125,6 +156,7 @@ impl Change {
         )
     }
 
+    /// Without the date of any change, and without a number.
     #[cfg(not(unix))]
     fn of(metadata: &Metadata) -> Self {
         let nanos = |time: std::io::Result<SystemTime>| {
@@ -132,5 +164,52 @@ impl Change {
             i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
         };
         Self(nanos(metadata.modified()), nanos(metadata.created()), 0)
+    }
+
+    /// Whether a change from then on has another date.
+    fn is_older_than(&self, since: SystemTime) -> bool {
+        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let is_older = |date: i64| {
+            let oldest = since.saturating_sub(step(date)).as_nanos();
+            u128::try_from(date).map_or(true, |date| date < oldest)
+        };
+        is_older(self.0) && is_older(self.1)
+    }
+}
+
+/// How much later a change may be and still have this date. Whole seconds are dates of a system that knows no finer ones;
+/// where files may be on any, as on Windows, all count as such.
+fn step(date: i64) -> Duration {
+    let is_coarse = cfg!(not(unix)) || date % 1_000_000_000 == 0;
+    if is_coarse { DATE_STEP } else { CLOCK_LAG }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_date_is_trusted_when_its_step_is_over() {
+        let check = |date: i64, after: Duration, expect: bool| {
+            let since = UNIX_EPOCH + Duration::from_nanos(date.unsigned_abs()) + after;
+            let old = SECOND + 1;
+            assert_eq!(Change(date, old, 1).is_older_than(since), expect, "{date} {after:?}");
+            assert_eq!(Change(old, date, 1).is_older_than(since), expect, "{date} {after:?}");
+        };
+        let (fine, coarse) = (50 * SECOND + 123_456_789, 50 * SECOND);
+        for (date, step) in [(fine, CLOCK_LAG), (coarse, DATE_STEP)] {
+            check(date, Duration::ZERO, false);
+            check(date, step, false);
+            check(date, step + Duration::from_nanos(1), true);
+        }
+    }
+
+    #[test]
+    fn what_is_dated_later_is_not_older() {
+        assert!(!Change(9 * SECOND + 1, 1, 1).is_older_than(UNIX_EPOCH));
+        assert!(Change(-SECOND, -SECOND, 1).is_older_than(UNIX_EPOCH + DATE_STEP));
     }
 }

@@ -2,97 +2,112 @@
 
 mod changes;
 mod events;
-mod stage;
+mod home;
 
 use std::fs;
+use std::time::Duration;
 
 use haft_host::{ExtensionState, HostConfig, Lazy, Roles};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{blocked, call, execute, state, text};
-use stage::{GUARD, Stage, TOOL};
+use home::{GUARD, Home, TOOL};
 
 #[tokio::test]
 async fn the_second_run_starts_nothing_until_a_tool_is_called() {
-    let stage = Stage::with("shy", TOOL);
-    stage.runs_once().await;
-    let (host, events) = stage.host().await;
+    let home = Home::with("shy", TOOL);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
     assert_eq!(state(&host, "shy"), ExtensionState::Idle);
     assert_eq!((host.tools().len(), host.commands().len()), (1, 1));
     host.settled().await;
     host.ping().await;
-    assert_eq!(stage.starts(), 1, "nobody needed it");
+    assert_eq!(home.starts(), 1, "nobody needed it");
     assert!(
-        !stage.log("shy").exists()
-            || fs::read_to_string(stage.log("shy")).unwrap().matches("starting").count() == 1
+        !home.log("shy").exists()
+            || fs::read_to_string(home.log("shy")).unwrap().matches("starting").count() == 1
     );
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
     assert_eq!(state(&host, "shy"), ExtensionState::Ready);
-    assert_eq!(stage.starts(), 2);
+    assert_eq!(home.starts(), 2);
     assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
-    assert_eq!(stage.starts(), 2);
+    assert_eq!(home.starts(), 2);
     host.shutdown().await;
     assert!(events.all().is_empty(), "{:?}", events.all());
 }
 
 #[tokio::test]
+async fn people_are_told_what_a_call_waits_for() {
+    let mut home = Home::with("shy", &format!("sleep 0.2{TOOL}"));
+    home.config.timeouts.told = Duration::from_millis(20);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    let [AgentEvent::ExtNotify { message, .. }] = &events.all()[..] else { panic!("{:?}", events.all()) };
+    assert_eq!(message, "is not ready yet; tool t waits for it");
+    host.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_command_starts_it() {
-    let stage = Stage::with("shy", TOOL);
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let home = Home::with("shy", TOOL);
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     host.run_command(&CancellationToken::new(), "go", "").await.unwrap();
-    assert_eq!(stage.starts(), 2);
+    assert_eq!(home.starts(), 2);
     host.shutdown().await;
 }
 
 #[tokio::test]
 async fn one_that_is_never_used_leaves_in_good_order() {
-    let stage = Stage::with("shy", TOOL);
-    stage.runs_once().await;
-    let (host, events) = stage.host().await;
+    let home = Home::with("shy", TOOL);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
     host.shutdown().await;
     assert_eq!(state(&host, "shy"), ExtensionState::Stopped);
     assert!(execute(&host, "t", json!({})).await.is_error);
-    assert_eq!((stage.starts(), events.faults()), (1, vec![]));
+    assert_eq!((home.starts(), events.faults()), (1, vec![]));
 }
 
 #[tokio::test]
 async fn a_restart_and_a_reload_start_it() {
-    let stage = Stage::with("shy", TOOL);
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let home = Home::with("shy", TOOL);
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     host.restart(&ExtensionName::new("shy")).await.unwrap();
-    assert_eq!((state(&host, "shy"), stage.starts()), (ExtensionState::Ready, 2));
+    assert_eq!((state(&host, "shy"), home.starts()), (ExtensionState::Ready, 2));
     host.shutdown().await;
-    let (host, _) = stage.host().await;
-    assert_eq!(stage.starts(), 2);
+    let (host, _) = home.host().await;
+    assert_eq!(home.starts(), 2);
     let stats = host.reload().await;
     assert_eq!((stats.loaded, stats.ready, stats.stopped, stats.kept), (1, 1, 0, 0));
-    assert_eq!((state(&host, "shy"), stage.starts()), (ExtensionState::Ready, 3));
+    assert_eq!((state(&host, "shy"), home.starts()), (ExtensionState::Ready, 3));
     host.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_guard_that_was_not_started_is_asked_before_the_tool_runs() {
-    let stage = Stage::with("guard", GUARD);
-    stage.runs_once().await;
-    let (host, events) = stage.host().await;
-    assert_eq!(stage.starts(), 1);
+    let home = Home::with("guard", GUARD);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
+    assert_eq!(home.starts(), 1);
     let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
     assert_eq!((by.as_str(), reason.as_str()), ("guard", "no"));
-    assert_eq!((stage.starts(), events.faults()), (2, vec![]));
+    assert_eq!((home.starts(), events.faults()), (2, vec![]));
     host.shutdown().await;
 }
 
 #[tokio::test]
 async fn a_guard_that_cannot_be_started_when_it_is_needed_blocks_and_goes_on_blocking() {
-    let stage = Stage::with("guard", GUARD);
-    stage.runs_once().await;
-    let (host, events) = stage.host().await;
+    let home = Home::with("guard", GUARD);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
     // Only after the host looked: the guard is there, and breaks when it is needed.
-    fs::write(stage.dir("guard").join("run.sh"), "exit 3").unwrap();
+    fs::write(home.dir("guard").join("run.sh"), "exit 3").unwrap();
     for _ in 0..2 {
         let (by, reason) = blocked(&host, &call("bash", json!({}))).await.unwrap();
         assert!(by == "guard" && reason.contains("exited with status 3"), "{reason}");
@@ -104,15 +119,15 @@ async fn a_guard_that_cannot_be_started_when_it_is_needed_blocks_and_goes_on_blo
 
 #[tokio::test]
 async fn all_guards_of_a_call_start_together() {
-    let stage = Stage::with("one", GUARD);
-    stage.put("two", GUARD);
-    stage.age();
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let home = Home::with("one", GUARD);
+    home.put("two", GUARD);
+    home.age();
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     let hooks = host.hook_source().hooks().before_tool_execute;
     assert_eq!(hooks.iter().filter(|hook| hook.role("bash").is_some()).count(), 2);
     host.settled().await;
-    assert_eq!(stage.starts(), 4);
+    assert_eq!(home.starts(), 4);
     host.shutdown().await;
 }
 
@@ -122,13 +137,13 @@ async fn waits(
     change: impl Fn(&mut haft_host::ExtensionSpec),
     config: impl Fn(&mut HostConfig),
 ) -> bool {
-    let mut stage = Stage::with("x", body);
-    stage.change(change);
-    config(&mut stage.config);
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let mut home = Home::with("x", body);
+    home.change(change);
+    config(&mut home.config);
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     let waits = state(&host, "x") == ExtensionState::Idle;
-    assert_eq!(stage.starts(), if waits { 1 } else { 2 });
+    assert_eq!(home.starts(), if waits { 1 } else { 2 });
     host.shutdown().await;
     waits
 }
@@ -141,7 +156,7 @@ async fn who_waits_and_who_does_not() {
     assert!(!waits(GUARD, |spec| spec.roles = Roles { required: true, ..Roles::default() }, |_| ()).await);
     assert!(!waits(TOOL, |_| (), |config| config.lazy = false).await);
     assert!(!waits(TOOL, |_| (), |config| config.state = None).await);
-    assert!(!waits(TOOL, |_| (), |config| config.timeouts.lazy_start = std::time::Duration::ZERO).await);
+    assert!(!waits(TOOL, |_| (), |config| config.timeouts.lazy_start = Duration::ZERO).await);
     let subscribed =
         |what: &str| format!(r#"say '{{"type":"subscribe",{what}}}'; say '{{"type":"ready"}}'; serve"#);
     assert!(!waits(&subscribed(r#""events":["session_start"]"#), |_| (), |_| ()).await);

@@ -13,6 +13,7 @@ mod hooks;
 mod install;
 mod lazy;
 mod lifecycle;
+mod long_lines;
 mod manifest;
 mod misbehaviour;
 mod observers;

@@ -92,7 +92,7 @@ async fn what_cannot_be_started_is_told_apart_from_what_ended() {
 async fn words_directory_and_environment_arrive_as_they_are() {
     let mut spec =
         guarded("/bin/sh", ["-c", "printf '%s|' \"$@\"; pwd; echo $A", "sh", "", "--", "--host", "é"]);
-    spec.env = EnvPolicy::Only(vec![("A".into(), "b c".into()), ("PATH".into(), "/usr/bin:/bin".into())]);
+    spec.env = EnvPolicy::Only([("A".into(), "b c".into()), ("PATH".into(), "/usr/bin:/bin".into())].into());
     spec.cwd = "/usr".into();
     assert_eq!(output_of(spec).await, "|--|--host|é|/usr\nb c\n");
 }

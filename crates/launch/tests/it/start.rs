@@ -58,7 +58,7 @@ async fn input_is_piped() {
 async fn the_environment_is_what_was_asked_for() {
     let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
     let mut spec = sh("echo $A; env | grep -c ^HOME=");
-    spec.env = EnvPolicy::Only(vec![pair("A", "1"), pair("PATH", "/usr/bin:/bin")]);
+    spec.env = EnvPolicy::Only([pair("A", "1"), pair("PATH", "/usr/bin:/bin")].into());
     assert_eq!(output_of(spec).await, "1\n0\n");
     let mut spec = sh("echo ${PATH-none} $A");
     spec.env = EnvPolicy::Inherit { remove: vec!["PATH".into()], set: vec![pair("A", "2")] };

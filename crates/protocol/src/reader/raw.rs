@@ -8,7 +8,8 @@ use serde::de::{Deserialize, Deserializer, Error as _, IntoDeserializer, Visitor
 use serde_json::Error;
 use serde_json::value::RawValue;
 
-use super::Checked;
+use super::{Checked, Form};
+use crate::scan::Plain;
 
 /// The text of a value: borrowed where it is read out of a line, otherwise a copy.
 #[derive(Debug)]
@@ -19,7 +20,8 @@ pub(crate) struct Text<'de> {
 
 impl Text<'_> {
     pub(crate) fn get(&self) -> Checked<'_> {
-        Checked { text: &self.text, compact: self.compact }
+        let form = if self.compact { Form::Compact } else { Form::Any };
+        Checked { text: &self.text, form, longest: Plain::default() }
     }
 }
 

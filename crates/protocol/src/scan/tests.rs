@@ -7,15 +7,15 @@ use proptest::test_runner::TestCaseResult;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Overview, ScanLimits, overview, scan};
-use crate::compact::compact;
+use super::{Overview, Plain, ScanLimits, overview, scan};
+use crate::compact::{compact, is_compact};
 use crate::content::Image;
 use crate::ext::{
     Event, EventIntercept, EventInterceptResponse, Hello, HelloAck, Notify, RegisterTool, ResultBlock,
     Subscribe, ToolCall, ToolResult,
 };
 use crate::json::RawJson;
-use crate::reader::{Checked, Reader};
+use crate::reader::{Checked, Form, Reader};
 use crate::surrogate::mend;
 
 /// What a text says in the careful way; `None` when something is wrong with it, or mended.
@@ -34,13 +34,20 @@ fn careful(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
     };
     let one_line = text.replace(['\u{85}', '\u{2028}', '\u{2029}'], "");
     let tight = compact(&one_line) == one_line;
-    Some(Overview { kind: head.kind.map(RawValue::get), id: head.id.map(RawValue::get), tight })
+    Some(Overview {
+        kind: head.kind.map(RawValue::get),
+        id: head.id.map(RawValue::get),
+        tight,
+        longest: Plain::default(),
+    })
 }
 
 /// `null` is no value to the careful way.
 fn plain(mut seen: Overview<'_>) -> Overview<'_> {
     seen.kind = seen.kind.filter(|kind| *kind != "null");
     seen.id = seen.id.filter(|id| *id != "null");
+    // What it is good for is seen where it is used.
+    seen.longest = Plain::default();
     seen
 }
 
@@ -97,8 +104,13 @@ fn almost_frame() -> impl Strategy<Value = String> {
 #[track_caller]
 fn same<'a, T: Deserialize<'a> + PartialEq + Debug>(text: &'a str) -> TestCaseResult {
     let library = serde_json::from_str::<T>(text);
-    for compact in [false, crate::compact::is_compact(text)] {
-        let quick = T::deserialize(&mut Reader::new(Checked { text, compact }));
+    let longest = overview(text, ScanLimits::default()).map_or(Plain::default(), |seen| seen.longest);
+    let tight = overview(text, ScanLimits::default()).is_some_and(|seen| seen.tight);
+    let mut forms = vec![(Form::Any, Plain::default())];
+    forms.extend(tight.then_some((Form::Tight, longest)));
+    forms.extend(is_compact(text).then_some((Form::Compact, longest)));
+    for (form, longest) in forms {
+        let quick = T::deserialize(&mut Reader::new(Checked { text, form, longest }));
         match (quick, &library) {
             (Ok(quick), Ok(library)) => prop_assert_eq!(&quick, library, "{}", text),
             (Ok(quick), Err(error)) => prop_assert!(false, "{text} was read as {quick:?}: {error}"),
@@ -155,8 +167,8 @@ proptest! {
         if scan(&text, ScanLimits::default()).is_ok() {
             same::<RawJson>(&text)?;
         }
-        drop(ToolResult::deserialize(&mut Reader::new(Checked { text: &text, compact: true })));
-        drop(serde_json::Value::deserialize(&mut Reader::new(Checked { text: &text, compact: false })));
+        drop(ToolResult::deserialize(&mut Reader::new(Checked { text: &text, form: Form::Compact, longest: Plain { from: 1, end: 3 } })));
+        drop(serde_json::Value::deserialize(&mut Reader::new(Checked { text: &text, form: Form::Any, longest: Plain::default() })));
     }
 }
 
@@ -166,7 +178,11 @@ fn depth_is_that_of_the_parser_at_most() {
     for depth in [126, 127, 128, 129, 100_000] {
         let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(overview(&text, limits).is_some(), scan(&text, limits).is_ok(), "{depth}");
-        let quick = serde_json::Value::deserialize(&mut Reader::new(Checked { text: &text, compact: true }));
+        let quick = serde_json::Value::deserialize(&mut Reader::new(Checked {
+            text: &text,
+            form: Form::Compact,
+            longest: Plain { from: 1, end: 3 },
+        }));
         assert_eq!(quick.is_ok(), scan(&text, limits).is_ok(), "{depth}");
     }
 }

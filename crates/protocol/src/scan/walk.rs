@@ -1,7 +1,7 @@
 //! The quick pass: bytes in, an [`Overview`] out, and nothing in between.
 
 use super::keys::Keys;
-use super::{Overview, ScanLimits, strings};
+use super::{Overview, Plain, ScanLimits, strings};
 
 /// Walks through one JSON text. `None` when [`scan`](super::scan) has to look: because something is wrong, or because
 /// it is so rare that only it deals with it (keys with escapes, halves of surrogate pairs, exponents of three digits).
@@ -112,8 +112,12 @@ impl<'a> Walk<'a> {
 
     fn string(&mut self) -> Option<()> {
         self.at += 1;
+        let from = self.at;
+        self.at = strings::plain_end(self.bytes, from);
+        if self.at - from > self.found.longest.end - self.found.longest.from {
+            self.found.longest = Plain { from, end: self.at };
+        }
         loop {
-            self.at = strings::plain_end(self.bytes, self.at);
             if self.takes(b'"') {
                 return Some(());
             }
@@ -122,6 +126,7 @@ impl<'a> Walk<'a> {
                 return None;
             }
             self.at += strings::escape(self.bytes, self.at)?.length;
+            self.at = strings::plain_end(self.bytes, self.at);
         }
     }
 

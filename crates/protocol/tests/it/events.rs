@@ -68,6 +68,7 @@ fn tool_events() -> Vec<AgentEvent> {
             content: vec![Content::text("a")],
             extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
+            details: None,
         },
         AgentEvent::ToolResult {
             id: call(),
@@ -76,6 +77,7 @@ fn tool_events() -> Vec<AgentEvent> {
             content: vec![],
             extension: None,
             synthetic_by: Some("cache".into()),
+            details: None,
         },
     ]
 }
@@ -83,6 +85,11 @@ fn tool_events() -> Vec<AgentEvent> {
 fn run_events() -> Vec<AgentEvent> {
     let usage = Usage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 };
     vec![
+        AgentEvent::QueueUpdate {
+            steering: vec!["not there".into()],
+            follow_up: Vec::new(),
+            next_turn: Vec::new(),
+        },
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::Usage { usage, cumulative: usage },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
@@ -128,11 +135,13 @@ fn lines() {
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
+    {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
     {"type":"turn_start","step":1}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
+    {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"done"}
     {"type":"error","message":"no key"}
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}

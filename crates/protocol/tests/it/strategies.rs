@@ -186,7 +186,8 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
 fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
     let block = prop_oneof![
         text().prop_map(|text| ResultBlock::Text { text }),
-        (text(), text()).prop_map(|(mime_type, data)| ResultBlock::Image(Image { mime_type, data })),
+        (text(), text())
+            .prop_map(|(mime_type, data)| ResultBlock::Image(Image { mime_type, data: data.into() })),
     ];
     (id(), vec(block, 0..4), any::<bool>())
         .prop_map(|(id, content, is_error)| ToolResult { id, content, is_error }.into())

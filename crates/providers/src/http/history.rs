@@ -139,7 +139,7 @@ fn picture(image: &Image) -> Result<rig::Image, rig::Text> {
         return Err(rig::Text::new(format!("(an image of type {} that cannot be shown)", image.mime_type)));
     };
     Ok(rig::Image {
-        data: DocumentSourceKind::base64(&image.data),
+        data: DocumentSourceKind::base64(image.data.as_str()),
         media_type: Some(media_type),
         ..rig::Image::default()
     })

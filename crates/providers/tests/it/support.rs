@@ -80,6 +80,7 @@ pub(crate) fn result(id: &str, name: &str, content: Vec<Content>) -> Message {
         content,
         is_error: false,
         extension: None,
+        details: None,
         time: time(),
     })
 }

@@ -42,6 +42,11 @@ fn events() -> Vec<AgentEvent> {
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
     vec![
         AgentEvent::UserMessage { content: content(), time: time() },
+        AgentEvent::QueueUpdate {
+            steering: vec!["not there".into()],
+            follow_up: Vec::new(),
+            next_turn: Vec::new(),
+        },
         AgentEvent::TurnStart { step: 1 },
         AgentEvent::AssistantStart,
         AgentEvent::TextDelta { delta: "h\u{e9}\n".into() },
@@ -63,6 +68,7 @@ fn events() -> Vec<AgentEvent> {
             content: content(),
             extension: None,
             synthetic_by: Some("cache".into()),
+            details: RawJson::parse(r#"{"diff":{"added":1}}"#).ok(),
         },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
@@ -83,6 +89,7 @@ fn every_event_has_its_line() {
     let lines: Vec<String> = events().iter().map(|event| event_line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
 {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
+{"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
 {"type":"turn_start","step":1}
 {"type":"assistant_start"}
 {"type":"text_delta","delta":"hé\n"}
@@ -97,10 +104,11 @@ fn every_event_has_its_line() {
 {"type":"tool_rewrite_conflict","id":"t1","path":"/p","by":["a","b"]}
 {"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
 {"type":"tool_progress","id":"t1","text":"10 %"}
-{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache"}
+{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache","details":{"diff":{"added":1}}}
 {"type":"turn_end","stop":"tool_use"}
 {"type":"turn_end","stop":"error","error":"cut"}
 {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
+{"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
 {"type":"done"}
 {"type":"error","message":"no model"}
 {"type":"ext_notify","extension":"guard","level":"warn","message":"m"}

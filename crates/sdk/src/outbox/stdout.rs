@@ -47,10 +47,14 @@ impl Stdout {
         Ok(Self::on(platform::stdout()?))
     }
 
-    /// Of a terminal, a file or a socket others may have handles that share its mode: only a pipe's end is ours, and
-    /// only that is made not to block.
+    /// Others may have handles that share its mode (stderr, or whoever started this), and must not find that their writes
+    /// fail: only of a pipe there is a handle that does not block, by itself.
     fn on(file: File) -> Self {
-        let at_once = platform::is_pipe(&file) && platform::do_not_block(&file).is_ok();
+        let alone = Some(&file).filter(|file| platform::is_pipe(file)).map(platform::without_blocking);
+        let (file, at_once) = match alone {
+            Some(Ok(alone)) => (alone, true),
+            Some(Err(_)) | None => (file, false),
+        };
         let (state, changed, broken) = (Mutex::default(), Condvar::new(), AtomicBool::new(false));
         Self { file, at_once, state, changed, broken }
     }
@@ -263,6 +267,22 @@ mod tests {
             let (reader, writer) = UnixStream::pair().unwrap();
             check(reader, self::outbox(writer), lines, &lines.concat());
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn nobody_else_finds_that_writes_do_not_wait() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        // As stderr is, of somebody who has both in one file.
+        let mut shared = writer.try_clone().unwrap();
+        let outbox = outbox(writer);
+        outbox.line("1\n".to_owned());
+        assert!(!has_thread(&outbox));
+        let long = vec![b'x'; MORE];
+        let writing = thread::spawn(move || shared.write_all(&long));
+        let mut out = vec![0; MORE + 2];
+        reader.read_exact(&mut out).unwrap();
+        writing.join().unwrap().unwrap();
     }
 
     #[test]

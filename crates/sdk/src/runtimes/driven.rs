@@ -2,11 +2,15 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::sync::mpsc;
 use std::task::Poll;
 use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
+
+use crate::timeouts::HANDLER_GRACE;
 
 /// See the module.
 #[derive(Debug)]
@@ -14,8 +18,8 @@ pub(super) struct Driven {
     handle: Handle,
     /// Until it has a thread.
     idle: Option<Runtime>,
-    /// Dropping it ends the thread.
-    stop: Option<oneshot::Sender<()>>,
+    /// Dropping the first ends the thread, and then the other.
+    stop: Option<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
 }
 
 impl Driven {
@@ -38,15 +42,29 @@ impl Driven {
     pub(super) fn drive(&mut self) -> io::Result<Handle> {
         if let Some(runtime) = self.idle.take() {
             let (stop, stopped) = oneshot::channel::<()>();
+            let (ends, ended) = mpsc::channel::<()>();
             let drive = move || {
                 // Nothing is ever sent.
                 let _ = runtime.block_on(stopped);
-                runtime.shutdown_background();
+                runtime.shutdown_timeout(HANDLER_GRACE);
+                drop(ends);
             };
             thread::Builder::new().name("intercepts".to_owned()).spawn(drive)?;
-            self.stop = Some(stop);
+            self.stop = Some((stop, ended));
         }
         Ok(self.handle.clone())
+    }
+
+    /// Gives what was left behind on threads so much time, and drops all else.
+    pub(super) fn finish(mut self, time: Duration) {
+        if let Some(runtime) = self.idle.take() {
+            runtime.shutdown_timeout(time);
+        }
+        if let Some((stop, ended)) = self.stop.take() {
+            drop(stop);
+            // Nothing is ever sent here either.
+            _ = ended.recv_timeout(time);
+        }
     }
 }
 

@@ -67,6 +67,32 @@ fn an_end_of_input_before_the_greeting_is_an_end() {
     assert!(probe().hang_up().success());
 }
 
+#[test]
+fn what_an_intercept_leaves_behind_on_a_thread_is_done_before_the_end() {
+    for waits_too in [false, true] {
+        let mut process = probe();
+        if waits_too {
+            process.ask(&intercept("1", "timer"), "event_intercept_response");
+        }
+        process.ask(&intercept("2", "behind"), "event_intercept_response");
+        process.send(&json!({"type": "shutdown"}));
+        assert_eq!(process.expect("notify")["message"], "behind");
+        process.expect("shutdown_ack");
+        assert!(process.hang_up().success());
+    }
+}
+
+#[test]
+fn what_must_not_block_its_thread_says_so() {
+    let mut process = probe();
+    let answer = process.ask(&intercept("1", "in place"), "event_intercept_response");
+    assert_eq!(answer["reason"], "in place", "nobody else waits for this thread");
+    let answer = process.ask(&intercept("2", "in place later"), "event_intercept_response");
+    let reason = answer["error"].as_str().or(answer["reason"].as_str()).unwrap_or_default();
+    assert!(reason.contains("spawn_blocking"), "{answer}");
+    process.shutdown();
+}
+
 fn intercept(id: &str, tool: &str) -> Value {
     json!({"type": "event_intercept", "id": id, "event": "tool_call", "tool_id": "t", "tool_name": tool, "tool_args": {}})
 }

@@ -33,6 +33,15 @@ fn main() -> ExitCode {
                 "task" => drop(tokio::spawn(async {}).await),
                 "thread" => drop(tokio::task::spawn_blocking(|| sleep(TICK)).await),
                 "left" => drop(tokio::spawn(async move { host.notify(Level::Info, "left") })),
+                "behind" => drop(tokio::task::spawn_blocking(move || {
+                    sleep(TICK * 100);
+                    host.notify(Level::Info, "behind");
+                })),
+                "in place" => tokio::task::block_in_place(|| sleep(TICK)),
+                "in place later" => {
+                    tokio::time::sleep(TICK).await;
+                    tokio::task::block_in_place(|| sleep(TICK));
+                }
                 _ => {}
             }
             ToolCallDecision::block(call.tool_name)

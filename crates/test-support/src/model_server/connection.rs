@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Fault, Recorded, Scenario, Shared, Wire, sse};
+use super::{Fault, Recorded, Scenario, Shared, Wire, sse, strict};
 
 /// Serves one request and closes: each request of a client is a connection of its own.
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
@@ -20,14 +20,7 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
         shared.update(|state| state.requests.push(request));
         return;
     }
-    let mut scenario = None;
-    shared.update(|state| {
-        scenario = state.scenarios.pop_front();
-        state.requests.push(request.clone());
-    });
-    let scenario = scenario.unwrap_or_else(|| {
-        Scenario::status(400, "invalid_request_error", "the model server has no scenario left")
-    });
+    let scenario = next_scenario(&shared, &request);
     if play(&mut stream, &shared, &request, &scenario).await.is_err() {
         shared.update(|state| state.disconnects += 1);
     }
@@ -35,6 +28,24 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
 
 /// A `GET` with a key that contains this is refused.
 const REFUSED: &str = "refused";
+
+/// What the request is answered with.
+fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
+    let refused = |why: &str| Scenario::status(400, "invalid_request_error", why);
+    let violation = strict::check(shared.wire, &request.body).err();
+    let mut next = None;
+    shared.update(|state| {
+        state.requests.push(request.clone());
+        match violation {
+            Some(violation) => {
+                next = Some(refused(&violation));
+                state.violations.push(violation);
+            }
+            None => next = state.scenarios.pop_front(),
+        }
+    });
+    next.unwrap_or_else(|| refused("the model server has no scenario left"))
+}
 
 const MODELS: &str = r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#;
 

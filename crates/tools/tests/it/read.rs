@@ -87,7 +87,7 @@ async fn what_is_not_text_is_refused_or_shown_as_an_image() {
     let output = ground.output("read", json!({"path": "p.txt"})).await;
     let Some(Content::Image(image)) = output.content.get(1) else { panic!("{output:?}") };
     assert_eq!(image.mime_type, "image/png");
-    assert_eq!(base64::prelude::BASE64_STANDARD.decode(&image.data).unwrap(), png);
+    assert_eq!(base64::prelude::BASE64_STANDARD.decode(image.data.as_bytes()).unwrap(), png);
 }
 
 #[tokio::test]

@@ -39,6 +39,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         logs: root.join("logs"),
         data: root.join("data"),
         state: root.join("state"),
+        results: root.join("results"),
         lazy: true,
         system: SystemPrompt::default(),
         thinking: Thinking::Default,

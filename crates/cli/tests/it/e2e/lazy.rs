@@ -1,5 +1,7 @@
 //! Extensions that wait for their first use, from one run of `haft` to the next.
 
+use std::fs;
+
 use haft_test_support::model_server::Scenario;
 
 use super::scene::Scene;
@@ -13,24 +15,38 @@ for frame in frames():
         emit("tool_result", id=frame["id"], content=[{"type": "text", "text": "found"}])
 "#;
 
-/// Runs that do not need it. Files that were just written, and a start that takes long because the machine is busy, leave
-/// the next run as it was: not every one of these runs does without.
-const RUNS: usize = 10;
+/// Runs after which one has started so quickly, and after its files were written, that it is remembered. Usually that is the
+/// first; on a machine that is very busy it may be a later one.
+const RUNS: usize = 20;
 
 #[test]
 fn a_run_that_does_not_need_an_extension_does_not_start_it() {
     let step = Scenario::text("Looking.").tool("t1", "lookup", "{}");
-    let idle = vec![Scenario::text("one"); RUNS];
+    let idle = vec![Scenario::text("one"); RUNS + 1];
     let scene = Scene::new([idle, vec![step, Scenario::text("two")]].concat());
     scene.home_python("oracle", TOOL);
-    for run in 1..=RUNS {
+    let mut run = 0;
+    while !may_wait(&scene) {
+        run += 1;
+        assert!(run <= RUNS, "no start was quick enough");
         scene.haft(&["-p", "go"]).expect(0);
-        assert!(!scene.marks().is_empty() && scene.marks().len() <= run);
+        assert_eq!(scene.marks().len(), run, "it was started, as it has to be");
     }
-    let started = scene.marks().len();
-    assert!(started < RUNS, "it was started {started} times, and nothing needed it");
+    for _ in run..=RUNS {
+        scene.haft(&["-p", "go"]).expect(0);
+        assert_eq!(scene.marks().len(), run, "nothing needed it");
+    }
     let tools = |at: usize| scene.server.requests()[at].body["tools"].clone();
-    assert_eq!(tools(0), tools(RUNS - 1), "the model is told the same");
+    assert_eq!(tools(0), tools(RUNS), "the model is told the same");
     scene.haft(&["-p", "go"]).expect(0);
-    assert_eq!(scene.marks().len(), started + 1, "the model called it");
+    assert_eq!(scene.marks().len(), run + 1, "the model called it");
+}
+
+/// Whether what it registered is written down, without a reason to start it at once.
+fn may_wait(scene: &Scene) -> bool {
+    let files = fs::read_dir(scene.world.home().join("state")).into_iter().flatten().flatten();
+    let texts = files.map(|file| fs::read_to_string(file.path()).unwrap());
+    texts
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .any(|line| line.contains(r#""name":"oracle""#) && !line.contains(r#""mark":"#))
 }

@@ -152,7 +152,7 @@ fn from_a_thread(world: &World, tied: Option<&Path>) -> Result<GroupChild> {
     if tied.is_none() {
         spawn.launcher = Some(haft_launch::Launcher { program: beside("haft-launcher"), args: Vec::new() });
     }
-    spawn.env = EnvPolicy::Only(vec![("HAFT_FAULT_TAG".into(), world.tag.clone().into())]);
+    spawn.env = EnvPolicy::Only([("HAFT_FAULT_TAG".into(), world.tag.clone().into())].into());
     (spawn.stdin, spawn.stdout, spawn.stderr) = (Stream::Piped, Stream::Piped, Stderr::Own(Stream::Piped));
     let runtime = tokio::runtime::Handle::current();
     let thread = std::thread::spawn(move || {

@@ -44,7 +44,7 @@ impl Actor {
 
     fn terminate(&mut self) {
         if let Some(Err(error)) = self.process.as_mut().map(Process::terminate) {
-            self.log.host(&format!("cannot be terminated: {error}"));
+            self.log.host(format_args!("cannot be terminated: {error}"));
         }
     }
 
@@ -55,7 +55,7 @@ impl Actor {
             let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
             failure = supervisor.failed(now(), self.session.has_greeted(), failure);
         }
-        self.log.host(&format!("{}: {}", failure.code, failure.message));
+        self.log.host(format_args!("{}: {}", failure.code, failure.message));
         self.reporter.fault(failure.code, failure.message);
     }
 

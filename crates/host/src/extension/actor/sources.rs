@@ -1,15 +1,17 @@
 //! What the task behind an extension waits for. Everything here may be dropped and called again.
 
 use std::future::{pending, poll_fn};
+use std::io;
 use std::pin::pin;
 
+use futures::channel::mpsc;
 use tokio::io::AsyncReadExt;
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::super::Command;
 use super::super::alarm::Alarm;
 use super::super::connection;
+use super::super::decode::{Decoding, Heard};
 use super::super::scratch;
 use super::super::seldom::Seldom;
 use super::super::writer::{Writer, WriterEnd};
@@ -29,6 +31,26 @@ pub(super) enum Happening {
     StderrEnd,
     /// Nothing more can be written.
     WriterEnd(WriterEnd),
+}
+
+/// What comes from the extension.
+pub(super) enum Incoming {
+    /// Bytes.
+    Read(io::Result<usize>),
+    /// A long line, read.
+    Heard(Box<Heard>),
+}
+
+/// The line that is being read, or more bytes when there is none.
+pub(super) async fn incoming(
+    decoding: &mut Option<Decoding>,
+    reader: &mut Option<connection::Output>,
+    framer: &mut Framer,
+) -> Incoming {
+    match decoding {
+        Some(decoding) => Incoming::Heard(decoding.await),
+        None => Incoming::Read(read_some(reader, framer).await),
+    }
 }
 
 /// Waits for any of these.
@@ -55,10 +77,7 @@ pub(super) async fn happened(
     .await
 }
 
-pub(super) async fn read_some(
-    reader: &mut Option<connection::Output>,
-    framer: &mut Framer,
-) -> std::io::Result<usize> {
+async fn read_some(reader: &mut Option<connection::Output>, framer: &mut Framer) -> io::Result<usize> {
     match reader {
         // Whatever follows the beginning of a line is a part of it, and need not be moved once more.
         Some(reader) if framer.unfinished() > 0 => reader.read_buf(framer.space()).await,
@@ -75,7 +94,7 @@ pub(super) async fn read_some(
 
 pub(super) async fn received(inbox: &mut Option<mpsc::UnboundedReceiver<Command>>) -> Option<Command> {
     match inbox {
-        Some(inbox) => inbox.recv().await,
+        Some(inbox) => inbox.recv().await.ok(),
         None => pending().await,
     }
 }

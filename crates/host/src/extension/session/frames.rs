@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use haft_protocol::codec::{self, Bounds, Decoded, Reading};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe,
-    capability,
+    ExtensionFrame, Hello, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe, capability,
 };
-use haft_protocol::ids::RequestId;
 
 use super::{Output, Phase, Session, Ui};
+use crate::extension::decode::{Heard, Unreadable, excerpt, hear};
 use crate::extension::offers::Offers;
 use crate::extension::pending::{Kind, Past};
 use crate::fault::{CallError, FaultCode};
@@ -20,46 +20,52 @@ use crate::fault::{CallError, FaultCode};
 /// Lines that are no frames and still do not end an extension that has not said hello: package managers greet.
 const JUNK_BEFORE_HELLO: u32 = 20;
 
-/// How much of a line is quoted.
-const QUOTED: usize = 80;
-
 impl<T> Session<T> {
     /// A line came.
-    pub(crate) fn handle_line(&mut self, line: &[u8], now: Instant) {
+    pub(crate) fn handle_line(&mut self, line: &Bytes, now: Instant) {
+        if !self.is_closed() {
+            self.handle_heard(hear(line, self.bounds()), now);
+        }
+    }
+
+    /// A line came that somebody else has read, within these [`bounds`](Self::bounds).
+    pub(crate) fn handle_heard(&mut self, heard: Heard, now: Instant) {
         if self.is_closed() {
             return;
         }
-        match codec::read::<ExtensionFrame>(line, self.bounds()) {
+        let Heard { bytes, frame } = heard;
+        match frame {
             Ok(Reading { frame: Decoded::Known(frame), mended }) => {
                 if mended {
                     let kind = codec::FrameSet::kind(&frame);
                     self.log(format!("half of a surrogate pair in a {kind} frame became U+FFFD"));
                 }
                 if self.is_unasked(&frame) {
-                    self.count(line.len(), now);
+                    self.count(bytes, now);
                 }
-                self.on_frame(frame, line.len(), now);
+                self.on_frame(frame, bytes, now);
             }
             Ok(Reading { frame: Decoded::Unknown { kind, .. }, .. }) => {
-                self.count(line.len(), now);
+                self.count(bytes, now);
                 self.on_unknown(&kind, now);
             }
-            Err(error) if is_up(Defence::StrictFrames) => self.on_undecodable(&error, line, now),
+            Err(unreadable) if is_up(Defence::StrictFrames) => self.on_unreadable(unreadable, bytes, now),
             Err(_) => {}
         }
     }
 
     /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
-    pub(crate) fn handle_tail(&mut self, line: &[u8], now: Instant) -> Option<usize> {
-        match codec::read::<ExtensionFrame>(line, self.bounds()) {
-            Ok(Reading { frame: Decoded::Known(frame), .. }) => self.on_frame(frame, line.len(), now),
-            Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_) => return Some(line.len()),
+    pub(crate) fn handle_tail(&mut self, heard: Heard, now: Instant) -> Option<usize> {
+        match heard.frame {
+            Ok(Reading { frame: Decoded::Known(frame), .. }) => self.on_frame(frame, heard.bytes, now),
+            Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_) => return Some(heard.bytes),
         }
         None
     }
 
-    /// The reader keeps to the line's limit of the moment; a question dropped since must not fail its late answer.
-    fn bounds(&self) -> Bounds {
+    /// Within which a line is read. The reader keeps to the line's limit of the moment; a question dropped since must
+    /// not fail its late answer.
+    pub(crate) fn bounds(&self) -> Bounds {
         let limits = &self.facts.limits;
         Bounds { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes }
     }
@@ -119,7 +125,8 @@ impl<T> Session<T> {
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        match self.facts.ack.take().map(|ack| self.encode(&HostFrame::HelloAck(*ack))) {
+        let greeting = self.facts.greeting.take();
+        match greeting.map(|greeting| greeting.line().and_then(|line| self.bounded(line))) {
             Some(Ok(ack)) => self.write(ack, false),
             Some(Err(detail)) => {
                 return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));
@@ -228,16 +235,17 @@ impl<T> Session<T> {
         }
     }
 
-    fn on_undecodable(&mut self, error: &DecodeError, line: &[u8], now: Instant) {
+    fn on_unreadable(&mut self, unreadable: Unreadable, bytes: usize, now: Instant) {
+        let error = &unreadable.error;
         let code = FaultCode::from(error);
-        if let Some(open) = answered_id(error, line).and_then(|id| self.pending.answered(&id)) {
+        if let Some(open) = unreadable.id.as_ref().and_then(|id| self.pending.answered(id)) {
             // A gate whose answer cannot be read is a failed gate, and the message should say so.
             let code = if open.kind == Kind::Intercept { FaultCode::HookError } else { code };
             self.fault(code, format!("{}: {error}", open.what));
             let answer = CallError::BadResponse { detail: error.to_string() };
             return self.out.push_back(Output::Answer(open.ticket, Err(answer)));
         }
-        self.count(line.len(), now);
+        self.count(bytes, now);
         if matches!(error, DecodeError::Malformed { .. }) {
             if matches!(self.phase, Phase::AwaitHello { .. }) {
                 return self
@@ -245,14 +253,15 @@ impl<T> Session<T> {
             }
             return self.report(code, error.to_string());
         }
-        self.on_junk(code, error, line, now);
+        self.on_junk(code, &unreadable, now);
     }
 
     /// A line that is no frame. What an author prints by mistake is text and does no harm; what is no text at all comes
     /// from a program that does not speak this protocol, and waiting for it to begin is in vain.
-    fn on_junk(&mut self, code: FaultCode, error: &DecodeError, line: &[u8], now: Instant) {
-        if is_garbled(error, line) && self.rates.garbled(now) && is_up(Defence::GarbledLines) {
-            let text = format!("sent line after line that is no text: {error} in {:?}", excerpt(line));
+    fn on_junk(&mut self, code: FaultCode, unreadable: &Unreadable, now: Instant) {
+        let Unreadable { error, garbled, excerpt, .. } = unreadable;
+        if *garbled && self.rates.garbled(now) && is_up(Defence::GarbledLines) {
+            let text = format!("sent line after line that is no text: {error} in {excerpt:?}");
             return self.fail(code, text);
         }
         let hint = if code == FaultCode::FrameNotJson {
@@ -260,7 +269,7 @@ impl<T> Session<T> {
         } else {
             ""
         };
-        self.report(code, format!("{error} in {:?}{hint}", excerpt(line)));
+        self.report(code, format!("{error} in {excerpt:?}{hint}"));
         let junk = self.reports.junk();
         if matches!(self.phase, Phase::AwaitHello { .. }) && junk > JUNK_BEFORE_HELLO {
             self.fail(
@@ -289,30 +298,4 @@ impl<T> Session<T> {
 fn registers(frame: &ExtensionFrame) -> bool {
     use ExtensionFrame::{RegisterCommand, RegisterTool, Subscribe};
     matches!(frame, RegisterCommand(_) | RegisterTool(_) | Subscribe(_))
-}
-
-/// Whether this is no text: not UTF-8, or UTF-8 by accident, as UTF-16 and zeros are, or behind a byte order mark.
-fn is_garbled(error: &DecodeError, line: &[u8]) -> bool {
-    let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
-    matches!(error, DecodeError::NotUtf8) || by_accident()
-}
-
-/// The question that an unreadable line answers, if it says so: whoever asked must not wait for a better answer until
-/// the deadline. Reads the `id` alone, so that no line costs more memory than it has bytes.
-fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
-    #[derive(serde::Deserialize)]
-    struct Head {
-        id: RequestId,
-    }
-    if let DecodeError::Malformed { id, .. } = error {
-        return id.clone();
-    }
-    serde_json::from_slice(line).ok().map(|head: Head| head.id)
-}
-
-/// The beginning of something an extension sent, for messages.
-pub(super) fn excerpt(bytes: &[u8]) -> String {
-    let start = bytes.get(..QUOTED).unwrap_or(bytes);
-    let more = if bytes.len() > QUOTED { "…" } else { "" };
-    format!("{}{more}", String::from_utf8_lossy(start))
 }

@@ -6,6 +6,7 @@ use haft_protocol::ext::{ExtensionFrame, HostFrame, Notify, PanelClose, PanelRen
 
 use super::rates::Unasked;
 use super::{Alert, Output, Phase, Session, Ui};
+use crate::extension::decode::excerpt;
 use crate::fault::FaultCode;
 
 impl<T> Session<T> {
@@ -114,7 +115,7 @@ impl<T> Session<T> {
     pub(super) fn on_pong(&mut self, pong: &Pong, now: Instant) {
         if !self.watch.answers(&pong.id) {
             self.count(0, now);
-            let id = super::frames::excerpt(pong.id.as_str().as_bytes());
+            let id = excerpt(pong.id.as_str().as_bytes());
             self.report(FaultCode::UnknownId, format!("sent a pong for {id}, which nobody asked"));
         }
     }

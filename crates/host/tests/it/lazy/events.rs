@@ -7,11 +7,11 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::limits::QUEUE_FRAMES;
 use haft_protocol::message::Stop;
 
-use super::stage::Stage;
+use super::home::Home;
 use crate::support::state;
 
-fn watches(events: &str) -> Stage {
-    Stage::with(
+fn watches(events: &str) -> Home {
+    Home::with(
         "audit",
         &format!(r#"say '{{"type":"subscribe","events":{events}}}'; say '{{"type":"ready"}}'; serve"#),
     )
@@ -35,51 +35,67 @@ fn turn() -> [AgentEvent; 3] {
 
 #[tokio::test]
 async fn an_event_starts_who_watches_it_and_all_are_told_in_order() {
-    let stage = watches(r#"["turn_start","tool_call","turn_end"]"#);
-    stage.runs_once().await;
-    let (host, events) = stage.host().await;
+    let home = watches(r#"["turn_start","tool_call","turn_end"]"#);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
     tell(&host, &turn());
     host.settled().await;
     assert_eq!(state(&host, "audit"), ExtensionState::Ready);
     tell(&host, &turn());
     host.shutdown().await;
     let one = ["turn_start", "tool_call", "turn_end"];
-    assert_eq!(stage.events(), [one, one].concat());
-    assert_eq!((stage.starts(), events.faults()), (2, vec![]));
+    assert_eq!(home.events(), [one, one].concat());
+    assert_eq!((home.starts(), events.faults()), (2, vec![]));
 }
 
 #[tokio::test]
 async fn a_shutdown_waits_for_one_that_an_event_has_just_started() {
-    let stage = watches(r#"["turn_end"]"#);
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let home = watches(r#"["turn_end"]"#);
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     tell(&host, &turn());
     host.shutdown().await;
-    assert_eq!(stage.events(), ["turn_end"]);
+    assert_eq!(home.events(), ["turn_end"]);
 }
 
 #[tokio::test]
 async fn who_watches_tool_calls_alone_sleeps_through_turns_without() {
-    let stage = watches(r#"["tool_call"]"#);
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let home = watches(r#"["tool_call"]"#);
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     let [start, call, end] = turn();
     tell(&host, &[start, end]);
     assert_eq!(state(&host, "audit"), ExtensionState::Idle);
     tell(&host, &[call]);
     host.shutdown().await;
-    assert_eq!((stage.starts(), stage.events()), (2, vec!["tool_call".to_owned()]));
+    assert_eq!((home.starts(), home.events()), (2, vec!["tool_call".to_owned()]));
 }
 
 #[tokio::test]
 async fn what_does_not_fit_is_counted() {
-    let stage = watches(r#"["turn_end"]"#);
-    stage.runs_once().await;
-    let (host, _) = stage.host().await;
+    let home = watches(r#"["turn_end"]"#);
+    home.runs_once().await;
+    let (host, _) = home.host().await;
     let [_, _, end] = turn();
     tell(&host, &vec![end; 2000]);
     assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
     host.shutdown().await;
     assert_eq!(host.states().remove(0).events_dropped, 2000 - QUEUE_FRAMES);
-    assert_eq!(stage.events().len(), QUEUE_FRAMES, "what was kept arrives");
+    assert_eq!(home.events().len(), QUEUE_FRAMES, "what was kept arrives");
+}
+
+#[tokio::test]
+async fn who_knows_gaps_is_told_what_did_not_fit() {
+    let mut home = watches(r#"["turn_end"]"#);
+    home.config.env.set.push(("CAN".into(), r#""event_gap""#.into()));
+    home.runs_once().await;
+    let (host, _) = home.host().await;
+    let [_, _, end] = turn();
+    tell(&host, &vec![end; QUEUE_FRAMES + 10]);
+    host.settled().await;
+    tell(&host, &turn());
+    host.shutdown().await;
+    let told = home.events();
+    assert_eq!(told.len(), QUEUE_FRAMES + 2);
+    assert_eq!(told[QUEUE_FRAMES..], ["10 lost", "turn_end"]);
 }

@@ -144,6 +144,7 @@ impl Spill {
         let (pieces, queue) = mpsc::channel::<Vec<u8>>();
         let scratch = scratch.to_owned();
         let writer = std::thread::spawn(move || {
+            std::fs::create_dir_all(&scratch)?;
             // Readable for its owner alone; gone again unless it is kept at the end.
             let mut file =
                 tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(scratch)?;

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use haft_protocol::RawJson;
 use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
+use crate::extension::{Greeting, Places};
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -42,7 +44,7 @@ impl Bench {
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),
-            ack: Some(Box::new(ack)),
+            greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
             timeouts: Arc::default(),
             limits: Arc::new(limits),
         };
@@ -77,7 +79,7 @@ impl Bench {
 
     pub(super) fn bytes(&mut self, line: &[u8]) {
         self.note("←", &String::from_utf8_lossy(line));
-        self.session.handle_line(line, self.now);
+        self.session.handle_line(&Bytes::copy_from_slice(line), self.now);
         self.session.handle_read(1, 0, self.now);
         self.settle();
     }

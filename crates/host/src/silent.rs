@@ -15,17 +15,17 @@ use crate::spec::ExtensionSpec;
 
 /// The extensions that a start need not wait for. Without a directory it remembers nothing.
 #[derive(Debug)]
-pub(crate) struct SlowStarts {
+pub(crate) struct SilentStarts {
     dir: Option<PathBuf>,
     /// The names of the files, so that one that is not there need not be looked for.
     files: Mutex<HashSet<OsString>>,
 }
 
-impl SlowStarts {
+impl SilentStarts {
     pub(crate) fn new(dir: Option<PathBuf>) -> Self {
         let there = dir.as_deref().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten();
         let files =
-            there.map(|file| file.file_name()).filter(|name| name.as_encoded_bytes().starts_with(b"slow-"));
+            there.map(|file| file.file_name()).filter(|name| name.as_encoded_bytes().starts_with(b"silent-"));
         Self { files: Mutex::new(files.collect()), dir }
     }
 
@@ -41,7 +41,7 @@ impl SlowStarts {
         let written =
             path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, looks(spec)));
         if let Err(error) = written {
-            tracing::warn!(path = %path.display(), %error, "cannot remember a slow extension");
+            tracing::warn!(path = %path.display(), %error, "cannot remember a silent extension");
         }
         self.files().extend(path.file_name().map(OsString::from));
     }
@@ -63,7 +63,7 @@ impl SlowStarts {
     }
 
     fn path(&self, spec: &ExtensionSpec) -> Option<PathBuf> {
-        Some(self.dir.as_ref()?.join(format!("slow-{}", slug(spec.name.as_str()))))
+        Some(self.dir.as_ref()?.join(format!("silent-{}", slug(spec.name.as_str()))))
     }
 }
 
@@ -84,21 +84,21 @@ mod tests {
     use crate::host::stream_spec;
 
     #[test]
-    fn a_slow_one_is_known_until_it_greets_or_changes() {
+    fn a_silent_one_is_known_until_it_greets_or_changes() {
         let dir = tempfile::tempdir().unwrap();
         let spec = ExtensionSpec { dir: dir.path().to_owned(), ..stream_spec("../x") };
-        let slow = SlowStarts::new(Some(dir.path().join("state")));
-        slow.forget(&spec);
-        assert!(!slow.knows(&spec));
-        slow.remember(&spec);
-        assert!(slow.knows(&spec));
-        assert!(!slow.knows(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
+        let silent = SilentStarts::new(Some(dir.path().join("state")));
+        silent.forget(&spec);
+        assert!(!silent.knows(&spec));
+        silent.remember(&spec);
+        assert!(silent.knows(&spec));
+        assert!(!silent.knows(&ExtensionSpec { dir: "/elsewhere".into(), ..spec.clone() }));
         fs::write(dir.path().join(MANIFEST_FILE), "{}").unwrap();
-        assert!(!slow.knows(&spec), "it is another version");
-        slow.remember(&spec);
-        slow.forget(&spec);
-        assert!(!slow.knows(&spec));
-        let nowhere = SlowStarts::new(None);
+        assert!(!silent.knows(&spec), "it is another version");
+        silent.remember(&spec);
+        silent.forget(&spec);
+        assert!(!silent.knows(&spec));
+        let nowhere = SilentStarts::new(None);
         nowhere.remember(&spec);
         assert!(!nowhere.knows(&spec));
     }

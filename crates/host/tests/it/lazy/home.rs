@@ -34,36 +34,37 @@ serve() {
             *'"type":"tool_call"'*) say '{"type":"tool_result","id":"'$id'","content":[{"type":"text","text":"ok"}]}';;
             *'"type":"command_invoked"'*) say '{"type":"command_response","id":"'$id'","action":"noop"}';;
             *'"type":"event_intercept"'*) say '{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}';;
-            *'"type":"event"'*) say "$line" >> "$EVENTS";;
+            *'"type":"event'*) say "$line" >> "$EVENTS";;
         esac
     done
 }
-say '{"type":"hello","name":"'$NAME'"}'
+say '{"type":"hello","name":"'$NAME'","capabilities":['$CAN']}'
 "#;
 
 /// See the module.
-pub(super) struct Stage {
+pub(super) struct Home {
     pub(super) config: HostConfig,
     root: TempDir,
     specs: std::cell::RefCell<Vec<ExtensionSpec>>,
 }
 
-impl Stage {
+impl Home {
     /// With one extension, which does this after its hello.
     pub(super) fn with(name: &str, body: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let mut config = HostConfig { timeouts: brisk(), ..config() };
         config.timeouts.lazy_start = Duration::from_secs(60);
+        config.timeouts.told = Duration::from_secs(60);
         config.timeouts.shutdown_grace = Duration::from_secs(60);
         config.state = Some(root.path().join("state"));
         config.logs = Some(root.path().join("logs"));
         for name in ["STARTS", "EVENTS"] {
             config.env.set.push((name.into(), root.path().join(name).display().to_string()));
         }
-        let stage = Self { config, root, specs: Vec::default().into() };
-        stage.put(name, body);
-        stage.age();
-        stage
+        let home = Self { config, root, specs: Vec::default().into() };
+        home.put(name, body);
+        home.age();
+        home
     }
 
     /// Adds an extension, or changes its script.
@@ -116,11 +117,11 @@ impl Stage {
         self.lines("STARTS").len()
     }
 
-    /// The events that were told.
+    /// The events that were told, and how many were said to be missing.
     pub(super) fn events(&self) -> Vec<String> {
         let event = |line: String| {
             let event: serde_json::Value = serde_json::from_str(&line).unwrap();
-            event["event"].as_str().unwrap().to_owned()
+            event["event"].as_str().map_or_else(|| format!("{} lost", event["lost"]), str::to_owned)
         };
         self.lines("EVENTS").into_iter().map(event).collect()
     }

@@ -1,0 +1,51 @@
+//! Files with the whole of what was too long for the model: they outlive the run, for a model that comes back to them,
+//! and are cleared away by a later one.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::timeouts::RESULTS_KEPT;
+
+/// What all of them begin with, whoever wrote them.
+const PREFIX: &str = "haft-";
+
+/// Removes what nobody comes back to any more. What cannot be removed is left for the next time.
+pub(super) fn clear_away(dir: &Path, now: SystemTime) {
+    let is_old = |file: &fs::DirEntry| {
+        let changed = file.metadata().and_then(|metadata| metadata.modified());
+        changed.is_ok_and(|changed| now.duration_since(changed).is_ok_and(|age| age > RESULTS_KEPT))
+    };
+    let files = fs::read_dir(dir).into_iter().flatten().flatten();
+    let ours = files.filter(|file| file.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()));
+    for file in ours.filter(is_old) {
+        _ = fs::remove_file(file.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn old_files_of_ours_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let put = |name: &str, age: Duration| {
+            let file = fs::File::create(dir.path().join(name)).unwrap();
+            file.set_modified(now - age).unwrap();
+        };
+        put("haft-result-1.txt", RESULTS_KEPT + Duration::from_secs(1));
+        put("haft-bash-1.log", RESULTS_KEPT + Duration::from_secs(1));
+        put("haft-result-2.txt", RESULTS_KEPT - Duration::from_secs(1));
+        put("mine.txt", RESULTS_KEPT * 2);
+        clear_away(dir.path(), now);
+        clear_away(&dir.path().join("nowhere"), now);
+        let mut left: Vec<_> =
+            fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["haft-result-2.txt", "mine.txt"]);
+    }
+}

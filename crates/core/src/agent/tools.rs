@@ -1,0 +1,69 @@
+//! The tools of an agent, each with what checks its arguments.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use super::setup::Setup;
+use crate::schema::{SchemaError, Validator};
+use crate::tool::{Tool, ToolOwner, ToolSet, ToolSpec};
+
+/// A tool set with its schemas, each compiled when it is first needed: compiling takes longer than all else before the
+/// first request.
+pub(crate) struct ToolTable {
+    pub(crate) set: ToolSet,
+    validators: HashMap<String, LateValidator>,
+}
+
+/// A schema that is compiled by the first call of its tool.
+pub(crate) struct LateValidator {
+    spec: Arc<ToolSpec>,
+    compiled: OnceLock<Result<Validator, SchemaError>>,
+}
+
+impl ToolTable {
+    pub(super) fn new(set: ToolSet) -> Result<Self, ToolSchemaError> {
+        let mut validators = HashMap::new();
+        for spec in set.specs() {
+            let name = spec.name.clone();
+            let late = LateValidator { spec, compiled: OnceLock::new() };
+            // Nobody has looked at an embedder's schema before. An extension's was compiled when it was registered,
+            // and those of haft's own tools are tested.
+            if late.spec.owner == ToolOwner::Embedder {
+                late.get()
+                    .map_err(|source| ToolSchemaError { tool: name.clone(), source: source.clone() })?;
+            }
+            validators.insert(name, late);
+        }
+        Ok(Self { set, validators })
+    }
+
+    /// What a model with this setup is told, in order.
+    pub(crate) fn offered(&self, setup: &Setup) -> Vec<Arc<ToolSpec>> {
+        let mut specs = self.set.specs();
+        if setup.active.is_some() {
+            specs.retain(|spec| setup.offers(&spec.name));
+        }
+        specs
+    }
+
+    /// A tool, and what checks its arguments.
+    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
+        Some((self.set.get(name)?, self.validators.get(name)?))
+    }
+}
+
+impl LateValidator {
+    pub(crate) fn get(&self) -> Result<&Validator, &SchemaError> {
+        self.compiled.get_or_init(|| Validator::compile(&self.spec.schema)).as_ref()
+    }
+}
+
+/// A tool whose schema does not compile.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("tool {tool:?} cannot be offered to a model")]
+pub struct ToolSchemaError {
+    /// The tool.
+    pub tool: String,
+    /// What is wrong with its schema.
+    pub source: SchemaError,
+}

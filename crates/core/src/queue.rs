@@ -1,0 +1,289 @@
+//! Messages that wait for their place in the work: said while the agent was busy, or meant for later.
+//!
+//! All three queues and the question whether a run is there to take from them are behind one lock. So a message that
+//! comes while a run ends is either taken by that run or waits for the next one, and its sender is told which.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+
+use crate::agent::Prompt;
+use crate::emitter::Emitter;
+
+/// How many messages one queue holds.
+const ROOM: usize = 64;
+
+/// Which place a message waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Queue {
+    /// Behind the tools that run now, before the next call of the model; or at once when no tool was called.
+    Steering,
+    /// When the agent would stop.
+    FollowUp,
+    /// Before the next prompt; no run begins because of it.
+    NextTurn,
+}
+
+/// How many messages are taken from a queue at a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum QueueMode {
+    /// One; the model answers each by itself.
+    #[default]
+    OneAtATime,
+    /// All that wait.
+    All,
+}
+
+/// Where a message that was queued will be taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "a message queued while no run is under way waits until somebody starts one"]
+pub enum Queued {
+    /// The run under way takes it, unless it fails or is aborted first; then it still waits.
+    Running,
+    /// No run is under way: it waits for the next one, which [`Agent::go_on`](crate::Agent::go_on) starts.
+    Idle,
+}
+
+/// A message that was not queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueueError {
+    /// The queue is full.
+    #[error("{limit} messages wait already; let the agent take some, or take them back")]
+    Full {
+        /// How many there is room for.
+        limit: usize,
+    },
+    /// There is nothing in the message.
+    #[error("the message is empty; say something")]
+    Empty,
+}
+
+/// The messages that wait, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// For the end of the current tools.
+    pub steering: Vec<Prompt>,
+    /// For the moment when the agent would stop.
+    pub follow_up: Vec<Prompt>,
+    /// For the next prompt.
+    pub next_turn: Vec<Prompt>,
+}
+
+impl Waiting {
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_up.is_empty() && self.next_turn.is_empty()
+    }
+}
+
+/// The queues of an agent.
+#[derive(Default)]
+pub(crate) struct Queues {
+    pub(crate) modes: Modes,
+    state: Mutex<State>,
+}
+
+/// How the queues that a run takes from are emptied.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Modes {
+    pub(crate) steering: QueueMode,
+    pub(crate) follow_up: QueueMode,
+}
+
+#[derive(Default)]
+struct State {
+    steering: VecDeque<Prompt>,
+    follow_up: VecDeque<Prompt>,
+    next_turn: VecDeque<Prompt>,
+    /// Where the run under way tells its events. There is one run at a time.
+    run: Option<Emitter>,
+    announcing: Announcing,
+}
+
+/// Whether somebody is telling what waits. Nobody is told under the lock, since who is told may queue a message; so
+/// that the last thing told is how things stand, one tells for all.
+#[derive(Default, PartialEq, Eq)]
+enum Announcing {
+    #[default]
+    Nobody,
+    Somebody,
+    /// And what it tells is not how things stand any more.
+    Again,
+}
+
+impl Queues {
+    pub(crate) fn new(modes: Modes) -> Self {
+        Self { modes, state: Mutex::default() }
+    }
+
+    /// Queues a message.
+    pub(crate) fn push(&self, queue: Queue, prompt: Prompt) -> Result<Queued, QueueError> {
+        if prompt.is_empty() {
+            return Err(QueueError::Empty);
+        }
+        let queued = {
+            let mut state = self.lock();
+            let waiting = state.queue(queue);
+            if waiting.len() >= ROOM {
+                return Err(QueueError::Full { limit: ROOM });
+            }
+            waiting.push_back(prompt);
+            if state.run.is_some() { Queued::Running } else { Queued::Idle }
+        };
+        self.announce();
+        Ok(queued)
+    }
+
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.lock().waiting()
+    }
+
+    /// Takes everything back.
+    pub(crate) fn clear(&self) -> Waiting {
+        let taken = {
+            let mut state = self.lock();
+            let taken = state.waiting();
+            state.steering.clear();
+            state.follow_up.clear();
+            state.next_turn.clear();
+            taken
+        };
+        if !taken.is_empty() {
+            self.announce();
+        }
+        taken
+    }
+
+    /// A run begins; `false` if another one is under way.
+    pub(crate) fn open(&self, emitter: Emitter) -> bool {
+        let mut state = self.lock();
+        let free = state.run.is_none();
+        if free {
+            state.run = Some(emitter);
+        }
+        free
+    }
+
+    /// What was said before the run, in the order it belongs into the transcript. A run without a prompt of its own also
+    /// takes what was to follow, when nothing else waits.
+    pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Prompt> {
+        let mut state = self.lock();
+        let mut taken: Vec<Prompt> = state.next_turn.drain(..).collect();
+        taken.extend(state.steering.drain(..));
+        if taken.is_empty() && !has_prompt {
+            taken = take(&mut state.follow_up, self.modes.follow_up);
+        }
+        taken
+    }
+
+    /// What goes before the next call of the model.
+    pub(crate) fn take_steering(&self) -> Vec<Prompt> {
+        take(&mut self.lock().steering, self.modes.steering)
+    }
+
+    /// What keeps a run going that would stop here. When that is nothing, the run is over: what is queued from here on
+    /// is not taken by it, and the next run may begin.
+    pub(crate) fn take_or_close(&self) -> Vec<Prompt> {
+        let mut state = self.lock();
+        let mut taken = take(&mut state.steering, self.modes.steering);
+        if taken.is_empty() {
+            taken = take(&mut state.follow_up, self.modes.follow_up);
+        }
+        if taken.is_empty() {
+            state.run = None;
+        }
+        taken
+    }
+
+    /// The run is over, and the next one may begin.
+    pub(crate) fn close(&self) {
+        self.lock().run = None;
+    }
+
+    /// Puts back what was taken and did not find its place, before what has come since.
+    pub(crate) fn put_back(&self, prompts: Vec<Prompt>) {
+        let mut state = self.lock();
+        for prompt in prompts.into_iter().rev() {
+            state.steering.push_front(prompt);
+        }
+    }
+
+    /// Tells the run under way what waits.
+    pub(crate) fn announce(&self) {
+        loop {
+            let (emitter, event) = {
+                let mut state = self.lock();
+                let Some(emitter) = state.run.clone() else { return };
+                if state.announcing != Announcing::Nobody {
+                    state.announcing = Announcing::Again;
+                    return;
+                }
+                state.announcing = Announcing::Somebody;
+                (emitter, state.event())
+            };
+            emitter.emit(event);
+            let told = std::mem::take(&mut self.lock().announcing);
+            if told != Announcing::Again {
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn queue(&mut self, queue: Queue) -> &mut VecDeque<Prompt> {
+        match queue {
+            Queue::Steering => &mut self.steering,
+            Queue::FollowUp => &mut self.follow_up,
+            Queue::NextTurn => &mut self.next_turn,
+        }
+    }
+
+    fn waiting(&self) -> Waiting {
+        let all = |queue: &VecDeque<Prompt>| queue.iter().cloned().collect();
+        Waiting {
+            steering: all(&self.steering),
+            follow_up: all(&self.follow_up),
+            next_turn: all(&self.next_turn),
+        }
+    }
+
+    fn event(&self) -> AgentEvent {
+        let all = |queue: &VecDeque<Prompt>| queue.iter().map(Prompt::summary).collect();
+        AgentEvent::QueueUpdate {
+            steering: all(&self.steering),
+            follow_up: all(&self.follow_up),
+            next_turn: all(&self.next_turn),
+        }
+    }
+}
+
+fn take(queue: &mut VecDeque<Prompt>, mode: QueueMode) -> Vec<Prompt> {
+    match mode {
+        QueueMode::OneAtATime => queue.pop_front().into_iter().collect(),
+        QueueMode::All => queue.drain(..).collect(),
+    }
+}
+
+impl Prompt {
+    /// Whether a model would be told nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
+    }
+
+    /// Its text, with a word for each image.
+    fn summary(&self) -> String {
+        let words = self.content.iter().map(|block| match block {
+            Content::Text { text } => text.as_str(),
+            Content::Image(_) => "[image]",
+        });
+        words.collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,318 @@
+//! `Session`: the user's work, on disk as it happens.
+//!
+//! A session is a tree of entries in a file of lines that only grows. What was acknowledged is never lost: not when the
+//! program is killed, and not when the machine loses power if the entry was asked to be durable at once. Nothing that
+//! is wrong with one line costs another one.
+//!
+//! * [`entry`]: what stands in a file; [`recover()`]: what a file says, whatever happened to it;
+//! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
+//! * [`store`]: where sessions lie; [`Index`]: where entries stand in a large file.
+
+pub mod entry;
+pub mod store;
+
+mod context;
+mod disk;
+mod error;
+mod id;
+mod index;
+mod line;
+mod log;
+mod recover;
+mod resume;
+mod state;
+mod sync;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::message::{Message, Time};
+
+pub use context::{Context, INTERRUPTED, NOT_RUN, context};
+use disk::{Disk, DiskFile, RealDisk};
+use entry::{Entry, EntryBody, Header, Origin, Said};
+pub use error::SessionError;
+pub use id::{EntryId, SessionId};
+pub use index::{Index, Row};
+pub use recover::{Recovered, Repair, recover};
+use state::State;
+use sync::{OnFailure, Synced, Syncer};
+
+use crate::timeouts;
+
+/// How sure an entry must be before it is acknowledged. Either way it survives the end of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// It is on the disk, and survives a loss of power.
+    Now,
+    /// It is handed to the system, and on the disk within a second.
+    Soon,
+}
+
+impl Durability {
+    /// What is usual: at once for what the user said, an answer that ends a turn, the start of a tool, a compaction.
+    pub fn of(body: &EntryBody) -> Self {
+        match body {
+            EntryBody::Said(Said { message: Message::User { .. }, .. })
+            | EntryBody::ToolStart(_)
+            | EntryBody::Compaction(_) => Self::Now,
+            EntryBody::Said(Said { message: Message::Assistant(said), .. })
+                if said.tool_calls().next().is_none() =>
+            {
+                Self::Now
+            }
+            EntryBody::Said(_)
+            | EntryBody::ModelChange(_)
+            | EntryBody::ThinkingChange(_)
+            | EntryBody::ToolsChange(_)
+            | EntryBody::BranchSummary(_)
+            | EntryBody::Custom(_)
+            | EntryBody::CustomMessage(_)
+            | EntryBody::Label(_)
+            | EntryBody::Tags(_)
+            | EntryBody::Name(_)
+            | EntryBody::Unknown(_) => Self::Soon,
+        }
+    }
+}
+
+/// An open session. Clones are one session; the file is closed, and free for others, when the last one is dropped.
+#[derive(Clone)]
+pub struct Session {
+    shared: Arc<Shared>,
+    clock: Clock,
+}
+
+type Clock = Arc<dyn Fn() -> Time + Send + Sync>;
+
+impl Session {
+    /// One that leaves no file.
+    pub fn in_memory(cwd: &Path) -> Self {
+        Self::new(State::in_memory(header(cwd, None)))
+    }
+
+    /// A new one whose file will lie in `dir`. The file is made when there is something to keep: the first message, a
+    /// name, a label. Before that nothing is on the disk, not even the directory.
+    pub fn create(dir: &Path, cwd: &Path) -> Self {
+        Self::create_on(Arc::new(RealDisk), dir, cwd)
+    }
+
+    fn create_on(disk: Arc<dyn Disk>, dir: &Path, cwd: &Path) -> Self {
+        let header = header(cwd, None);
+        let path = dir.join(file_name(header.id));
+        Self::new(State::unborn(disk, header, path))
+    }
+
+    /// Opens a session's file to go on with it, and locks it. A torn end is cut off and saved. The file of a newer
+    /// format is opened as with [`open_read_only`](Self::open_read_only). Blocks the thread while it reads the branch
+    /// that the session goes on with; all of the file if something is wrong with that.
+    ///
+    /// # Errors
+    /// [`SessionError::Locked`] when it is open elsewhere, [`SessionError::Io`].
+    pub fn open(path: &Path) -> Result<Self, SessionError> {
+        Self::open_on(Arc::new(RealDisk), path)
+    }
+
+    fn open_on(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+        State::open(disk, path).map(Self::new)
+    }
+
+    /// Opens a session's file to look at it, whoever else has it open. Nothing can be appended.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn open_read_only(path: &Path) -> Result<Self, SessionError> {
+        State::open_read_only(path).map(Self::new)
+    }
+
+    fn new(state: State) -> Self {
+        let shared = Shared { state: Mutex::new(state), syncer: Mutex::new(None) };
+        Self { shared: Arc::new(shared), clock: Arc::new(crate::agent::now) }
+    }
+
+    /// With another clock for the times of entries, for output that is the same each time.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// Adds an entry behind the [leaf](Self::leaf) and makes it the leaf.
+    ///
+    /// It is written before this returns, so that entries stand in the order of the calls; the future only waits for
+    /// the disk, if it has to. An entry that was acknowledged by the future is never lost; one that was not may or may
+    /// not be there. Needs no runtime.
+    ///
+    /// # Errors
+    /// [`SessionError::ReadOnly`]; [`SessionError::Io`] when nothing could be written: the file is as it was, and the
+    /// next attempt may succeed.
+    pub fn append(
+        &self,
+        body: impl Into<EntryBody>,
+        durability: Durability,
+    ) -> impl Future<Output = Result<EntryId, SessionError>> + Send + 'static {
+        let written = self.shared.append(body.into(), (self.clock)(), durability);
+        async move {
+            let (id, synced) = written?;
+            wait(synced).await?;
+            Ok(id)
+        }
+    }
+
+    /// Waits until everything that was appended is on the disk.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn flush(&self) -> impl Future<Output = Result<(), SessionError>> + Send + 'static {
+        let synced = self.shared.flush();
+        async move { wait(synced?).await }
+    }
+
+    /// The session's name. It changes when the session has to go on in another file: [`Repair::Moved`].
+    pub fn id(&self) -> SessionId {
+        self.header().id
+    }
+
+    /// What its file begins with.
+    pub fn header(&self) -> Header {
+        self.shared.lock().header().clone()
+    }
+
+    /// Its file; none for one in memory. It may not exist yet.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.shared.lock().path().map(Path::to_owned)
+    }
+
+    /// Whether nothing can be appended.
+    pub fn is_read_only(&self) -> bool {
+        self.shared.lock().is_read_only()
+    }
+
+    /// The entry that the next one will follow; none at the root.
+    pub fn leaf(&self) -> Option<EntryId> {
+        self.shared.lock().leaf()
+    }
+
+    /// Goes on from another entry, or from the root: the next entry begins a branch there. Until then nothing is
+    /// written, and whoever opens the file finds its last line as the leaf. Blocks the thread while it reads a branch
+    /// that was not read before.
+    ///
+    /// # Errors
+    /// [`SessionError::NoEntry`], [`SessionError::Io`].
+    pub fn move_to(&self, entry: Option<EntryId>) -> Result<(), SessionError> {
+        self.shared.lock().move_to(entry)
+    }
+
+    /// One entry, if it was read: those of the branch, and all that were appended, are.
+    pub fn entry(&self, id: EntryId) -> Option<Arc<Entry>> {
+        self.shared.lock().entry(id)
+    }
+
+    /// The entries that lead to the leaf, oldest first: from the root, or from what the last compaction kept.
+    pub fn branch(&self) -> Vec<Arc<Entry>> {
+        self.shared.lock().branch()
+    }
+
+    /// What the model is sent of the branch. Every tool call in it has exactly one result: while tools run, those that
+    /// are missing are given in their stead.
+    pub fn context(&self) -> Context {
+        context(&self.branch())
+    }
+
+    /// What was wrong with the file and has been mended, each told once.
+    pub fn take_repairs(&self) -> Vec<Repair> {
+        self.shared.lock().take_repairs()
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.shared.lock();
+        f.debug_struct("Session").field("id", &state.header().id).field("path", &state.path()).finish()
+    }
+}
+
+async fn wait(synced: Option<Synced>) -> Result<(), SessionError> {
+    match synced {
+        Some(synced) => synced.await.unwrap_or(Err(SessionError::Unknown)),
+        None => Ok(()),
+    }
+}
+
+/// A new session's first line.
+fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
+    Header {
+        id: SessionId::new(),
+        format_version: entry::FORMAT_VERSION,
+        cwd: cwd.to_string_lossy().into_owned(),
+        created: crate::agent::now(),
+        forked_from,
+    }
+}
+
+/// The name of a session's file.
+fn file_name(id: SessionId) -> String {
+    format!("{id}.jsonl")
+}
+
+/// What the clones of a session and its thread have in common.
+struct Shared {
+    state: Mutex<State>,
+    /// Started when there is a file to sync.
+    syncer: Mutex<Option<Syncer>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whatever panicked: the file is as the state says, or the next append notices.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn append(
+        self: &Arc<Self>,
+        body: EntryBody,
+        time: Time,
+        durability: Durability,
+    ) -> Result<(EntryId, Option<Synced>), SessionError> {
+        let mut state = self.lock();
+        let id = state.append(body, time)?;
+        let file = state.file();
+        drop(state);
+        let Some(file) = file else { return Ok((id, None)) };
+        let synced = self.sync(|syncer| match durability {
+            Durability::Now => Some(syncer.now(&file)),
+            Durability::Soon => {
+                syncer.soon(&file);
+                None
+            }
+        });
+        synced.map(|synced| (id, synced))
+    }
+
+    fn flush(self: &Arc<Self>) -> Result<Option<Synced>, SessionError> {
+        let file = self.lock().file();
+        file.map_or(Ok(None), |file| self.sync(|syncer| Some(syncer.now(&file))))
+    }
+
+    fn sync<T>(self: &Arc<Self>, ask: impl FnOnce(&Syncer) -> T) -> Result<T, SessionError> {
+        let mut slot = self.syncer.lock().unwrap_or_else(PoisonError::into_inner);
+        let syncer = match slot.take() {
+            Some(syncer) => syncer,
+            None => Syncer::start(Arc::downgrade(self), timeouts::GROUP_COMMIT).map_err(|error| {
+                SessionError::io("start the thread that syncs", Path::new("the session"), error)
+            })?,
+        };
+        Ok(ask(slot.insert(syncer)))
+    }
+}
+
+impl OnFailure for Shared {
+    fn sync_failed(&self, file: &Arc<dyn DiskFile>, error: &std::io::Error) -> Result<(), SessionError> {
+        self.lock().sync_failed(file, error)
+    }
+}

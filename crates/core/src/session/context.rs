@@ -1,0 +1,154 @@
+//! What the model is sent: a branch of entries to messages, without any IO.
+//!
+//! Whatever a crash, an abort or a damaged line left, every tool call of the result has exactly one answer, and it
+//! stands directly behind the message that asked: servers refuse anything else.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
+
+use super::entry::{Entry, EntryBody, Said, Settings};
+
+/// What a tool's result says when the tool was started and nobody knows how it ended.
+pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it; \
+                               look before you call it again";
+
+/// What a tool's result says when the call was never carried out.
+pub const NOT_RUN: &str = "not run: the turn ended before this call was carried out";
+
+/// What the model is sent, and what is in force.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Context {
+    /// The transcript, oldest first.
+    pub messages: Vec<Message>,
+    /// Model, thinking and tools, as far as the session says.
+    pub settings: Settings,
+    /// The calls that had no result and were given one that says so.
+    pub closed: Vec<ToolCallId>,
+}
+
+/// The context of a branch, oldest entry first: from the root, or from what the last compaction kept.
+pub fn context(branch: &[Arc<Entry>]) -> Context {
+    let mut made = Maker::default();
+    let compacted = branch.iter().rposition(|entry| matches!(entry.body, EntryBody::Compaction(_)));
+    if let Some(EntryBody::Compaction(compaction)) =
+        compacted.and_then(|at| branch.get(at)).map(|entry| &entry.body)
+    {
+        let time =
+            compacted.and_then(|at| branch.get(at)).map_or(Time(String::new()), |entry| entry.time.clone());
+        made.told(vec![Content::text(summed_up("The conversation so far", &compaction.summary))], time);
+    }
+    branch.iter().for_each(|entry| made.add(entry));
+    made.answer();
+    made.context
+}
+
+fn summed_up(what: &str, summary: &str) -> String {
+    format!("{what} was summed up as follows:\n\n<summary>\n{summary}\n</summary>")
+}
+
+#[derive(Default)]
+struct Maker {
+    context: Context,
+    open: Option<Open>,
+}
+
+/// The last message of the model, while its calls are answered.
+struct Open {
+    calls: Vec<ToolCall>,
+    time: Time,
+    started: HashSet<ToolCallId>,
+    results: Vec<ToolMessage>,
+    /// What was said meanwhile: it comes behind the results.
+    behind: Vec<Message>,
+}
+
+impl Maker {
+    fn add(&mut self, Entry { time, body, .. }: &Entry) {
+        match body {
+            EntryBody::Said(Said { message, .. }) => self.say(message.clone()),
+            EntryBody::ModelChange(change) => self.context.settings.model = Some(change.clone()),
+            EntryBody::ThinkingChange(change) => self.context.settings.thinking = Some(change.level.clone()),
+            EntryBody::ToolsChange(change) => self.context.settings.tools = Some(change.active.clone()),
+            EntryBody::ToolStart(start) => {
+                if let Some(open) = &mut self.open {
+                    open.started.insert(start.call_id.clone());
+                }
+            }
+            EntryBody::Compaction(compaction) => self.context.settings = compaction.settings.clone(),
+            EntryBody::BranchSummary(branch) => {
+                let text = summed_up("Another attempt, which was left,", &branch.summary);
+                self.told(vec![Content::text(text)], time.clone());
+            }
+            EntryBody::CustomMessage(custom) => self.told(custom.content.clone(), time.clone()),
+            EntryBody::Custom(_)
+            | EntryBody::Label(_)
+            | EntryBody::Tags(_)
+            | EntryBody::Name(_)
+            | EntryBody::Unknown(_) => {}
+        }
+    }
+
+    fn told(&mut self, content: Vec<Content>, time: Time) {
+        self.say(Message::User { content, time });
+    }
+
+    fn say(&mut self, message: Message) {
+        match (message, &mut self.open) {
+            (Message::Assistant(said), _) => {
+                self.answer();
+                self.open = Open::new(&said);
+                self.context.messages.push(Message::Assistant(said));
+            }
+            (Message::Tool(result), Some(open)) => open.results.push(result),
+            // It answers nothing that the model would still see.
+            (Message::Tool(_), None) => {}
+            (said @ Message::User { .. }, Some(open)) => open.behind.push(said),
+            (said @ Message::User { .. }, None) => self.context.messages.push(said),
+        }
+    }
+
+    /// Answers every call of the last message once, in the order of the calls.
+    fn answer(&mut self) {
+        let Some(Open { calls, time, started, mut results, behind }) = self.open.take() else { return };
+        for call in calls {
+            let found = results.iter().position(|result| result.call_id == call.id);
+            let result = found.map(|at| results.remove(at)).unwrap_or_else(|| {
+                self.context.closed.push(call.id.clone());
+                let text = if started.contains(&call.id) { INTERRUPTED } else { NOT_RUN };
+                closing(call, text, time.clone())
+            });
+            self.context.messages.push(Message::Tool(result));
+        }
+        self.context.messages.extend(behind);
+    }
+}
+
+impl Open {
+    fn new(said: &AssistantMessage) -> Option<Self> {
+        let calls: Vec<ToolCall> = said.tool_calls().cloned().collect();
+        (!calls.is_empty()).then(|| Self {
+            calls,
+            time: said.time.clone(),
+            started: HashSet::new(),
+            results: Vec::new(),
+            behind: Vec::new(),
+        })
+    }
+}
+
+/// The same each time the session is read, so that a provider's cache still fits.
+fn closing(call: ToolCall, text: &str, time: Time) -> ToolMessage {
+    ToolMessage {
+        call_id: call.id,
+        name: call.name,
+        content: vec![Content::text(text)],
+        is_error: true,
+        extension: None,
+        details: None,
+        time,
+    }
+}

@@ -1,0 +1,161 @@
+//! The few things that a session asks of the file system, so that a test can let each of them fail.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_protocol::defence::{Defence, is_up};
+
+/// Files by their paths.
+pub(super) trait Disk: Send + Sync {
+    /// Makes a file that must not exist yet, for its owner alone, and locks it.
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Opens a file and locks it; [`io::ErrorKind::WouldBlock`] if somebody else has.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// What lies at a path now; links are not followed.
+    fn look(&self, path: &Path) -> io::Result<Seen>;
+
+    /// Makes sure that the names in a directory survive a loss of power.
+    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+}
+
+/// An open file that is written at its end.
+pub(super) trait DiskFile: Send + Sync {
+    /// Writes at the end, with one call of the system.
+    fn write(&self, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Cuts it to this length.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+
+    /// Waits until everything that was written survives a loss of power.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Reads at a place.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The file itself, wherever its name points by now.
+    fn look(&self) -> io::Result<Seen>;
+
+    /// Lets others lock it.
+    fn unlock(&self);
+}
+
+/// Which file it is, and how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// Device and inode, where the system has them.
+    pub(super) identity: Option<(u64, u64)>,
+    pub(super) length: u64,
+}
+
+/// The file system of this machine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RealDisk;
+
+impl Disk for RealDisk {
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        locked(options.open(path)?)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        locked(OpenOptions::new().read(true).append(true).open(path)?)
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Seen> {
+        std::fs::symlink_metadata(path).map(|found| seen(&found))
+    }
+
+    #[cfg(unix)]
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        File::open(dir)?.sync_all()
+    }
+
+    /// Windows writes the names with the file.
+    #[cfg(not(unix))]
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn locked(file: File) -> io::Result<Arc<dyn DiskFile>> {
+    match file.try_lock() {
+        Ok(()) => Ok(Arc::new(file)),
+        Err(TryLockError::WouldBlock) if !is_up(Defence::SessionLock) => Ok(Arc::new(file)),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn seen(found: &std::fs::Metadata) -> Seen {
+    use std::os::unix::fs::MetadataExt;
+    Seen { identity: Some((found.dev(), found.ino())), length: found.len() }
+}
+
+#[cfg(not(unix))]
+fn seen(found: &std::fs::Metadata) -> Seen {
+    Seen { identity: None, length: found.len() }
+}
+
+impl DiskFile for File {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match io::Write::write(&mut &*self, bytes) {
+                // Nothing was written yet.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
+    }
+
+    fn look(&self) -> io::Result<Seen> {
+        self.metadata().map(|found| seen(&found))
+    }
+
+    fn unlock(&self) {
+        // The system does it too, when the file is closed.
+        let _ = Self::unlock(self);
+    }
+}
+
+/// Reads what stands in a range, or less at the end of the file.
+pub(super) fn read_range(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<Vec<u8>> {
+    let length = usize::try_from(to.saturating_sub(from)).map_err(|_| io::ErrorKind::FileTooLarge)?;
+    let mut bytes = vec![0; length];
+    let mut filled = 0;
+    while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match file.read_at(room, from + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}

@@ -1,0 +1,175 @@
+//! Lines of a session file: entries to text and back.
+
+use std::fmt::Write as _;
+
+use haft_protocol::message::Time;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::entry::{Entry, EntryBody, Fields, Header, Unknown};
+use super::id::{DIGITS, EntryId};
+
+/// The `type` of the first line.
+pub(super) const HEADER: &str = "session";
+
+/// The header's line, newline included.
+pub(super) fn of_header(header: &Header) -> serde_json::Result<Vec<u8>> {
+    // The id comes first among the header's fields, and the parent second, which it has none of.
+    let fields = serde_json::to_string(header)?;
+    let id = header.id;
+    let rest = fields.split_once(',').map_or("}", |(_, rest)| rest);
+    Ok(format!("{{\"type\":\"{HEADER}\",\"id\":\"{id}\",\"parent\":null,{rest}\n").into_bytes())
+}
+
+/// An entry's line, newline included.
+pub(super) fn of_entry(entry: &Entry) -> serde_json::Result<Vec<u8>> {
+    let Entry { id, parent, time, body } = entry;
+    let fields = match body.fields()? {
+        Fields::Own(fields) => fields,
+        Fields::Line(line) => return Ok(format!("{line}\n").into_bytes()),
+    };
+    let mut line = String::with_capacity(fields.len() + 160);
+    let _ = write!(line, "{{\"type\":\"{}\",\"id\":\"{id}\",\"parent\":", body.kind());
+    match parent {
+        Some(parent) => write!(line, "\"{parent}\"").unwrap_or_default(),
+        None => line.push_str("null"),
+    }
+    let _ = write!(line, ",\"time\":{}", serde_json::to_string(time)?);
+    let mut line = line.into_bytes();
+    if fields.len() > b"{}".len() {
+        line.push(b',');
+        line.extend_from_slice(fields.get(1..).unwrap_or_default());
+    } else {
+        line.push(b'}');
+    }
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// What every line begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Prefix<'a> {
+    pub(super) kind: &'a [u8],
+    /// The digits of the id.
+    pub(super) id: &'a [u8],
+    /// The digits of the parent.
+    pub(super) parent: Option<&'a [u8]>,
+    /// What comes behind it.
+    rest: &'a [u8],
+}
+
+/// The longest type that the fixed prefix is read with.
+const LONGEST_KIND: usize = 40;
+
+impl<'a> Prefix<'a> {
+    /// Reads the beginning of a line; `None` where it is not what this build writes, which does not make it wrong.
+    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+        let rest = line.strip_prefix(br#"{"type":""#)?;
+        let end = rest.iter().take(LONGEST_KIND).position(|byte| *byte == b'"')?;
+        let (kind, rest) = rest.split_at_checked(end)?;
+        let (id, rest) = rest.strip_prefix(br#"","id":""#)?.split_at_checked(DIGITS)?;
+        let rest = rest.strip_prefix(br#"","parent":"#)?;
+        let (parent, rest) = match rest.strip_prefix(b"null") {
+            Some(rest) => (None, rest),
+            None => {
+                let (parent, rest) = rest.strip_prefix(b"\"")?.split_at_checked(DIGITS)?;
+                (Some(parent), rest.strip_prefix(b"\"")?)
+            }
+        };
+        let plain = !kind.contains(&b'\\') && matches!(rest.first(), Some(b',' | b'}'));
+        plain.then_some(Self { kind, id, parent, rest })
+    }
+
+    /// The value of the field that comes next, if that is the time.
+    fn time(&self) -> Option<&'a str> {
+        let rest = self.rest.strip_prefix(br#","time":""#)?;
+        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+        let (time, rest) = rest.split_at_checked(end)?;
+        std::str::from_utf8(time).ok().filter(|_| rest.first() == Some(&b'"'))
+    }
+}
+
+/// What every entry has, whatever its type.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct Head {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) id: EntryId,
+    pub(super) parent: Option<EntryId>,
+    #[serde(default = "never")]
+    pub(super) time: Time,
+}
+
+fn never() -> Time {
+    Time(String::new())
+}
+
+impl Head {
+    /// Reads it wherever it stands in the line.
+    pub(super) fn read(line: &str) -> serde_json::Result<Self> {
+        Self::quick(line).map_or_else(|| serde_json::from_str(line), Ok)
+    }
+
+    /// Out of the fixed prefix. What comes behind that is not looked at.
+    fn quick(line: &str) -> Option<Self> {
+        let prefix = Prefix::read(line.as_bytes())?;
+        let parent = match prefix.parent {
+            Some(parent) => Some(EntryId::from_hex(parent)?),
+            None => None,
+        };
+        Some(Self {
+            kind: std::str::from_utf8(prefix.kind).ok()?.to_owned(),
+            id: EntryId::from_hex(prefix.id)?,
+            parent,
+            time: Time(prefix.time()?.to_owned()),
+        })
+    }
+}
+
+/// A line that was read.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) entry: Entry,
+    /// Why a line of a known type is kept as it stands.
+    pub(super) unread: Option<String>,
+}
+
+/// Reads one line, without its newline. A line of a known type that cannot be read is kept, too, as long as it is
+/// JSON: the entries that follow it keep their place.
+///
+/// # Errors
+/// What is wrong with a line that is none of these things.
+pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
+    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    let Head { kind, id, parent, time } = Head::read(line).map_err(|error| error.to_string())?;
+    if kind == HEADER {
+        return Err("a second header".to_owned());
+    }
+    let (body, unread) = match EntryBody::read(&kind, line) {
+        Some(Ok(body)) => (body, None),
+        other => {
+            serde_json::from_str::<IgnoredAny>(line).map_err(|error| error.to_string())?;
+            let unread = other.and_then(Result::err).map(|error| error.to_string());
+            (EntryBody::Unknown(Unknown { kind, line: line.into() }), unread)
+        }
+    };
+    Ok(Reading { entry: Entry { id, parent, time, body }, unread })
+}
+
+/// Reads the first line, without its newline.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn read_header(line: &[u8]) -> Result<Header, String> {
+    #[derive(Deserialize)]
+    struct Kind {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    let Kind { kind } = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    if kind != HEADER {
+        return Err("it does not begin with a header".to_owned());
+    }
+    serde_json::from_str(line).map_err(|error| error.to_string())
+}

@@ -1,0 +1,232 @@
+//! The open file of a session: whole lines at its end, or nothing.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_protocol::defence::{Defence, is_up};
+
+use super::disk::{Disk, DiskFile, Seen, read_range};
+
+/// How much of the end is looked at in one step when the last newline is searched.
+const STEP: u64 = 64 * 1024;
+
+/// An open and locked file whose end is the end of a line.
+pub(super) struct Log {
+    disk: Arc<dyn Disk>,
+    file: Arc<dyn DiskFile>,
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+    /// Where the next line begins.
+    end: u64,
+    /// The end holds part of a line that could not be cut off.
+    ragged: bool,
+}
+
+/// What was cut off the end of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cut {
+    pub(super) bytes: u64,
+    pub(super) saved: PathBuf,
+}
+
+/// Why a line is not in the file.
+#[derive(Debug)]
+pub(super) enum AppendError {
+    /// The system refused. The file is as it was before.
+    Io(io::Error),
+    /// The file is not the one that was opened, or somebody else has changed it.
+    Lost(&'static str),
+}
+
+impl From<io::Error> for AppendError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Log {
+    /// Makes the file with its first lines. When this fails there is none.
+    pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, lines: &[u8]) -> io::Result<Self> {
+        let dir = path.parent().unwrap_or(Path::new("."));
+        make_dir(dir)?;
+        let file = disk.create(path)?;
+        let made = Self::begin(disk, Arc::clone(&file), path, lines, dir);
+        if made.is_err() {
+            // Nobody can have read it: it is locked, and nothing in it was acknowledged.
+            let _ = std::fs::remove_file(path);
+        }
+        made
+    }
+
+    fn begin(
+        disk: Arc<dyn Disk>,
+        file: Arc<dyn DiskFile>,
+        path: &Path,
+        lines: &[u8],
+        dir: &Path,
+    ) -> io::Result<Self> {
+        let Seen { identity, length } = file.look()?;
+        let mut log = Self { disk, file, path: path.to_owned(), identity, end: length, ragged: false };
+        log.append(lines).map_err(|error| match error {
+            AppendError::Io(error) => error,
+            AppendError::Lost(reason) => io::Error::other(reason),
+        })?;
+        log.disk.sync_dir(dir)?;
+        Ok(log)
+    }
+
+    /// Opens a file and cuts off what is no whole line at its end, after saving it.
+    pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<(Self, Option<Cut>)> {
+        let file = disk.open(path)?;
+        let Seen { identity, length } = file.look()?;
+        let end = last_newline(file.as_ref(), length)?;
+        let cut = match end < length && is_up(Defence::TornTails) {
+            true => Some(cut_off(file.as_ref(), path, end, length)?),
+            false => None,
+        };
+        let end = if cut.is_some() { end } else { length };
+        let log = Self { disk, file, path: path.to_owned(), identity, end, ragged: false };
+        Ok((log, cut))
+    }
+
+    /// Adds whole lines with one write. After an error nothing of them is in the file, or what is cannot be taken for
+    /// a line.
+    pub(super) fn append(&mut self, lines: &[u8]) -> Result<(), AppendError> {
+        self.check()?;
+        let ragged = self.ragged.then(|| [b"\n", lines].concat());
+        let bytes = ragged.as_deref().unwrap_or(lines);
+        let outcome = match self.file.write(bytes) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(written) => {
+                let what = format!("only {written} of {} bytes could be written", bytes.len());
+                Err(io::Error::new(io::ErrorKind::StorageFull, what))
+            }
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(()) => {
+                self.end += bytes.len() as u64;
+                self.ragged = false;
+                Ok(())
+            }
+            Err(error) => {
+                self.cut_back();
+                Err(AppendError::Io(error))
+            }
+        }
+    }
+
+    /// Whether the file is still there, and as long as it was left.
+    fn check(&self) -> Result<(), AppendError> {
+        let seen = match self.disk.look(&self.path) {
+            Ok(seen) => seen,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(AppendError::Lost("the file was deleted or renamed"));
+            }
+            Err(error) => return Err(AppendError::Io(error)),
+        };
+        if seen.identity != self.identity {
+            return Err(AppendError::Lost("another file took its place"));
+        }
+        match seen.length == self.end {
+            true => Ok(()),
+            false => Err(AppendError::Lost("somebody else changed its length")),
+        }
+    }
+
+    /// Takes back what a failed write left.
+    fn cut_back(&mut self) {
+        if self.file.truncate(self.end).is_ok() {
+            return;
+        }
+        // It stays, and the next line begins behind it on a line of its own.
+        if let Ok(Seen { length, .. }) = self.file.look() {
+            self.ragged |= length > self.end;
+            self.end = length;
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn file(&self) -> &Arc<dyn DiskFile> {
+        &self.file
+    }
+
+    /// What stands in the file up to where it was left, or up to where it ends.
+    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
+        read_range(self.file.as_ref(), 0, self.end)
+    }
+
+    /// Up to where lines are whole.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        // The thread that syncs may still hold the file; whoever wants the session next need not wait for it.
+        self.file.unlock();
+    }
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("path", &self.path).field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+/// Makes a directory and those above it, each for its owner alone.
+fn make_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+/// Behind the last newline; 0 if there is none. Reads the end of the file only.
+pub(super) fn last_newline(file: &dyn DiskFile, length: u64) -> io::Result<u64> {
+    let mut to = length;
+    while to > 0 {
+        let from = to.saturating_sub(STEP);
+        let bytes = read_range(file, from, to)?;
+        if let Some(at) = memchr::memrchr(b'\n', &bytes) {
+            return Ok(from + at as u64 + 1);
+        }
+        to = from;
+    }
+    Ok(0)
+}
+
+/// Saves what stands behind the last line, then cuts it off.
+fn cut_off(file: &dyn DiskFile, path: &Path, end: u64, length: u64) -> io::Result<Cut> {
+    let torn = read_range(file, end, length)?;
+    let saved = save(path, &torn)?;
+    file.truncate(end)?;
+    Ok(Cut { bytes: length - end, saved })
+}
+
+/// Writes a torn end beside its file, under the first name that is free: `<id>.torn-1`, …
+fn save(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
+    let mut number = 1_u32;
+    loop {
+        let beside = path.with_extension(format!("torn-{number}"));
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&beside) {
+            Ok(mut file) => {
+                io::Write::write_all(&mut file, torn)?;
+                return file.sync_data().map(|()| beside);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}

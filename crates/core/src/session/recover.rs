@@ -1,0 +1,187 @@
+//! What a file says, whatever happened to it: bytes to entries, without any IO.
+//!
+//! Three things go wrong with a file. Its end is torn, because the machine or the program stopped in the middle of a
+//! line. A line in the middle is damaged. An entry follows one that is not there any more. None of them costs another
+//! entry: the torn end is left out, the damaged line is passed over, and what followed it follows the entry before it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use memchr::memmem;
+
+use super::entry::{Entry, FORMAT_VERSION, Header};
+use super::id::{EntryId, SessionId};
+use super::line;
+
+/// What a file says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recovered {
+    /// The first line; none if that is damaged or missing.
+    pub header: Option<Header>,
+    /// The entries in the order of their lines. Each parent stands before its children.
+    pub entries: Vec<Entry>,
+    /// What had to be done.
+    pub repairs: Vec<Repair>,
+    /// The bytes up to the last newline; what is behind them is torn.
+    pub whole: usize,
+}
+
+/// Something that was wrong with a session's file, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repair {
+    /// The end of the file was no whole line: it was cut off.
+    TornTail {
+        /// How much.
+        bytes: u64,
+        /// Where it was saved; none where the file was only read.
+        saved: Option<PathBuf>,
+    },
+    /// The file does not begin with a header that can be read.
+    NoHeader {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A line was passed over. It stays in the file.
+    BadLine {
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An entry whose parent is gone follows another one.
+    Reattached {
+        /// The entry.
+        entry: EntryId,
+        /// What it follows now.
+        to: Option<EntryId>,
+    },
+    /// The file is of a newer version of haft and can only be read.
+    Newer {
+        /// Its version.
+        version: u32,
+    },
+    /// The session goes on in another file, which holds everything.
+    Moved {
+        /// The file that it was in.
+        from: PathBuf,
+        /// The file that it is in now.
+        to: PathBuf,
+        /// The session's name from now on.
+        session: SessionId,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TornTail { bytes, saved: Some(saved) } => {
+                write!(f, "the last line was torn: its {bytes} bytes are in {}", saved.display())
+            }
+            Self::TornTail { bytes, saved: None } => {
+                write!(f, "the last line is torn: its {bytes} bytes were left out")
+            }
+            Self::NoHeader { reason } => write!(f, "the header cannot be read: {reason}"),
+            Self::BadLine { line, reason } => write!(f, "line {line} was passed over: {reason}"),
+            Self::Reattached { entry, to: Some(to) } => {
+                write!(f, "entry {entry} has lost its parent and follows {to} now")
+            }
+            Self::Reattached { entry, to: None } => {
+                write!(f, "entry {entry} has lost its parent and begins the session now")
+            }
+            Self::Newer { version } => {
+                write!(
+                    f,
+                    "the session is of format {version}, newer than {FORMAT_VERSION}: it can only be read"
+                )
+            }
+            Self::Moved { from, to, reason, .. } => {
+                write!(
+                    f,
+                    "{} cannot be written any more ({reason}): the session goes on in {}",
+                    from.display(),
+                    to.display()
+                )
+            }
+        }
+    }
+}
+
+/// Reads a whole file.
+pub fn recover(bytes: &[u8]) -> Recovered {
+    let whole = memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+    let (lines, torn) = bytes.split_at(whole);
+    let mut tree = Tree::default();
+    let mut header = None;
+    let lines = lines.split(|byte| *byte == b'\n').take(memchr::memchr_iter(b'\n', lines).count());
+    for (at, line) in lines.enumerate() {
+        let number = at as u64 + 1;
+        if number > 1 {
+            tree.add(number, line);
+            continue;
+        }
+        match line::read_header(line) {
+            Ok(read) => {
+                let newer = read.format_version > FORMAT_VERSION;
+                tree.repairs.extend(newer.then_some(Repair::Newer { version: read.format_version }));
+                header = Some(read);
+            }
+            Err(reason) => {
+                tree.repairs.push(Repair::NoHeader { reason });
+                // It may be an entry all the same.
+                if line::read(line).is_ok() {
+                    tree.add(number, line);
+                }
+            }
+        }
+    }
+    if !torn.is_empty() {
+        tree.repairs.push(Repair::TornTail { bytes: torn.len() as u64, saved: None });
+    }
+    Recovered { header, entries: tree.entries, repairs: tree.repairs, whole }
+}
+
+/// Entries as they are put together.
+#[derive(Default)]
+struct Tree<'a> {
+    entries: Vec<Entry>,
+    known: HashMap<EntryId, usize>,
+    /// Damaged lines, and how many entries came before each.
+    damaged: Vec<(&'a [u8], usize)>,
+    repairs: Vec<Repair>,
+}
+
+impl<'a> Tree<'a> {
+    fn add(&mut self, number: u64, line: &'a [u8]) {
+        let (mut entry, unread) = match line::read(line) {
+            Ok(reading) => (reading.entry, reading.unread),
+            Err(reason) => {
+                self.damaged.push((line, self.entries.len()));
+                return self.repairs.push(Repair::BadLine { line: number, reason });
+            }
+        };
+        if self.known.contains_key(&entry.id) {
+            let reason = format!("a second entry with the id {}", entry.id);
+            return self.repairs.push(Repair::BadLine { line: number, reason });
+        }
+        self.repairs.extend(unread.map(|reason| Repair::BadLine { line: number, reason }));
+        if let Some(parent) = entry.parent.filter(|parent| !self.known.contains_key(parent)) {
+            entry.parent = self.stand_in(parent);
+            self.repairs.push(Repair::Reattached { entry: entry.id, to: entry.parent });
+        }
+        self.known.insert(entry.id, self.entries.len());
+        self.entries.push(entry);
+    }
+
+    /// The entry before the line that a lost parent stood in: the damaged line that still holds its id, otherwise the
+    /// last damaged one, otherwise where the orphan itself is.
+    fn stand_in(&self, parent: EntryId) -> Option<EntryId> {
+        let id = format!("\"id\":\"{parent}\"");
+        let holds = |line: &[u8]| memmem::find(line, id.as_bytes()).is_some();
+        let lost = self.damaged.iter().find(|(line, _)| holds(line)).or(self.damaged.last());
+        let before = lost.map_or(self.entries.len(), |(_, before)| *before);
+        before.checked_sub(1).and_then(|at| self.entries.get(at)).map(|entry| entry.id)
+    }
+}

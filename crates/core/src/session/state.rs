@@ -1,0 +1,280 @@
+//! A session behind its lock: entries, leaf, and where they are kept.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_protocol::message::Time;
+
+use super::disk::{Disk, DiskFile};
+use super::entry::{Entry, EntryBody, FORMAT_VERSION, Header, Origin};
+use super::error::SessionError;
+use super::id::{EntryId, SessionId};
+use super::log::{AppendError, Log};
+use super::recover::{Recovered, Repair, recover};
+use super::tree::Tree;
+use super::{context, file_name, header, line, resume};
+
+pub(super) struct State {
+    header: Header,
+    tree: Tree,
+    leaf: Option<EntryId>,
+    kept: Kept,
+    repairs: Vec<Repair>,
+}
+
+/// Where the entries are kept.
+enum Kept {
+    Memory,
+    /// In a file that is made with the first entry that is worth one.
+    Unborn {
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+    },
+    File {
+        disk: Arc<dyn Disk>,
+        log: Log,
+        broken: Option<String>,
+    },
+    /// In a file that is only read.
+    ReadOnly {
+        path: PathBuf,
+    },
+}
+
+impl State {
+    fn new(header: Header, kept: Kept) -> Self {
+        Self { header, tree: Tree::default(), leaf: None, kept, repairs: Vec::new() }
+    }
+
+    pub(super) fn in_memory(header: Header) -> Self {
+        Self::new(header, Kept::Memory)
+    }
+
+    pub(super) fn unborn(disk: Arc<dyn Disk>, header: Header, path: PathBuf) -> Self {
+        Self::new(header, Kept::Unborn { disk, path })
+    }
+
+    pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+        let io = |doing, error| SessionError::io(doing, path, error);
+        let (log, cut) = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
+        let recovered = quickly(&log).map_err(|error| io("read", error))?;
+        let mut state = Self::of(recovered, path, |header| match header.format_version > FORMAT_VERSION {
+            true => Kept::ReadOnly { path: path.to_owned() },
+            false => Kept::File { disk, log, broken: None },
+        });
+        let torn = cut.map(|cut| Repair::TornTail { bytes: cut.bytes, saved: Some(cut.saved) });
+        state.repairs.extend(torn);
+        Ok(state)
+    }
+
+    pub(super) fn open_read_only(path: &Path) -> Result<Self, SessionError> {
+        let bytes = std::fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+        Ok(Self::of(recover(&bytes), path, |_| Kept::ReadOnly { path: path.to_owned() }))
+    }
+
+    fn of(recovered: Recovered, path: &Path, kept: impl FnOnce(&Header) -> Kept) -> Self {
+        let Recovered { header, entries, repairs, .. } = recovered;
+        let header = header.unwrap_or_else(|| lost_header(path));
+        let leaf = entries.last().map(|entry| entry.id);
+        let kept = kept(&header);
+        Self { header, tree: entries.into_iter().map(Arc::new).collect(), leaf, kept, repairs }
+    }
+
+    /// Adds an entry; says its name when it is handed to the system.
+    pub(super) fn append(&mut self, mut body: EntryBody, time: Time) -> Result<EntryId, SessionError> {
+        if let EntryBody::Compaction(compaction) = &mut body {
+            compaction.settings = context(&self.branch()).settings;
+        }
+        let entry = Entry { id: EntryId::new(), parent: self.leaf, time, body };
+        self.write(&entry)?;
+        let id = entry.id;
+        self.tree.push(Arc::new(entry));
+        self.leaf = Some(id);
+        Ok(id)
+    }
+
+    fn write(&mut self, entry: &Entry) -> Result<(), SessionError> {
+        match &mut self.kept {
+            Kept::Memory => Ok(()),
+            Kept::ReadOnly { path } => Err(SessionError::ReadOnly { path: path.clone() }),
+            Kept::Unborn { .. } if !entry.body.is_content() => Ok(()),
+            Kept::Unborn { disk, path } => {
+                let mut lines = line::of_header(&self.header)?;
+                for entry in self.tree.all().iter().map(Arc::as_ref).chain([entry]) {
+                    lines.extend(line::of_entry(entry)?);
+                }
+                let log = Log::create(Arc::clone(disk), path, &lines)
+                    .map_err(|error| SessionError::io("make", path, error))?;
+                self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None };
+                Ok(())
+            }
+            Kept::File { broken, .. } => {
+                if let Some(reason) = broken.clone() {
+                    self.relocate(reason)?;
+                }
+                self.write_lines(line::of_entry(entry)?)
+            }
+        }
+    }
+
+    fn write_lines(&mut self, mut lines: Vec<u8>) -> Result<(), SessionError> {
+        for last in [false, true] {
+            let Kept::File { log, .. } = &mut self.kept else { break };
+            if log.end() == 0 {
+                // What was torn off was all there was.
+                lines.splice(..0, line::of_header(&self.header)?);
+            }
+            let error = match log.append(&lines) {
+                Ok(()) => break,
+                Err(AppendError::Io(error)) => error,
+                Err(AppendError::Lost(reason)) if last => io::Error::other(reason),
+                Err(AppendError::Lost(reason)) => {
+                    self.relocate(reason.to_owned())?;
+                    continue;
+                }
+            };
+            return Err(SessionError::io("write", log.path(), error));
+        }
+        Ok(())
+    }
+
+    /// Goes on in a new file that holds everything, and is on the disk before anything is acknowledged. The old one is
+    /// not written any more. When this fails it is tried again with the next entry.
+    fn relocate(&mut self, reason: String) -> Result<(), SessionError> {
+        let Kept::File { disk, log, broken } = &mut self.kept else { return Ok(()) };
+        *broken = Some(reason.clone());
+        let (disk, from) = (Arc::clone(disk), log.path().to_owned());
+        let old = log.read().unwrap_or_default();
+        let origin = Origin { session: self.header.id, entry: self.leaf };
+        let header = Header {
+            id: SessionId::new(),
+            forked_from: Some(origin),
+            ..header(Path::new(&self.header.cwd), None)
+        };
+        let lines = everything(&header, &old, &self.tree)?;
+        let to = from.with_file_name(file_name(header.id));
+        let io = |error| SessionError::io("go on in", &to, error);
+        let log = Log::create(Arc::clone(&disk), &to, &lines).map_err(io)?;
+        if let Err(error) = log.file().sync() {
+            let _ = std::fs::remove_file(&to);
+            return Err(io(error));
+        }
+        self.repairs.push(Repair::Moved { from, to, session: header.id, reason });
+        self.header = header;
+        self.kept = Kept::File { disk, log, broken: None };
+        Ok(())
+    }
+
+    /// A sync of `file` has failed, and what was written to it since the last one may be gone.
+    pub(super) fn sync_failed(
+        &mut self,
+        file: &Arc<dyn DiskFile>,
+        error: &io::Error,
+    ) -> Result<(), SessionError> {
+        match &self.kept {
+            Kept::File { log, .. } if Arc::ptr_eq(log.file(), file) => self.relocate(error.to_string()),
+            // It has moved already, with all of its entries.
+            Kept::File { .. } | Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => Ok(()),
+        }
+    }
+
+    /// The file that has to be synced.
+    pub(super) fn file(&self) -> Option<Arc<dyn DiskFile>> {
+        match &self.kept {
+            Kept::File { log, .. } => Some(Arc::clone(log.file())),
+            Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => None,
+        }
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.kept {
+            Kept::Memory => None,
+            Kept::File { log, .. } => Some(log.path()),
+            Kept::Unborn { path, .. } | Kept::ReadOnly { path } => Some(path),
+        }
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(self.kept, Kept::ReadOnly { .. })
+    }
+
+    pub(super) fn leaf(&self) -> Option<EntryId> {
+        self.leaf
+    }
+
+    pub(super) fn move_to(&mut self, entry: Option<EntryId>) -> Result<(), SessionError> {
+        if let (Err(_), Some(id)) = (self.tree.branch(entry), entry) {
+            self.load(id)?;
+        }
+        self.leaf = entry;
+        Ok(())
+    }
+
+    /// Reads a branch that is in the file only.
+    fn load(&mut self, leaf: EntryId) -> Result<(), SessionError> {
+        let Kept::File { log, .. } = &self.kept else { return Err(SessionError::NoEntry(leaf)) };
+        let io = |error| SessionError::io("read", log.path(), error);
+        let entries = match resume::branch(log.file().as_ref(), log.end(), Some(leaf)).map_err(io)? {
+            Some(branch) => branch,
+            None => recover(&log.read().map_err(io)?).entries,
+        };
+        for entry in entries {
+            if self.tree.get(entry.id).is_none() {
+                self.tree.push(Arc::new(entry));
+            }
+        }
+        self.tree.branch(Some(leaf)).map(drop).map_err(SessionError::NoEntry)
+    }
+
+    pub(super) fn entry(&self, id: EntryId) -> Option<Arc<Entry>> {
+        self.tree.get(id).map(Arc::clone)
+    }
+
+    pub(super) fn branch(&self) -> Vec<Arc<Entry>> {
+        self.tree.branch(self.leaf).unwrap_or_default()
+    }
+
+    pub(super) fn take_repairs(&mut self) -> Vec<Repair> {
+        std::mem::take(&mut self.repairs)
+    }
+}
+
+/// What the session goes on with, read from the end of the file; all of it if something is not as it should be.
+fn quickly(log: &Log) -> io::Result<Recovered> {
+    let file = log.file().as_ref();
+    let header = resume::header(file, log.end())?.filter(|header| header.format_version <= FORMAT_VERSION);
+    if let Some(header) = header
+        && let Some(entries) = resume::branch(file, log.end(), None)?
+    {
+        return Ok(Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 });
+    }
+    log.read().map(|bytes| recover(&bytes))
+}
+
+/// The header of a file that has lost its own: what the file's name still says.
+fn lost_header(path: &Path) -> Header {
+    let id = path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::parse);
+    let lost = header(Path::new(""), None);
+    Header { id: id.unwrap_or(lost.id), ..lost }
+}
+
+/// A new header, the lines of the old file as they stand, and the entries in memory that are not among them.
+fn everything(header: &Header, old: &[u8], tree: &Tree) -> Result<Vec<u8>, SessionError> {
+    let Recovered { header: old_header, entries, whole, .. } = recover(old);
+    let mut lines = line::of_header(header)?;
+    let from = match old_header {
+        Some(_) => memchr::memchr(b'\n', old).map_or(0, |at| at + 1),
+        None => 0,
+    };
+    lines.extend_from_slice(old.get(from..whole).unwrap_or_default());
+    let there: std::collections::HashSet<EntryId> = entries.iter().map(|entry| entry.id).collect();
+    for entry in tree.parents_first().filter(|entry| !there.contains(&entry.id)) {
+        lines.extend(line::of_entry(entry)?);
+    }
+    Ok(lines)
+}

@@ -1,0 +1,177 @@
+//! Sessions on this machine's file system.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::content::Content;
+use haft_protocol::message::{Message, Time};
+use tempfile::TempDir;
+
+use crate::session::entry::*;
+use crate::session::{Durability, Repair, Session, SessionError};
+
+fn user(text: &str) -> EntryBody {
+    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+}
+
+async fn started(dir: &Path) -> (Session, PathBuf) {
+    let session = Session::create(dir, Path::new("/project"));
+    session.append(user("first"), Durability::Now).await.unwrap();
+    let path = session.path().unwrap();
+    (session, path)
+}
+
+fn texts(session: &Session) -> Vec<String> {
+    let text = |message: &Message| match message {
+        Message::User { content, .. } => haft_protocol::content::joined_text(content),
+        Message::Assistant(said) => said.text(),
+        Message::Tool(result) => haft_protocol::content::joined_text(&result.content),
+    };
+    session.context().messages.iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn what_was_said_is_there_when_it_is_opened_again() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    session.append(user("second"), Durability::Soon).await.unwrap();
+    let leaf = session.leaf();
+    drop(session);
+    let session = Session::open(&path).unwrap();
+    assert_eq!(texts(&session), ["first", "second"]);
+    assert_eq!((session.leaf(), session.take_repairs()), (leaf, vec![]));
+    assert_eq!(session.header().cwd, "/project");
+}
+
+#[tokio::test]
+async fn a_session_in_which_nothing_was_said_leaves_no_file() {
+    let dir = TempDir::new().unwrap();
+    let inside = dir.path().join("project");
+    let session = Session::create(&inside, Path::new("/project"));
+    let change = ModelChange { provider: "p".to_owned(), model: "m".to_owned() };
+    session.append(change.clone(), Durability::Now).await.unwrap();
+    assert!(!inside.exists());
+    session.append(user("first"), Durability::Now).await.unwrap();
+    let path = session.path().unwrap();
+    drop(session);
+    let session = Session::open(&path).unwrap();
+    assert_eq!(session.context().settings.model, Some(change));
+    assert_eq!(session.branch().len(), 2);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_session_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = TempDir::new().unwrap();
+    let (_session, path) = started(&dir.path().join("project")).await;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+}
+
+#[tokio::test]
+async fn one_writes_and_others_may_look() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    let error = Session::open(&path).unwrap_err();
+    assert!(matches!(error, SessionError::Locked { .. }));
+    assert!(error.to_string().ends_with("is in use; open it read-only or fork it"), "{error}");
+    let reader = Session::open_read_only(&path).unwrap();
+    assert_eq!(texts(&reader), ["first"]);
+    let error = reader.append(user("x"), Durability::Now).await.unwrap_err();
+    assert!(matches!(error, SessionError::ReadOnly { .. }));
+    drop(session);
+    Session::open(&path).unwrap();
+}
+
+#[tokio::test]
+async fn a_branch_begins_where_the_session_moved_to() {
+    let session = Session::in_memory(Path::new("/project"));
+    let first = session.append(user("first"), Durability::Now).await.unwrap();
+    let second = session.append(user("second"), Durability::Now).await.unwrap();
+    session.move_to(Some(first)).unwrap();
+    session.append(user("other"), Durability::Now).await.unwrap();
+    assert_eq!(texts(&session), ["first", "other"]);
+    session.move_to(Some(second)).unwrap();
+    assert_eq!(texts(&session), ["first", "second"]);
+    session.move_to(None).unwrap();
+    assert_eq!(texts(&session), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_torn_end_is_saved_and_cut_off() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    drop(session);
+    let whole = fs::read(&path).unwrap();
+    let torn = [b"{\"type\":\"mess".as_slice(), &[0; 100_000], &[0xf0, 0x9f]].concat();
+    fs::write(&path, [whole.clone(), torn.clone()].concat()).unwrap();
+    let session = Session::open(&path).unwrap();
+    let repairs = session.take_repairs();
+    let [Repair::TornTail { bytes, saved: Some(saved) }] = &repairs[..] else { panic!("{repairs:?}") };
+    assert_eq!((*bytes, fs::read(saved).unwrap()), (torn.len() as u64, torn));
+    assert_eq!(saved, &path.with_extension("torn-1"));
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    session.append(user("second"), Durability::Now).await.unwrap();
+    assert_eq!(texts(&session), ["first", "second"]);
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_format_is_only_read() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    drop(session);
+    let newer = fs::read_to_string(&path).unwrap().replace("\"format_version\":1", "\"format_version\":2");
+    fs::write(&path, &newer).unwrap();
+    let session = Session::open(&path).unwrap();
+    assert_eq!(session.take_repairs(), [Repair::Newer { version: 2 }]);
+    assert_eq!(texts(&session), ["first"]);
+    let error = session.append(user("x"), Durability::Now).await.unwrap_err();
+    assert!(matches!(error, SessionError::ReadOnly { .. }));
+    assert_eq!(fs::read_to_string(&path).unwrap(), newer);
+}
+
+/// What somebody else does to the file, and why the session goes on elsewhere.
+#[track_caller]
+fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
+    let dir = TempDir::new().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let appended = |session: &Session, text| {
+        runtime.block_on(session.append(user(text), Durability::Now)).unwrap();
+    };
+    let session = Session::create(dir.path(), Path::new("/project"));
+    appended(&session, "first");
+    appended(&session, "second");
+    let (old, id) = (session.path().unwrap(), session.id());
+    harm(&old);
+    appended(&session, "third");
+    let repairs = session.take_repairs();
+    let [Repair::Moved { from, to, session: moved, reason: why }] = &repairs[..] else {
+        panic!("{repairs:?}")
+    };
+    assert_eq!((from, Some(to.clone()), *moved, why.as_str()), (&old, session.path(), session.id(), reason));
+    assert_eq!(session.header().forked_from.unwrap().session, id);
+    drop(session);
+    let session = Session::open(to).unwrap();
+    assert_eq!(
+        (texts(&session), session.take_repairs()),
+        (["first", "second", "third"].map(str::to_owned).to_vec(), vec![])
+    );
+}
+
+#[test]
+fn a_file_that_is_taken_away_costs_nothing() {
+    goes_on("the file was deleted or renamed", |path| fs::remove_file(path).unwrap());
+    goes_on("the file was deleted or renamed", |path| fs::rename(path, path.with_extension("x")).unwrap());
+    let cut = |path: &Path| fs::OpenOptions::new().write(true).open(path).unwrap().set_len(300).unwrap();
+    goes_on("somebody else changed its length", cut);
+    goes_on("somebody else changed its length", |path| {
+        fs::write(path, [fs::read(path).unwrap(), b"{}\n".to_vec()].concat()).unwrap();
+    });
+    #[cfg(unix)]
+    goes_on("another file took its place", |path| {
+        let aside = path.with_extension("x");
+        fs::rename(path, &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, path).unwrap();
+    });
+}

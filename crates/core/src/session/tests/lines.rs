@@ -1,0 +1,173 @@
+//! The form of each entry on disk, and that it is read again.
+
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage, Usage};
+
+use crate::session::entry::*;
+use crate::session::{EntryId, SessionId, line};
+
+fn time() -> Time {
+    Time("2026-01-02T03:04:05.678Z".to_owned())
+}
+
+fn call() -> ToolCall {
+    ToolCall {
+        id: ToolCallId::new("call_1"),
+        name: "read".to_owned(),
+        args: RawJson::parse(r#"{"n":9007199254740993}"#).unwrap(),
+    }
+}
+
+fn answer() -> Answer {
+    Answer {
+        provider: "anthropic".to_owned(),
+        model: "m".to_owned(),
+        stop: Stop::ToolUse,
+        usage: Usage { input: 10, output: 5, cache_read: 3, cache_write: 0, cost_usd: 0.25 },
+    }
+}
+
+/// One of each type.
+pub(super) fn samples() -> Vec<EntryBody> {
+    let call = call();
+    let said = AssistantMessage {
+        content: vec![
+            AssistantBlock::Text { text: "Hm.".to_owned() },
+            AssistantBlock::ToolCall(call.clone()),
+        ],
+        time: time(),
+        native: None,
+    };
+    let result = ToolMessage {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        content: vec![Content::text("line\nline")],
+        is_error: false,
+        extension: None,
+        details: RawJson::parse(r#"{"diff":{}}"#).ok(),
+        time: time(),
+    };
+    vec![
+        Message::User { content: vec![Content::text("Hi \u{1f600}")], time: time() }.into(),
+        Said { message: Message::Assistant(said), answer: Some(answer()) }.into(),
+        ToolStart { call_id: call.id, name: call.name, args: call.args }.into(),
+        Message::Tool(result).into(),
+        ModelChange { provider: "anthropic".to_owned(), model: "m".to_owned() }.into(),
+        ThinkingChange { level: "high".to_owned() }.into(),
+        ToolsChange { active: vec!["read".to_owned()] }.into(),
+        Compaction {
+            summary: "all well".to_owned(),
+            first_kept: Some(EntryId::from(1)),
+            tokens_before: 1000,
+            files_read: vec!["a".to_owned()],
+            files_modified: Vec::new(),
+            by: None,
+            answer: None,
+            settings: Settings { thinking: Some("high".to_owned()), ..Settings::default() },
+        }
+        .into(),
+        BranchSummary { summary: "a dead end".to_owned(), from: EntryId::from(2), answer: None }.into(),
+        Custom {
+            owner: "todo".to_owned(),
+            kind: "list".to_owned(),
+            data: RawJson::parse(r#"{"open":[1]}"#).unwrap(),
+        }
+        .into(),
+        CustomMessage {
+            owner: "todo".to_owned(),
+            kind: "reminder".to_owned(),
+            content: vec![Content::text("two open")],
+            display: true,
+        }
+        .into(),
+        Label { target: EntryId::from(1), label: Some("before".to_owned()) }.into(),
+        Tags { tags: vec!["work".to_owned()] }.into(),
+        Name { name: "A \"name\"".to_owned() }.into(),
+    ]
+}
+
+/// The samples as entries, each behind the one before.
+pub(super) fn chain(bodies: Vec<EntryBody>) -> Vec<Entry> {
+    let number = |at: usize| EntryId::from(at as u128);
+    let entries = bodies.into_iter().enumerate().map(|(at, body)| Entry {
+        id: number(at + 1),
+        parent: (at > 0).then(|| number(at)),
+        time: time(),
+        body,
+    });
+    entries.collect()
+}
+
+pub(super) fn header() -> Header {
+    Header {
+        id: SessionId::from(0xfeed),
+        format_version: FORMAT_VERSION,
+        cwd: "/project".to_owned(),
+        created: time(),
+        forked_from: None,
+    }
+}
+
+/// A whole file.
+pub(super) fn file(entries: &[Entry]) -> Vec<u8> {
+    let mut bytes = line::of_header(&header()).unwrap();
+    entries.iter().for_each(|entry| bytes.extend(line::of_entry(entry).unwrap()));
+    bytes
+}
+
+#[test]
+fn each_entry_has_one_form_on_disk() {
+    let lines = String::from_utf8(file(&chain(samples()))).unwrap();
+    insta::assert_snapshot!(lines.replace("00000000000000000000000000", "~"));
+}
+
+#[test]
+fn what_was_written_is_read_again() {
+    for entry in chain(samples()) {
+        let written = line::of_entry(&entry).unwrap();
+        let line = written.strip_suffix(b"\n").unwrap();
+        let reading = line::read(line).unwrap();
+        assert_eq!((&reading.entry, reading.unread), (&entry, None));
+        assert!(line::Prefix::read(line).is_some(), "{}", String::from_utf8_lossy(line));
+    }
+    let fork = Header { forked_from: Some(Origin { session: SessionId::from(1), entry: None }), ..header() };
+    for header in [header(), fork] {
+        let written = line::of_header(&header).unwrap();
+        assert_eq!(line::read_header(written.strip_suffix(b"\n").unwrap()), Ok(header));
+    }
+}
+
+#[test]
+fn every_type_has_a_sample() {
+    let samples = samples();
+    let kinds: Vec<&str> = samples.iter().map(EntryBody::kind).collect();
+    EntryBody::KINDS.iter().for_each(|kind| assert!(kinds.contains(kind), "{kind}"));
+}
+
+#[test]
+fn lines_of_others_are_read_wherever_their_fields_stand() {
+    let line = br#" { "name": "x", "parent": null, "new": [1], "id": "00000000000000000000000000000001", "type": "name" } "#;
+    let entry = line::read(line).unwrap().entry;
+    assert_eq!((entry.id, entry.parent), (EntryId::from(1), None));
+    assert_eq!(entry.body, Name { name: "x".to_owned() }.into());
+}
+
+#[test]
+fn what_is_not_known_is_kept_as_it_stands() {
+    for (text, unread) in [
+        (
+            r#"{"type":"vote","id":"00000000000000000000000000000001","parent":null,"time":"t","x":[1 ,2]}"#,
+            false,
+        ),
+        (
+            r#"{"type":"name","id":"00000000000000000000000000000001","parent":null,"time":"t","name":5}"#,
+            true,
+        ),
+    ] {
+        let reading = line::read(text.as_bytes()).unwrap();
+        assert_eq!(reading.unread.is_some(), unread, "{text}");
+        assert_eq!(line::of_entry(&reading.entry).unwrap(), format!("{text}\n").into_bytes());
+    }
+}

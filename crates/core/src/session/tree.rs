@@ -1,0 +1,86 @@
+//! The entries that are in memory, and the way from one of them to the root.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::entry::{Entry, EntryBody};
+use super::id::EntryId;
+
+/// Entries by name, in the order in which they were read or written.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    entries: Vec<Arc<Entry>>,
+    known: HashMap<EntryId, usize>,
+}
+
+impl Tree {
+    pub(super) fn push(&mut self, entry: Arc<Entry>) {
+        self.known.insert(entry.id, self.entries.len());
+        self.entries.push(entry);
+    }
+
+    pub(super) fn get(&self, id: EntryId) -> Option<&Arc<Entry>> {
+        self.known.get(&id).and_then(|at| self.entries.get(*at))
+    }
+
+    pub(super) fn all(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    /// Every entry behind the one that it follows.
+    pub(super) fn parents_first(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        // A branch that was read later may be older than what was there.
+        let mut seen = HashSet::new();
+        self.entries.iter().flat_map(move |entry| {
+            let mut way = Vec::new();
+            let mut next = Some(entry);
+            while let Some(entry) = next.filter(|entry| seen.insert(entry.id)) {
+                way.push(entry);
+                next = entry.parent.and_then(|parent| self.get(parent));
+            }
+            way.into_iter().rev()
+        })
+    }
+
+    /// The way to an entry, oldest first: from the root, or from what the last compaction kept. An error is the id of
+    /// an entry that is not in memory.
+    pub(super) fn branch(&self, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, EntryId> {
+        let (mut branch, mut next) = (Vec::new(), leaf);
+        let mut last: Option<Option<EntryId>> = None;
+        while let Some(id) = next {
+            let entry = self.get(id).ok_or(id)?;
+            next = entry.parent;
+            branch.push(Arc::clone(entry));
+            if let (EntryBody::Compaction(compaction), None) = (&entry.body, last) {
+                last = Some(compaction.first_kept);
+                if compaction.first_kept.is_none() {
+                    break;
+                }
+            }
+            if last == Some(Some(id)) {
+                break;
+            }
+        }
+        branch.reverse();
+        Ok(trimmed(branch, last))
+    }
+}
+
+/// A compaction whose first kept entry is not among its ancestors keeps none of them.
+fn trimmed(mut branch: Vec<Arc<Entry>>, last: Option<Option<EntryId>>) -> Vec<Arc<Entry>> {
+    if let Some(Some(kept)) = last
+        && branch.first().is_none_or(|first| first.id != kept)
+        && let Some(at) = branch.iter().rposition(|entry| matches!(entry.body, EntryBody::Compaction(_)))
+    {
+        branch.drain(..at);
+    }
+    branch
+}
+
+impl FromIterator<Arc<Entry>> for Tree {
+    fn from_iter<I: IntoIterator<Item = Arc<Entry>>>(entries: I) -> Self {
+        let mut tree = Self::default();
+        entries.into_iter().for_each(|entry| tree.push(entry));
+        tree
+    }
+}

@@ -1,0 +1,128 @@
+//! What a session has used, and how full its context is.
+
+use std::sync::Arc;
+
+use haft_protocol::content::Content;
+use haft_protocol::message::{AssistantBlock, Message, Usage};
+
+use crate::session::entry::{Entry, EntryBody};
+
+/// What a session has used, and how full its context is; see [`Agent::stats`](crate::Agent::stats).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stats {
+    /// Tokens and cost of everything since the session began, earlier processes included.
+    pub usage: Usage,
+    /// How full the context is.
+    pub context: ContextUsage,
+}
+
+/// How full the context is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextUsage {
+    /// Tokens of the transcript and all that is sent along with it. What the provider counted with its last answer, and
+    /// an estimate of what came since.
+    pub tokens: u64,
+    /// How many of them are estimated. All of them before the first answer, and then without the system prompt and the
+    /// tools.
+    pub estimated: u64,
+    /// How many the model can read and write in one request, where known.
+    pub window: Option<u64>,
+}
+
+/// Roughly how many tokens a message takes: a token for four bytes of text, and what a picture takes at most. Meant for
+/// the few messages that no provider has counted yet.
+pub fn estimated_tokens(message: &Message) -> u64 {
+    /// What surrounds a message.
+    const FRAME: u64 = 4;
+    let said: u64 = match message {
+        Message::User { content, .. } => content.iter().map(of_content).sum(),
+        Message::Tool(result) => result.content.iter().map(of_content).sum(),
+        Message::Assistant(said) => said.content.iter().map(of_block).sum(),
+    };
+    FRAME + said
+}
+
+/// What a provider shrinks a large picture to.
+const IMAGE: u64 = 1_600;
+
+fn of_content(content: &Content) -> u64 {
+    match content {
+        Content::Text { text } => of_text(text),
+        Content::Image(_) => IMAGE,
+    }
+}
+
+fn of_block(block: &AssistantBlock) -> u64 {
+    match block {
+        AssistantBlock::Text { text } | AssistantBlock::Thinking { text } => of_text(text),
+        AssistantBlock::ToolCall(call) => of_text(&call.name) + of_text(call.args.as_str()),
+    }
+}
+
+fn of_text(text: &str) -> u64 {
+    text.len().div_ceil(4) as u64
+}
+
+/// What is known of tokens while a transcript grows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    /// Everything used so far.
+    pub(crate) usage: Usage,
+    /// The tokens of the context when the provider last counted them, and how many messages those were.
+    counted: Option<(u64, usize)>,
+}
+
+impl Tally {
+    /// What a branch says of which the model is sent this many messages.
+    pub(crate) fn of(branch: &[Arc<Entry>], messages: usize) -> Self {
+        let mut tally = Self::default();
+        let mut behind = 0;
+        for entry in branch {
+            match &entry.body {
+                EntryBody::Said(said) => {
+                    behind += 1;
+                    if let Some(answer) = &said.answer {
+                        tally.usage += answer.usage;
+                        if let Some(counted) = counted(answer.usage, 0) {
+                            tally.counted = Some(counted);
+                            behind = 0;
+                        }
+                    }
+                }
+                EntryBody::CustomMessage(_) | EntryBody::BranchSummary(_) => behind += 1,
+                // What was counted before is not what is sent now.
+                EntryBody::Compaction(_) => tally.counted = None,
+                EntryBody::ModelChange(_)
+                | EntryBody::ThinkingChange(_)
+                | EntryBody::ToolsChange(_)
+                | EntryBody::ToolStart(_)
+                | EntryBody::Custom(_)
+                | EntryBody::Label(_)
+                | EntryBody::Tags(_)
+                | EntryBody::Name(_)
+                | EntryBody::Unknown(_) => {}
+            }
+        }
+        tally.counted = tally.counted.map(|(tokens, _)| (tokens, messages.saturating_sub(behind)));
+        tally
+    }
+
+    /// An answer came, and is the last of this many messages.
+    pub(crate) fn answered(&mut self, usage: Usage, messages: usize) {
+        self.usage += usage;
+        self.counted = counted(usage, messages).or(self.counted);
+    }
+
+    /// How full the context is that these messages make.
+    pub(crate) fn context(&self, messages: &[Message], window: Option<u64>) -> ContextUsage {
+        let (counted, known) = self.counted.unwrap_or_default();
+        let estimated = messages.iter().skip(known).map(estimated_tokens).sum();
+        ContextUsage { tokens: counted + estimated, estimated, window }
+    }
+}
+
+/// What the provider counted, unless it counted nothing: an aborted answer has no count.
+fn counted(usage: Usage, messages: usize) -> Option<(u64, usize)> {
+    let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
+    (tokens > 0).then_some((tokens, messages))
+}

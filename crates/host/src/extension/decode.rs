@@ -1,0 +1,119 @@
+//! From a line to what it says. What is long is read beside the thread that all extensions share, one line of an
+//! extension at a time: what follows it waits in its pipe.
+
+use std::future::{Future, pending};
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use haft_protocol::codec::{self, Bounds, Reading};
+use haft_protocol::error::DecodeError;
+use haft_protocol::ext::ExtensionFrame;
+use haft_protocol::ids::RequestId;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+/// A line of so many bytes takes longer to read than another thread to wake.
+pub(super) const LONG_FRAME: usize = 256 * 1024;
+
+/// How much of a line is quoted.
+const QUOTED: usize = 80;
+
+/// How many lines are read beside at once, of all extensions: each takes memory, and more threads than processors gain
+/// nothing.
+static AT_ONCE: Semaphore = Semaphore::const_new(4);
+
+/// What a line says.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    /// Of the line.
+    pub(crate) bytes: usize,
+    pub(crate) frame: Result<Reading<ExtensionFrame>, Unreadable>,
+}
+
+/// A line that is no frame, and what is said of it.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) error: DecodeError,
+    /// The question that it answers, if it says so: whoever asked must not wait for a better answer until the deadline.
+    pub(crate) id: Option<RequestId>,
+    /// It is no text: not UTF-8, or UTF-8 by accident, as UTF-16 and zeros are, or behind a byte order mark.
+    pub(crate) garbled: bool,
+    /// Its beginning, for messages.
+    pub(crate) excerpt: String,
+}
+
+/// Reads a line.
+pub(crate) fn hear(line: &Bytes, bounds: Bounds) -> Heard {
+    let frame = codec::read_shared(line, bounds).map_err(|error| unreadable(error, line));
+    Heard { bytes: line.len(), frame }
+}
+
+/// A long line that is being read.
+pub(super) struct Decoding {
+    /// It ended with the stream and not with a newline.
+    pub(super) is_tail: bool,
+    heard: Pin<Box<dyn Future<Output = Box<Heard>> + Send>>,
+}
+
+impl Decoding {
+    /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
+    pub(super) fn new(line: Bytes, bounds: Bounds, is_tail: bool) -> Self {
+        Self { is_tail, heard: Box::pin(heard_beside(line, bounds)) }
+    }
+}
+
+/// What the line says. May be left and waited for again, until it is known.
+impl Future for Decoding {
+    type Output = Box<Heard>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Box<Heard>> {
+        self.heard.as_mut().poll(context)
+    }
+}
+
+async fn heard_beside(line: Bytes, bounds: Bounds) -> Box<Heard> {
+    let permit = AT_ONCE.acquire().await.expect("nobody closes it");
+    let read = spawn_blocking(move || {
+        // Until the work is done, whoever waits for it.
+        let _permit = permit;
+        Box::new(hear(&line, bounds))
+    });
+    match read.await.map_err(tokio::task::JoinError::try_into_panic) {
+        Ok(heard) => heard,
+        Err(Ok(panic)) => resume_unwind(panic),
+        // The runtime ends, and everybody with it.
+        Err(Err(_)) => pending().await,
+    }
+}
+
+#[cold]
+fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
+    let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
+    Unreadable {
+        id: answered_id(&error, line),
+        garbled: matches!(error, DecodeError::NotUtf8) || by_accident(),
+        excerpt: excerpt(line),
+        error,
+    }
+}
+
+/// Reads the `id` alone, so that no line costs more memory than it has bytes.
+fn answered_id(error: &DecodeError, line: &[u8]) -> Option<RequestId> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        id: RequestId,
+    }
+    if let DecodeError::Malformed { id, .. } = error {
+        return id.clone();
+    }
+    serde_json::from_slice(line).ok().map(|head: Head| head.id)
+}
+
+/// The beginning of something an extension sent, for messages.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    let start = bytes.get(..QUOTED).unwrap_or(bytes);
+    let more = if bytes.len() > QUOTED { "…" } else { "" };
+    format!("{}{more}", String::from_utf8_lossy(start))
+}

@@ -1,0 +1,154 @@
+//! The standard input of an extension: a pipe that nobody watches until it is full, as one that is read hardly ever is.
+//! Watching it would wake the host each time that the extension reads.
+
+use std::io::{self, PipeReader, PipeWriter, Write as _};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use tokio::io::AsyncWrite;
+use tokio::net::unix::pipe;
+
+/// See the module. Closed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Input(State);
+
+#[derive(Debug)]
+enum State {
+    /// It has never been full.
+    Unwatched(PipeWriter),
+    /// It was full once, and whoever writes is woken when there is room.
+    Watched(pipe::Sender),
+    /// It could not be watched.
+    Closed,
+}
+
+impl Input {
+    /// A pipe, and the end of it that the extension reads.
+    ///
+    /// # Errors
+    /// When the system has none to give.
+    pub(crate) fn pipe() -> io::Result<(PipeReader, Self)> {
+        let (theirs, ours) = io::pipe()?;
+        // Only this end: the extension may read as it likes. It is new, so no other flag can be lost.
+        fcntl_setfl(&ours, OFlags::WRONLY | OFlags::NONBLOCK)?;
+        Ok((theirs, Self(State::Unwatched(ours))))
+    }
+
+    /// The same, to be written to on another runtime.
+    ///
+    /// # Errors
+    /// The system's; the pipe is closed then.
+    pub(crate) fn moved(self) -> io::Result<Self> {
+        let Self(state) = self;
+        Ok(Self(match state {
+            State::Watched(pipe) => State::Unwatched(pipe.into_nonblocking_fd()?.into()),
+            State::Unwatched(_) | State::Closed => state,
+        }))
+    }
+
+    /// The pipe, unless it is closed.
+    pub(crate) fn end(&self) -> Option<BorrowedFd<'_>> {
+        match &self.0 {
+            State::Unwatched(pipe) => Some(pipe.as_fd()),
+            State::Watched(pipe) => Some(pipe.as_fd()),
+            State::Closed => None,
+        }
+    }
+
+    /// Writes what there is room for, and has itself woken when there is none.
+    fn write(
+        &mut self,
+        context: &mut Context<'_>,
+        attempt: impl Fn(&mut PipeWriter) -> io::Result<usize>,
+        later: impl FnOnce(Pin<&mut pipe::Sender>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            match &mut self.0 {
+                State::Watched(pipe) => return later(Pin::new(pipe), context),
+                State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+                State::Unwatched(pipe) => match attempt(pipe) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.watch()?,
+                    written => return Poll::Ready(written),
+                },
+            }
+        }
+    }
+
+    fn watch(&mut self) -> io::Result<()> {
+        if let State::Unwatched(pipe) = std::mem::replace(&mut self.0, State::Closed) {
+            self.0 = State::Watched(pipe::Sender::from_owned_fd_unchecked(pipe.into())?);
+        }
+        Ok(())
+    }
+}
+
+impl AsyncWrite for Input {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.write(context, |pipe| pipe.write(bytes), |pipe, context| pipe.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let later = |pipe: Pin<&mut pipe::Sender>, context: &mut Context<'_>| {
+            pipe.poll_write_vectored(context, parts)
+        };
+        self.write(context, |pipe| pipe.write_vectored(parts), later)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    /// What is written is in the pipe.
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    /// A pipe is closed by letting go of it.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read as _;
+    use tokio::io::AsyncWriteExt as _;
+
+    /// More than any pipe holds.
+    const MUCH: usize = 4 * 1024 * 1024;
+
+    #[tokio::test]
+    async fn a_full_pipe_is_waited_for_and_nothing_is_lost() {
+        let (mut theirs, mut ours) = Input::pipe().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut read = Vec::new();
+            theirs.read_to_end(&mut read).map(|_| read)
+        });
+        let sent: Vec<u8> = (0..MUCH).map(|at| u8::try_from(at % 251).unwrap()).collect();
+        let (first, second) = sent.split_at(MUCH / 2);
+        ours.write_all(first).await.unwrap();
+        let mut ours = ours.moved().unwrap();
+        ours.write_all(second).await.unwrap();
+        drop(ours);
+        assert!(reader.join().unwrap().unwrap() == sent);
+    }
+
+    #[tokio::test]
+    async fn a_pipe_that_nobody_reads_any_more_is_broken() {
+        let (theirs, mut ours) = Input::pipe().unwrap();
+        drop(theirs);
+        assert_eq!(ours.write_all(b"x").await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+}

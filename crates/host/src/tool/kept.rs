@@ -1,0 +1,92 @@
+//! Files with the whole of results that are too long for a model.
+
+use std::fs;
+use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::{NamedTempFile, TempDir};
+
+/// Where they are.
+#[derive(Debug)]
+pub(crate) struct Results {
+    /// Where they stay, for whoever made the host to clear away.
+    dir: Option<PathBuf>,
+    /// Otherwise they go with the host.
+    own: Mutex<Option<TempDir>>,
+}
+
+impl Results {
+    /// Files go into this directory, which is made with the first one; without, into one of the system's temporary ones,
+    /// which is gone with this.
+    pub(crate) fn new(dir: Option<PathBuf>) -> Self {
+        Self { dir, own: Mutex::default() }
+    }
+
+    /// Puts the whole of a long text into a new file, which only its owner can read: the model may come back to it long
+    /// after the call.
+    pub(super) fn keep(&self, whole: &[String]) -> Option<PathBuf> {
+        match self.write(whole) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                tracing::warn!(%error, "long result not kept");
+                None
+            }
+        }
+    }
+
+    fn write(&self, whole: &[String]) -> io::Result<PathBuf> {
+        let mut writer = BufWriter::new(self.file()?);
+        for (index, text) in whole.iter().enumerate() {
+            writer.write_all(if index == 0 { b"" } else { b"\n" })?;
+            writer.write_all(text.as_bytes())?;
+        }
+        let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.keep().map(|(_, path)| path).map_err(|error| error.error)
+    }
+
+    fn file(&self) -> io::Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix("haft-result-").suffix(".txt");
+        if let Some(dir) = &self.dir {
+            fs::create_dir_all(dir)?;
+            return builder.tempfile_in(dir);
+        }
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        let dir = match own.take() {
+            Some(dir) => dir,
+            None => tempfile::Builder::new().prefix("haft-results-").tempdir()?,
+        };
+        builder.tempfile_in(own.insert(dir).path())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole() -> Vec<String> {
+        vec!["one".to_owned(), "two".to_owned()]
+    }
+
+    #[test]
+    fn files_stay_in_a_directory_that_was_named_and_go_with_one_that_was_not() {
+        let place = tempfile::tempdir().unwrap();
+        let named = place.path().join("results");
+        for (dir, stays) in [(Some(named.clone()), true), (None, false)] {
+            let results = Results::new(dir);
+            let paths = [results.keep(&whole()).unwrap(), results.keep(&whole()).unwrap()];
+            assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "one\ntwo"));
+            assert!(paths[0] != paths[1] && paths[0].parent() == paths[1].parent());
+            assert_eq!(paths[0].starts_with(&named), stays);
+            drop(results);
+            assert_eq!(paths.iter().filter(|path| path.exists()).count(), if stays { 2 } else { 0 });
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_keeps_nothing() {
+        let file = NamedTempFile::new().unwrap();
+        assert_eq!(Results::new(Some(file.path().join("below"))).keep(&whole()), None);
+    }
+}

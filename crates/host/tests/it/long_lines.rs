@@ -1,0 +1,168 @@
+//! Long lines are read beside the thread that all extensions share, and nobody can tell by the order of things.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use haft_host::ExtensionState;
+use haft_protocol::event::AgentEvent;
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::support::{Events, add, execute, fault, host_with, state, text};
+
+/// Longer than what is read at once.
+const LONG: usize = 300 * 1024;
+
+fn register(name: &str) -> Value {
+    json!({"type": "register_tool", "name": name, "description": "", "schema": {"type": "object"}})
+}
+
+fn note(text: &str) -> Value {
+    json!({"type": "notify", "message": text})
+}
+
+/// A result of one text that is shown and many bytes that are not.
+fn long(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}, {"type": "none", "data": "x".repeat(LONG)}]})
+}
+
+/// The beginnings of all notes.
+fn notes(events: &Events) -> Vec<String> {
+    let beginning = |event| {
+        let AgentEvent::ExtNotify { message, .. } = event else { return None };
+        Some(message.chars().take(6).collect())
+    };
+    events.all().into_iter().filter_map(beginning).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_follows_a_long_line_comes_after_it() {
+    let (host, mut peer, events) = host_with("ext", [register("t")]).await;
+    let say = async {
+        let question = peer.expect("tool_call").await;
+        for round in 1..=3 {
+            peer.send(note(&format!("long {round} {}", "x".repeat(LONG)))).await;
+            peer.send(note(&format!("note {round}"))).await;
+            // No frame at all, and reported in its turn.
+            peer.send_raw(format!("{}\n", "y".repeat(LONG)).as_bytes()).await;
+        }
+        peer.answer(&question, "tool_result", long("done")).await;
+        peer.send(note("last one")).await;
+        peer.send_raw(b"\n").await;
+    };
+    let (output, ()) = tokio::join!(execute(&host, "t", json!({})), say);
+    assert!(text(&output).starts_with("done"), "{output:?}");
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(notes(&events), ["long 1", "note 1", "long 2", "note 2", "long 3", "note 3", "last o"]);
+    assert_eq!(events.faults().first(), Some(&fault("ext", "frame_not_json")));
+    assert_eq!(state(&host, "ext"), ExtensionState::Ready);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_result_counts_even_when_it_is_the_last_thing_said() {
+    for end in ["\n", ""] {
+        let (host, mut peer, _events) = host_with("ext", [register("t")]).await;
+        let say = async {
+            let question = peer.expect("tool_call").await;
+            let mut line = json!({"type": "tool_result", "id": question["id"]});
+            line.as_object_mut().unwrap().extend(long("done").as_object().unwrap().clone());
+            peer.send_raw(format!("{line}{end}").as_bytes()).await;
+            drop(peer);
+        };
+        let (output, ()) = tokio::join!(execute(&host, "t", json!({})), say);
+        assert!(text(&output).starts_with("done"), "{end:?}: {output:?}");
+        host.shutdown().await;
+    }
+}
+
+/// A runtime whose only thread for long work is taken until the sender is dropped.
+fn held() -> (Runtime, mpsc::Sender<()>) {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    let (release, held) = mpsc::channel::<()>();
+    runtime.spawn_blocking(move || held.recv().unwrap_err());
+    (runtime, release)
+}
+
+/// Lets these seconds pass, which they do not by themselves while a thread is at work.
+async fn pass(seconds: u32) {
+    for _ in 0..seconds {
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+}
+
+/// Answers with a long line, which is not read before the thread is free.
+async fn answer_long(peer: &mut FakePeer) {
+    let question = peer.expect("tool_call").await;
+    peer.answer(&question, "tool_result", long("long")).await;
+}
+
+#[test]
+fn others_are_asked_while_a_long_line_is_read() {
+    let (runtime, release) = held();
+    runtime.block_on(async {
+        let (host, mut slow, events) = host_with("slow", [register("long")]).await;
+        let mut quick = add(&host, "quick", [register("short")]).await;
+        let other = async {
+            answer_long(&mut slow).await;
+            let reply = async {
+                let question = quick.expect("tool_call").await;
+                quick.answer(&question, "tool_result", json!({"content": []})).await;
+            };
+            let (output, ()) = tokio::join!(execute(&host, "short", json!({})), reply);
+            assert!(!output.is_error, "{output:?}");
+            drop(release);
+        };
+        let (output, ()) = tokio::join!(execute(&host, "long", json!({})), other);
+        assert!(text(&output).starts_with("long"), "{output:?}");
+        assert_eq!(events.faults(), []);
+    });
+}
+
+#[test]
+fn who_asked_waits_no_longer_for_a_line_that_is_being_read_than_for_any_other() {
+    let (runtime, release) = held();
+    runtime.block_on(async {
+        let (host, mut peer, events) = host_with("ext", [register("t")]).await;
+        let hold = async {
+            answer_long(&mut peer).await;
+            pass(60).await;
+        };
+        let (output, ()) = tokio::join!(execute(&host, "t", json!({})), hold);
+        assert!(text(&output).contains("did not answer"), "{output:?}");
+        assert_eq!(events.faults(), [fault("ext", "call_timeout")]);
+        drop(release);
+        // It is still an answer, and the next one is heard.
+        let reply = async {
+            let question = peer.expect("tool_call").await;
+            peer.answer(&question, "tool_result", json!({"content": []})).await;
+        };
+        let (output, ()) = tokio::join!(execute(&host, "t", json!({})), reply);
+        assert!(!output.is_error, "{output:?}");
+        assert_eq!(events.faults(), [fault("ext", "call_timeout")]);
+    });
+}
+
+#[test]
+fn an_extension_is_stopped_while_a_long_line_is_read() {
+    let (runtime, release) = held();
+    runtime.block_on(async {
+        let (host, mut peer, _events) = host_with("ext", [register("t")]).await;
+        let stop = async {
+            answer_long(&mut peer).await;
+            tokio::join!(host.shutdown(), pass(10));
+            assert_eq!(state(&host, "ext"), ExtensionState::Stopped);
+        };
+        let (output, ()) = tokio::join!(execute(&host, "t", json!({})), stop);
+        assert!(text(&output).contains("is being stopped"), "{output:?}");
+        drop(release);
+    });
+}

@@ -1,0 +1,179 @@
+//! The data of an image: long, and passed on as it came.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use bytestring::ByteString;
+use serde::de::Visitor;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::reader::{self, STRING};
+use crate::scan::plain_end;
+use crate::shared;
+
+/// The data of an image, which is text. A clone shares it; what was read out of a long line keeps that line.
+#[derive(Clone)]
+pub struct ImageData(Kept);
+
+#[derive(Clone)]
+enum Kept {
+    /// A JSON string that says what stands between its quotes, as base64 does: written again without a look at it.
+    Json(ByteString),
+    /// Any other text.
+    Text(Arc<str>),
+}
+
+impl ImageData {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            Kept::Json(json) => between_quotes(json).unwrap_or_default(),
+            Kept::Text(text) => text,
+        }
+    }
+}
+
+fn between_quotes(json: &str) -> Option<&str> {
+    json.strip_prefix('"')?.strip_suffix('"')
+}
+
+impl From<&str> for ImageData {
+    fn from(text: &str) -> Self {
+        if plain_end(text.as_bytes(), 0) < text.len() {
+            return Self(Kept::Text(text.into()));
+        }
+        let mut json = String::with_capacity(text.len() + 2);
+        json.extend(["\"", text, "\""]);
+        Self(Kept::Json(json.into()))
+    }
+}
+
+impl From<String> for ImageData {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl Deref for ImageData {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for ImageData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl PartialEq for ImageData {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for ImageData {}
+
+impl Serialize for ImageData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Kept::Json(json) => reader::raw_value(json).map_err(S::Error::custom)?.serialize(serializer),
+            Kept::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ImageData {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(STRING, Data)
+    }
+}
+
+struct Data;
+
+impl<'de> Visitor<'de> for Data {
+    type Value = ImageData;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    /// From a reader of lines: without escapes, and with its quotes.
+    fn visit_borrowed_str<E: serde::de::Error>(self, text: &'de str) -> Result<ImageData, E> {
+        Ok(match between_quotes(text) {
+            Some(_) => ImageData(Kept::Json(shared::part(text))),
+            None => text.into(),
+        })
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ImageData, E> {
+        Ok(text.into())
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<ImageData, D::Error> {
+        String::deserialize(deserializer).map(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use crate::codec::{self, Bounds, Decoded, Reading};
+    use crate::content::Image;
+    use crate::ext::{ExtensionFrame, ResultBlock};
+
+    fn line(data: &str) -> String {
+        format!(
+            r#"{{"type":"tool_result","id":"1","content":[{{"type":"image","mime_type":"image/png","data":{data}}}]}}"#
+        )
+    }
+
+    /// The image of a result that is read out of this line.
+    #[track_caller]
+    fn image(line: &Bytes) -> Image {
+        let read = codec::read_shared::<ExtensionFrame>(line, Bounds::default()).unwrap();
+        let Reading { frame: Decoded::Known(ExtensionFrame::ToolResult(result)), .. } = read else {
+            panic!("{read:?}")
+        };
+        let [ResultBlock::Image(image)] = result.content.as_slice() else { panic!("{result:?}") };
+        image.clone()
+    }
+
+    #[track_caller]
+    fn check(json: &str, expect: &str) {
+        let image = image(&line(json).into());
+        assert_eq!(&*image.data, expect);
+        let made = Image { data: expect.into(), ..image.clone() };
+        let again = serde_json::to_string(&made).unwrap();
+        assert_eq!(serde_json::to_string(&image).unwrap(), again);
+        assert_eq!(serde_json::from_str::<Image>(&again).unwrap(), image);
+        assert_eq!(serde_json::from_value::<Image>(serde_json::to_value(&image).unwrap()).unwrap(), made);
+    }
+
+    #[test]
+    fn it_is_what_was_sent_whatever_it_is() {
+        check(r#""iVBORw0KGgo=""#, "iVBORw0KGgo=");
+        check(r#""""#, "");
+        check(r#""\"""#, "\"");
+        check(r#""\"a\"""#, "\"a\"");
+        check(r#""a\/\n\u0041""#, "a/\nA");
+        check("\"\u{e9}\u{2028}\"", "\u{e9}\u{2028}");
+        let long = "A".repeat(1 << 17);
+        check(&format!("\"{long}\""), &long);
+    }
+
+    #[test]
+    fn a_long_one_is_not_copied() {
+        let line = Bytes::from(line(&format!("\"{}\"", "A".repeat(1 << 17))));
+        let data = image(&line).data;
+        assert!(line.as_ptr_range().contains(&data.as_ptr()));
+        assert!(!line.is_unique());
+        drop(data);
+        assert!(line.is_unique(), "nothing else keeps the line");
+    }
+}

@@ -1,0 +1,182 @@
+//! Reading a transcript back: messages out of files that this crate's types were written to.
+//!
+//! serde reads a tagged enum by way of a buffer that cannot hold raw JSON, so that the arguments of a tool call would
+//! be refused. A message is read into a struct with all fields of all kinds instead, and that is taken apart.
+//!
+//! Fields that no kind has are ignored. A role or a block that is not known is an error: a message that is only partly
+//! understood must not be sent to a model as if it were whole. Names and ids are taken as they stand.
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+use super::{AssistantBlock, AssistantMessage, Message, Native, Time, ToolMessage};
+use crate::content::{Content, Image, ImageData, ToolCall};
+use crate::ids::{ExtensionName, ToolCallId};
+use crate::json::RawJson;
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Fields::deserialize(deserializer)?.message().map_err(D::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for AssistantBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Block::deserialize(deserializer)?.said().map_err(D::Error::custom)
+    }
+}
+
+/// The fields of every kind of message.
+#[derive(Deserialize)]
+struct Fields {
+    role: Role,
+    content: Vec<Block>,
+    time: Time,
+    native: Option<Native>,
+    call_id: Option<String>,
+    name: Option<String>,
+    #[serde(default)]
+    is_error: bool,
+    extension: Option<String>,
+    details: Option<RawJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Role {
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Fields {
+    fn message(self) -> Result<Message, Unfit> {
+        let Self { role, content, time, native, call_id, name, is_error, extension, details } = self;
+        Ok(match role {
+            Role::User => Message::User { content: all(content, Block::shown)?, time },
+            Role::Assistant => {
+                Message::Assistant(AssistantMessage { content: all(content, Block::said)?, time, native })
+            }
+            Role::Tool => Message::Tool(ToolMessage {
+                call_id: ToolCallId::new(call_id.ok_or(Unfit::Missing("call_id"))?),
+                name: name.ok_or(Unfit::Missing("name"))?,
+                content: all(content, Block::shown)?,
+                is_error,
+                extension: extension.map(ExtensionName::new),
+                details,
+                time,
+            }),
+        })
+    }
+}
+
+fn all<T>(blocks: Vec<Block>, read: impl Fn(Block) -> Result<T, Unfit>) -> Result<Vec<T>, Unfit> {
+    blocks.into_iter().map(read).collect()
+}
+
+/// The fields of every kind of block.
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: Kind,
+    text: Option<String>,
+    mime_type: Option<String>,
+    data: Option<ImageData>,
+    id: Option<String>,
+    name: Option<String>,
+    args: Option<RawJson>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Text,
+    Thinking,
+    Image,
+    ToolCall,
+}
+
+impl Block {
+    /// A block of what a model is shown.
+    fn shown(self) -> Result<Content, Unfit> {
+        match self.kind {
+            Kind::Text => Ok(Content::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
+            Kind::Image => Ok(Content::Image(Image {
+                mime_type: self.mime_type.ok_or(Unfit::Missing("mime_type"))?,
+                data: self.data.ok_or(Unfit::Missing("data"))?,
+            })),
+            kind @ (Kind::Thinking | Kind::ToolCall) => Err(Unfit::Misplaced(kind)),
+        }
+    }
+
+    /// A block of what a model said.
+    fn said(self) -> Result<AssistantBlock, Unfit> {
+        match self.kind {
+            Kind::Text => Ok(AssistantBlock::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
+            Kind::Thinking => Ok(AssistantBlock::Thinking { text: self.text.ok_or(Unfit::Missing("text"))? }),
+            Kind::ToolCall => Ok(AssistantBlock::ToolCall(ToolCall {
+                id: ToolCallId::new(self.id.ok_or(Unfit::Missing("id"))?),
+                name: self.name.ok_or(Unfit::Missing("name"))?,
+                args: self.args.ok_or(Unfit::Missing("args"))?,
+            })),
+            Kind::Image => Err(Unfit::Misplaced(self.kind)),
+        }
+    }
+}
+
+/// Why fields make no message.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error("missing field `{0}`")]
+    Missing(&'static str),
+    #[error("a block of kind {0:?} has no place in this message")]
+    Misplaced(Kind),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str) {
+        let message: Message = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&message).unwrap(), text);
+    }
+
+    #[track_caller]
+    fn refuses(text: &str, expect: &str) {
+        let error = serde_json::from_str::<Message>(text).unwrap_err().to_string();
+        assert!(error.starts_with(expect), "{error}");
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        check(
+            r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"AA=="}],"time":"t"}"#,
+        );
+        check(
+            r#"{"role":"assistant","content":[{"type":"thinking","text":""},{"type":"tool_call","id":"c\u0001","name":"n","args":{"n":9007199254740993}}],"time":"t","native":{"origin":"a/b","data":[1e2]}}"#,
+        );
+        check(
+            r#"{"role":"tool","call_id":"c","name":"n","content":[],"is_error":true,"extension":"e","time":"t"}"#,
+        );
+    }
+
+    #[test]
+    fn fields_of_a_newer_version_are_passed_over() {
+        let text =
+            r#"{"new":{"a":[1]},"role":"user","content":[{"type":"text","text":"a","new":1}],"time":"t"}"#;
+        let message: Message = serde_json::from_str(text).unwrap();
+        assert_eq!(message, Message::User { content: vec![Content::text("a")], time: Time("t".into()) });
+    }
+
+    #[test]
+    fn what_is_only_partly_understood_is_refused() {
+        refuses(r#"{"role":"system","content":[],"time":"t"}"#, "unknown variant `system`");
+        refuses(r#"{"role":"user","content":[{"type":"video"}],"time":"t"}"#, "unknown variant `video`");
+        refuses(
+            r#"{"role":"user","content":[{"type":"thinking","text":""}],"time":"t"}"#,
+            "a block of kind Thinking has no place in this message",
+        );
+        refuses(r#"{"role":"tool","content":[],"name":"n","time":"t"}"#, "missing field `call_id`");
+    }
+}
