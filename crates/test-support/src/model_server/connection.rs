@@ -26,9 +26,6 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
-/// A `GET` with a key that contains this is refused.
-const REFUSED: &str = "refused";
-
 /// What the request is answered with.
 fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
     let refused = |why: &str| Scenario::status(400, "invalid_request_error", why);
@@ -46,6 +43,9 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
     });
     next.unwrap_or_else(|| refused("the model server has no scenario left"))
 }
+
+/// A `GET` with a key that contains this is refused.
+const REFUSED: &str = "refused";
 
 const MODELS: &str = r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#;
 
