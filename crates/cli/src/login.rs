@@ -105,6 +105,9 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
         let prompt = format!("key of {provider} (it is not shown): ");
+        // Before the prompt: what is typed or pasted at once would be shown.
+        #[cfg(unix)]
+        let _silent = Silent::stdin();
         rpassword::prompt_password(prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
@@ -120,6 +123,38 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
         return Err(anyhow::anyhow!("{what}; nothing was stored")).or_exit(Exit::Usage);
     }
     Ok(key)
+}
+
+/// A terminal that does not show what is typed, for as long as this lives. What was typed before is dropped: it was no
+/// answer.
+#[cfg(unix)]
+struct Silent {
+    before: Option<rustix::termios::Termios>,
+}
+
+#[cfg(unix)]
+impl Silent {
+    /// Does nothing where the terminal cannot be changed; the prompt's own way is left then.
+    fn stdin() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(io::stdin()).ok();
+        if let Some(before) = &before {
+            let mut silent = before.clone();
+            silent.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
+        }
+        Self { before }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Silent {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
 }
 
 fn probe(provider: &str, key: &SecretString, models: &Models) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, Origin, SecretString, Sourced};
+use haft_config::{Auth, Origin, SecretString};
 use haft_core::model::{Model, Thinking};
 use haft_providers::{Choice, Fallback, Machine, Surroundings, Wish, choose as choose_model};
 
@@ -74,14 +74,13 @@ pub(super) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
 }
 
 /// Has what is known of models read on another thread, while extensions start: it takes longer than all else before the
-/// first request. Not for a script, which needs none of it.
+/// first request, and all APIs but Ollama's need it to make one. Not for a script, which sends none.
 pub(super) fn preload(setup: &Setup) {
-    let says = |set: &Option<Sourced<String>>, scripted: fn(&str) -> bool| {
-        set.as_ref().is_some_and(|set| scripted(&set.value))
-    };
-    let scripted = says(&setup.settings().provider, |name| name == "scripted")
-        || says(&setup.settings().model, |model| model.starts_with("scripted/"));
-    if !scripted {
+    const WITHOUT: [&str; 2] = ["scripted", "ollama"];
+    let settings = setup.settings();
+    let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
+    let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
+    if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
         // Without a thread the first request reads it itself.
         let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
     }
