@@ -8,5 +8,6 @@ mod gates;
 mod messages;
 mod queues;
 mod sanitize;
+mod sessions;
 mod steps;
 mod tools;
