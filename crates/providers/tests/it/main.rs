@@ -8,6 +8,7 @@ mod cancelling;
 mod choosing;
 mod failures;
 mod history;
+mod interrupted;
 mod requests;
 mod scripted;
 mod secrets;
