@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_protocol::defence::{Defence, is_up};
 use tokio::sync::Notify;
 
 use crate::timeouts;
@@ -73,7 +74,14 @@ impl Place {
     /// When one of the paths cannot be resolved.
     pub async fn lock_all(self, paths: Vec<PathBuf>) -> io::Result<FileGuard> {
         let paths = Arc::new(paths);
-        let mut known = look_off_thread(&paths).await?;
+        let mut known = match look_off_thread(&paths).await {
+            // Somebody in front may be about to make the directory.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.wait_until(|patient| !patient || self.line.front_is_named(self.ticket)).await;
+                look_off_thread(&paths).await?
+            }
+            known => known?,
+        };
         loop {
             self.wait(known.keys.clone()).await;
             // Whoever held the file may have replaced it meanwhile.
@@ -85,16 +93,21 @@ impl Place {
         }
     }
 
-    /// Waits for everybody in front who wants one of these, and for whoever has one. Whoever is in front and has not
-    /// said what it wants is waited for only so long: its disk may never answer.
+    /// Waits for everybody in front who wants one of these, and for whoever has one.
     async fn wait(&self, keys: Vec<Key>) {
         self.line.set(self.ticket, Claim::Waiting(keys));
+        self.wait_until(|patient| self.line.start(self.ticket, patient)).await;
+    }
+
+    /// Asks again whenever somebody moves. Whoever is in front and has not said what it wants is waited for patiently
+    /// only so long: its disk may never answer.
+    async fn wait_until(&self, done: impl Fn(bool) -> bool) {
         let mut patience = pin!(tokio::time::sleep(timeouts::UNNAMED_FILE));
         let mut patient = true;
         loop {
             let mut moved = pin!(self.line.moved.notified());
             moved.as_mut().enable();
-            if self.line.start(self.ticket, patient) {
+            if done(patient) {
                 return;
             }
             tokio::select! {
@@ -158,6 +171,11 @@ impl Line {
         self.moved.notify_waiters();
     }
 
+    /// Whether everybody in front has said what it wants.
+    fn front_is_named(&self, ticket: u64) -> bool {
+        self.claims().range(..ticket).all(|(_, claim)| !matches!(claim, Claim::Resolving))
+    }
+
     /// Lets a waiting claim run if nobody is in its way. Nobody who runs waits, and everybody else waits only for
     /// those in front, so there is no cycle to wait in.
     fn start(&self, ticket: u64, patient: bool) -> bool {
@@ -168,7 +186,7 @@ impl Line {
             Claim::Waiting(theirs) => other < ticket && common(keys, theirs),
             Claim::Running(theirs) => other != ticket && common(keys, theirs),
         });
-        if blocked {
+        if blocked && is_up(Defence::FileQueue) {
             return false;
         }
         let keys = keys.clone();

@@ -5,17 +5,21 @@
 //! is wrong with one line costs another one.
 //!
 //! * [`entry`]: what stands in a file; [`recover()`]: what a file says, whatever happened to it;
-//! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it.
+//! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
+//! * [`store`]: where sessions lie; [`Index`]: where entries stand in a large file.
 
 pub mod entry;
+pub mod store;
 
 mod context;
 mod disk;
 mod error;
 mod id;
+mod index;
 mod line;
 mod log;
 mod recover;
+mod resume;
 mod state;
 mod sync;
 mod tree;
@@ -34,6 +38,7 @@ use disk::{Disk, DiskFile, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
 pub use error::SessionError;
 pub use id::{EntryId, SessionId};
+pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
 use state::State;
 use sync::{OnFailure, Synced, Syncer};
@@ -104,7 +109,8 @@ impl Session {
     }
 
     /// Opens a session's file to go on with it, and locks it. A torn end is cut off and saved. The file of a newer
-    /// format is opened as with [`open_read_only`](Self::open_read_only). Reads the file: blocks the thread.
+    /// format is opened as with [`open_read_only`](Self::open_read_only). Blocks the thread while it reads the branch
+    /// that the session goes on with; all of the file if something is wrong with that.
     ///
     /// # Errors
     /// [`SessionError::Locked`] when it is open elsewhere, [`SessionError::Io`].
@@ -193,15 +199,16 @@ impl Session {
     }
 
     /// Goes on from another entry, or from the root: the next entry begins a branch there. Until then nothing is
-    /// written, and whoever opens the file finds its last line as the leaf.
+    /// written, and whoever opens the file finds its last line as the leaf. Blocks the thread while it reads a branch
+    /// that was not read before.
     ///
     /// # Errors
-    /// [`SessionError::NoEntry`].
+    /// [`SessionError::NoEntry`], [`SessionError::Io`].
     pub fn move_to(&self, entry: Option<EntryId>) -> Result<(), SessionError> {
         self.shared.lock().move_to(entry)
     }
 
-    /// One entry.
+    /// One entry, if it was read: those of the branch, and all that were appended, are.
     pub fn entry(&self, id: EntryId) -> Option<Arc<Entry>> {
         self.shared.lock().entry(id)
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use haft_protocol::content::Content;
 use haft_protocol::message::{AssistantBlock, Message, Usage};
 
-use crate::session::entry::{Entry, EntryBody};
+use crate::session::Session;
+use crate::session::entry::{Entry, EntryBody, Said};
 
 /// What a session has used, and how full its context is; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
-    /// Tokens and cost of everything since the session began, earlier processes included.
+    /// Tokens and cost of everything since the session began, earlier processes included, branches that were left not.
     pub usage: Usage,
     /// How full the context is.
     pub context: ContextUsage,
@@ -74,8 +75,8 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// What a branch says of which the model is sent this many messages.
-    pub(crate) fn of(branch: &[Arc<Entry>], messages: usize) -> Self {
-        let mut tally = Self::default();
+    pub(crate) fn of(session: &Session, branch: &[Arc<Entry>], messages: usize) -> Self {
+        let mut tally = Self { usage: before(session, branch), counted: None };
         let mut behind = 0;
         for entry in branch {
             match &entry.body {
@@ -119,6 +120,19 @@ impl Tally {
         let estimated = messages.iter().skip(known).map(estimated_tokens).sum();
         ContextUsage { tokens: counted + estimated, estimated, window }
     }
+}
+
+/// What was used before a branch that begins at what a compaction kept.
+fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
+    let mut usage = Usage::default();
+    let mut next = branch.first().and_then(|entry| entry.parent);
+    while let Some(entry) = next.and_then(|id| session.entry(id)) {
+        if let EntryBody::Said(Said { answer: Some(answer), .. }) = &entry.body {
+            usage += answer.usage;
+        }
+        next = entry.parent;
+    }
+    usage
 }
 
 /// What the provider counted, unless it counted nothing: an aborted answer has no count.

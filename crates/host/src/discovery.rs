@@ -155,6 +155,7 @@ impl Discovery {
             names: HashMap::new(),
             firsts: HashMap::new(),
             dirs: HashSet::new(),
+            programs: HashMap::new(),
         };
         for path in &search.explicit {
             let dir = explicit_dir(path);
@@ -188,6 +189,9 @@ struct Collect<'a> {
     firsts: HashMap<String, PathBuf>,
     /// The identities of further directories, and of those without a readable manifest.
     dirs: HashSet<PathBuf>,
+    /// Programs that lie in no extension, by what manifests call them: many extensions have one interpreter, and one
+    /// look at it is enough.
+    programs: HashMap<String, PathBuf>,
 }
 
 /// What makes a directory the same, whatever path leads to it. Numbers of files would not do: some file systems give
@@ -240,7 +244,7 @@ impl Collect<'_> {
             return;
         }
         self.names.insert(key(manifest.name.as_str()), dir.clone());
-        let launch = match manifest.launch(&dir, self.search.path.as_deref()) {
+        let launch = match self.launch(&manifest, &dir) {
             Ok(launch) => launch,
             // The host must know of a guard that cannot start, or nobody would block what it guards.
             Err(error) if manifest.roles.required => Launch::Impossible { why: error.to_string() },
@@ -266,6 +270,20 @@ impl Collect<'_> {
             description: manifest.description,
             lifecycle: manifest.lifecycle,
         });
+    }
+
+    fn launch(&mut self, manifest: &Manifest, dir: &Path) -> Result<Launch, ExecError> {
+        let shared = manifest.exec.as_ref().filter(|exec| exec.is_shared());
+        if let Some(exec) = shared
+            && let Some(program) = self.programs.get(&exec.program)
+        {
+            return Ok(Launch::Process { program: program.clone(), args: exec.args.clone() });
+        }
+        let launch = manifest.launch(dir, self.search.path.as_deref())?;
+        if let (Some(exec), Launch::Process { program, .. }) = (shared, &launch) {
+            self.programs.insert(exec.program.clone(), program.clone());
+        }
+        Ok(launch)
     }
 
     fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {

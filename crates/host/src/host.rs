@@ -202,7 +202,8 @@ impl Host {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         self.claim_tools(|entry, tool| {
             let results = Arc::clone(&self.shared().results);
-            tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results)));
+            let reporter = self.reporter(entry.name());
+            tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results, reporter)));
         });
         tools
     }

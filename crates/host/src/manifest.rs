@@ -65,6 +65,13 @@ pub struct Exec {
     pub args: Vec<String>,
 }
 
+impl Exec {
+    /// Whether it means the same program for every extension, wherever that lies.
+    pub(crate) fn is_shared(&self) -> bool {
+        exec::is_bare(&self.program) || Path::new(&self.program).is_absolute()
+    }
+}
+
 /// A manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

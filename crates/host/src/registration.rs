@@ -13,7 +13,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use haft_protocol::ext::{InterceptKind, PROTOCOL_VERSION};
+use haft_protocol::ext::{InterceptKind, Limits, PROTOCOL_VERSION};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -24,7 +24,7 @@ use crate::spec::{ExtensionSpec, Launch, Lazy, Origin};
 use file::{File, Line};
 pub(crate) use record::Mark;
 use record::{Owner, Record};
-use stamp::Stamp;
+use stamp::{Glances, Stamp};
 
 /// The registrations of one host. Without a directory for its state it has none.
 #[derive(Debug)]
@@ -38,7 +38,10 @@ pub(crate) struct Remembered(Option<String>);
 
 /// The same, to look things up.
 #[derive(Debug, Default)]
-pub(crate) struct Lookup<'a>(HashMap<&'a str, &'a str>);
+pub(crate) struct Lookup<'a> {
+    lines: HashMap<&'a str, &'a str>,
+    glances: Glances,
+}
 
 /// What is remembered of one extension, and will be.
 #[derive(Debug)]
@@ -105,15 +108,16 @@ impl Registrations {
         &self,
         spec: &Arc<ExtensionSpec>,
         config: &HostConfig,
+        limits: &Arc<Limits>,
         lookup: &Lookup<'_>,
     ) -> Option<Memory> {
         let store = self.store.as_ref().filter(|_| may_wait(spec))?;
         let cwd = (spec.lifecycle.lazy == Lazy::InSameDirectory).then(|| config.cwd.clone());
         let owner = Owner { name: spec.name.clone(), dir: spec.dir.clone(), cwd };
         let id = id(spec, config, &owner);
-        let known = lookup.find(id, &owner, config).filter(|record| {
+        let known = lookup.find(id, &owner, limits).filter(|record| {
             // What is started in any case need not be compared.
-            needs_start(&record.offers) || record.stamp.holds(spec)
+            needs_start(&record.offers) || record.stamp.holds(spec, &lookup.glances)
         });
         Some(Memory {
             store: Arc::clone(store),
@@ -150,15 +154,15 @@ impl Registrations {
 
 impl Remembered {
     pub(crate) fn lookup(&self) -> Lookup<'_> {
-        Lookup(self.0.as_deref().map(file::index).unwrap_or_default())
+        Lookup { lines: self.0.as_deref().map(file::index).unwrap_or_default(), glances: Glances::default() }
     }
 }
 
 impl Lookup<'_> {
-    fn find(&self, id: u64, owner: &Owner, config: &HostConfig) -> Option<Record> {
-        let json = self.0.get(format!("{id:016x}").as_str())?;
+    fn find(&self, id: u64, owner: &Owner, limits: &Arc<Limits>) -> Option<Record> {
+        let json = self.lines.get(format!("{id:016x}").as_str())?;
         let mut record: Record = serde_json::from_str(json).ok()?;
-        record.offers.limits = Arc::new(config.limits);
+        record.offers.limits = Arc::clone(limits);
         (record.owner == *owner).then_some(record)
     }
 }

@@ -51,6 +51,8 @@ pub struct Timeouts {
     /// The longest start of an extension that may wait for its first use: whoever uses it then waits for it. A slower
     /// one is started at once, beside everything else.
     pub lazy_start: Duration,
+    /// How long a tool call waits for an extension that is being started before people are told.
+    pub told: Duration,
     /// How long one that is replaced may work on what it was asked.
     pub drain: Duration,
     /// When one that crashed is started again.
@@ -95,6 +97,7 @@ impl Default for Timeouts {
             start_margin: Duration::from_millis(40),
             start_turn: Duration::from_millis(500),
             lazy_start: Duration::from_secs(1),
+            told: Duration::from_secs(1),
             drain: Duration::from_secs(5),
             restarts: Restarts::default(),
         }

@@ -5,18 +5,22 @@ mod kept;
 mod result;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ext::{CallTool, ResultBlock, ToolResult};
 use tokio::task::JoinError;
+use tokio::time::timeout;
 
 use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
 use crate::fault::{CallError, FaultCode};
+use crate::frontend::Reporter;
 pub(crate) use kept::Results;
 use result::Read;
 
@@ -27,10 +31,16 @@ pub(crate) struct ExtensionTool {
     entry: Arc<Entry>,
     spec: Arc<ToolSpec>,
     results: Arc<Results>,
+    reporter: Reporter,
 }
 
 impl ExtensionTool {
-    pub(crate) fn new(entry: Arc<Entry>, tool: &OfferedTool, results: Arc<Results>) -> Self {
+    pub(crate) fn new(
+        entry: Arc<Entry>,
+        tool: &OfferedTool,
+        results: Arc<Results>,
+        reporter: Reporter,
+    ) -> Self {
         let spec = Arc::new(ToolSpec {
             name: tool.name.clone(),
             description: tool.description.clone(),
@@ -39,7 +49,7 @@ impl ExtensionTool {
             owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
             concurrency: Concurrency::Parallel,
         });
-        Self { entry, spec, results }
+        Self { entry, spec, results, reporter }
     }
 
     /// The process to call.
@@ -59,6 +69,28 @@ impl ExtensionTool {
 }
 
 impl ExtensionTool {
+    /// The process to call, which is started if it has to be, and until when it may answer.
+    ///
+    /// # Errors
+    /// Why it cannot be called, fit to follow "it".
+    async fn come_forward(&self, context: &ToolContext) -> Result<(Extension, Deadline), CallError> {
+        self.entry.current().awake(&context.cancel).await?;
+        let deadline = Deadline::after(self.entry.timeouts.tool_call);
+        Ok((self.reach(context, deadline).await?, deadline))
+    }
+
+    /// Waits for the extension; when that takes so long that people wonder, they are told.
+    async fn told_if_late<T>(&self, reached: impl Future<Output = T> + Send) -> T {
+        let mut reached = pin!(reached);
+        if let Ok(reached) = timeout(self.entry.timeouts.told, reached.as_mut()).await {
+            return reached;
+        }
+        let message = format!("is not ready yet; tool {} waits for it", self.spec.name);
+        let extension = self.entry.name().clone();
+        self.reporter.emit(AgentEvent::ExtNotify { extension, level: Level::Info, message });
+        reached.await
+    }
+
     /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
     /// extensions, which must not stand still for a long one.
     ///
@@ -107,14 +139,8 @@ impl Tool for ExtensionTool {
         let failed = |error: &dyn std::fmt::Display| {
             ToolOutput::error(format!("extension {owner}/{name} failed: {error}"))
         };
-        let awake = self.entry.current().awake(&context.cancel).await;
-        let deadline = Deadline::after(self.entry.timeouts.tool_call);
-        let reached = match awake {
-            Ok(()) => self.reach(&context, deadline).await,
-            Err(error) => Err(error),
-        };
-        let extension = match reached {
-            Ok(extension) => extension,
+        let (extension, deadline) = match self.told_if_late(self.come_forward(&context)).await {
+            Ok(reached) => reached,
             Err(error) => return failed(&format_args!("it {error}")),
         };
         let request = CallTool { name: name.clone(), args: call.args };

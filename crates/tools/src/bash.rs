@@ -7,8 +7,8 @@ use haft_core::truncate::MAX_BYTES;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure};
-use crate::environment::{Environment, RunEnd, RunReport, ShellCommand};
+use crate::builtin::{BuiltIn, Ground, ToolFailure};
+use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
 pub(crate) struct Bash;
@@ -37,11 +37,8 @@ impl BuiltIn for Bash {
     const CONCURRENCY: Concurrency = Concurrency::Exclusive;
     type Args = BashArgs;
 
-    async fn run(
-        context: &ToolContext,
-        environment: &dyn Environment,
-        args: BashArgs,
-    ) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &Ground, args: BashArgs) -> Result<ToolOutput, ToolFailure> {
+        let environment = ground.environment();
         if args.command.trim().is_empty() {
             return Err("the command is empty".to_owned().into());
         }

@@ -21,23 +21,38 @@ use crate::find::Find;
 use crate::grep::Grep;
 use crate::ls::Ls;
 use crate::read::Read;
+use crate::seen::Seen;
 use crate::write::Write;
 
 /// The names of the built-in tools, in the order they are shown to the model.
 pub const NAMES: [&str; 7] =
     [Read::NAME, Bash::NAME, Edit::NAME, Write::NAME, Grep::NAME, Find::NAME, Ls::NAME];
 
-/// The built-in tools on one ground, in the order of [`NAMES`].
+/// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
+/// session should have its own.
 pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
+    let ground = Arc::new(Ground { environment, seen: Seen::default() });
     vec![
-        On::<Read>::tool(&environment),
-        On::<Bash>::tool(&environment),
-        On::<Edit>::tool(&environment),
-        On::<Write>::tool(&environment),
-        On::<Grep>::tool(&environment),
-        On::<Find>::tool(&environment),
-        On::<Ls>::tool(&environment),
+        On::<Read>::tool(&ground),
+        On::<Bash>::tool(&ground),
+        On::<Edit>::tool(&ground),
+        On::<Write>::tool(&ground),
+        On::<Grep>::tool(&ground),
+        On::<Find>::tool(&ground),
+        On::<Ls>::tool(&ground),
     ]
+}
+
+/// What the tools of one session stand on.
+pub(crate) struct Ground {
+    environment: Arc<dyn Environment>,
+    pub(crate) seen: Seen,
+}
+
+impl Ground {
+    pub(crate) fn environment(&self) -> &dyn Environment {
+        self.environment.as_ref()
+    }
 }
 
 /// One built-in tool: what the model is told, and what a call does.
@@ -50,7 +65,7 @@ pub(crate) trait BuiltIn: Send + Sync + 'static {
 
     fn run(
         context: &ToolContext,
-        environment: &dyn Environment,
+        ground: &Ground,
         args: Self::Args,
     ) -> impl Future<Output = Result<ToolOutput, ToolFailure>> + Send;
 }
@@ -72,13 +87,13 @@ impl From<String> for ToolFailure {
 
 /// A built-in tool on a ground.
 struct On<T> {
-    environment: Arc<dyn Environment>,
+    ground: Arc<Ground>,
     spec: Arc<ToolSpec>,
     tool: PhantomData<T>,
 }
 
 impl<T: BuiltIn> On<T> {
-    fn tool(environment: &Arc<dyn Environment>) -> Arc<dyn Tool> {
+    fn tool(ground: &Arc<Ground>) -> Arc<dyn Tool> {
         let spec = ToolSpec {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
@@ -87,7 +102,7 @@ impl<T: BuiltIn> On<T> {
             owner: ToolOwner::BuiltIn,
             concurrency: T::CONCURRENCY,
         };
-        Arc::new(Self { environment: Arc::clone(environment), spec: Arc::new(spec), tool: PhantomData })
+        Arc::new(Self { ground: Arc::clone(ground), spec: Arc::new(spec), tool: PhantomData })
     }
 }
 
@@ -105,7 +120,7 @@ impl<T: BuiltIn> Tool for On<T> {
             Ok(args) => args,
             Err(error) => return ToolOutput::error(format!("the arguments do not fit {}: {error}", T::NAME)),
         };
-        match T::run(&context, self.environment.as_ref(), args).await {
+        match T::run(&context, &self.ground, args).await {
             Ok(output) => output,
             Err(failure) => ToolOutput::error(failure.to_string()),
         }

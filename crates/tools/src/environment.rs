@@ -44,18 +44,12 @@ pub trait Environment: Send + Sync {
     /// When it is not a directory, or cannot be read.
     async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError>;
 
-    /// Makes sure that a directory exists, with all above it.
+    /// Waits until nobody else changes the file, and keeps everybody else waiting until the result is dropped. Who
+    /// polls first comes first. The file need not exist; its directory must, or is created.
     ///
     /// # Errors
-    /// When it cannot be created.
-    async fn create_dirs(&self, path: &Path) -> Result<(), EnvironmentError>;
-
-    /// Waits until nobody else changes the file, and keeps everybody else waiting until the result is dropped. The
-    /// file need not exist; its directory must.
-    ///
-    /// # Errors
-    /// When the path cannot be resolved.
-    async fn claim(&self, path: &Path) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
+    /// When the path cannot be resolved, or a directory not created.
+    async fn claim(&self, path: &Path, parents: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError>;
 
     /// Finds files by name.
     ///
@@ -85,17 +79,25 @@ pub trait Environment: Send + Sync {
 /// A file that nobody else changes meanwhile.
 #[async_trait]
 pub trait ClaimedFile: Send {
+    /// What the file is known by now.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    async fn key(&mut self) -> Result<FileKey, EnvironmentError>;
+
     /// The whole content, or `None` when there is no such file.
     ///
     /// # Errors
     /// When it is not a regular file, is longer than `limit` bytes, or cannot be read.
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError>;
 
-    /// Puts new content in the file's place: whoever looks sees the old content or the new, never a mixture.
-    /// Permissions stay. Goes on to its end even if the future is dropped.
+    /// Puts new content in the place of what was read: whoever looks sees the old content or the new, never a
+    /// mixture, unless the result says [`Written::InPlace`]. Permissions stay. Goes on to its end even if the future
+    /// is dropped.
     ///
     /// # Errors
-    /// When it is not a regular file, or cannot be written; then the old content is still there.
+    /// When it is not a regular file, has changed since it was read, or cannot be written; then the old content is
+    /// still there.
     async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError>;
 }
 
@@ -106,9 +108,41 @@ pub enum Written {
     Created,
     /// A new file took the old one's place.
     Replaced,
-    /// The file itself was overwritten, because it has other names (hard links) or an owner that a new file could
-    /// not be given.
-    InPlace,
+    /// The file itself was overwritten, because no other could take its place.
+    InPlace(InPlace),
+}
+
+/// Why no other file could take a file's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InPlace {
+    /// It has other names, which would keep the old content.
+    HardLinks,
+    /// It has an owner that a new file cannot be given.
+    Owner,
+    /// It has extended attributes that a new file cannot be given.
+    Attributes,
+    /// No file can be created in its directory.
+    Directory,
+    /// It is a mount point.
+    MountPoint,
+}
+
+/// What a file is known by, whatever name it was reached by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileKey {
+    /// Its path, symbolic links resolved.
+    pub path: PathBuf,
+    /// Numbers that no other file has, where the ground knows such: device and inode.
+    pub id: Option<(u64, u64)>,
+}
+
+/// What becomes of directories that are missing above a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parents {
+    /// There must be none.
+    Exist,
+    /// They are created.
+    Create,
 }
 
 /// What is at a path.

@@ -6,8 +6,8 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
-use crate::environment::{Environment, FileKind, FindHit, FindHits, FindQuery};
+use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
+use crate::environment::{FileKind, FindHit, FindHits, FindQuery};
 use crate::grep::{end_line, unreadable};
 use crate::path;
 
@@ -38,11 +38,8 @@ impl BuiltIn for Find {
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
     type Args = FindArgs;
 
-    async fn run(
-        context: &ToolContext,
-        environment: &dyn Environment,
-        args: FindArgs,
-    ) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &Ground, args: FindArgs) -> Result<ToolOutput, ToolFailure> {
+        let environment = ground.environment();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
         if while_wanted(context, environment.stat(&root)).await?.kind != FileKind::Directory {
             return Err(format!("{} is not a directory", path::show(environment, &root)).into());

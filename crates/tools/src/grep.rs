@@ -7,7 +7,7 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
+use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
 use crate::environment::{Environment, GrepHits, GrepLine, GrepQuery, GrepText};
 use crate::path;
 use crate::write::count;
@@ -50,11 +50,8 @@ impl BuiltIn for Grep {
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
     type Args = GrepArgs;
 
-    async fn run(
-        context: &ToolContext,
-        environment: &dyn Environment,
-        args: GrepArgs,
-    ) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &Ground, args: GrepArgs) -> Result<ToolOutput, ToolFailure> {
+        let environment = ground.environment();
         let root = path::resolve_or_cwd(environment, args.path.as_deref())?;
         while_wanted(context, environment.stat(&root)).await?;
         let query = GrepQuery {

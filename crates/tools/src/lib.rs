@@ -7,6 +7,7 @@
 
 mod bash;
 mod builtin;
+mod diff;
 mod edit;
 mod environment;
 mod find;
@@ -14,11 +15,13 @@ mod grep;
 mod ls;
 mod path;
 mod read;
+mod seen;
 mod timeouts;
 mod write;
 
 pub use builtin::{NAMES, builtin_tools};
 pub use environment::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHit, FindHits, FindQuery, FullOutput,
-    GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written,
+    ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
+    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, RunEnd,
+    RunReport, ShellCommand, Stat, Written,
 };

@@ -4,8 +4,8 @@ use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, shorten_head, while_wanted};
-use crate::environment::{Entry, Environment, FileKind};
+use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head, while_wanted};
+use crate::environment::{Entry, FileKind};
 use crate::path;
 
 pub(crate) struct Ls;
@@ -25,11 +25,8 @@ impl BuiltIn for Ls {
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
     type Args = LsArgs;
 
-    async fn run(
-        context: &ToolContext,
-        environment: &dyn Environment,
-        args: LsArgs,
-    ) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &Ground, args: LsArgs) -> Result<ToolOutput, ToolFailure> {
+        let environment = ground.environment();
         let path = path::resolve_or_cwd(environment, args.path.as_deref())?;
         let mut entries = while_wanted(context, environment.list(&path)).await?;
         if entries.is_empty() {

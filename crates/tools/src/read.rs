@@ -3,16 +3,17 @@
 mod image;
 mod pager;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, while_wanted};
-use crate::environment::{Environment, FileKind};
+use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
+use crate::environment::{Environment, FileKind, Parents};
 use crate::path;
+use crate::write::{MAX_FILE, claim};
 use pager::{Page, Pager};
 
 /// Bytes that are asked for at a time: more than a page, so that most files need one call.
@@ -40,31 +41,78 @@ impl BuiltIn for Read {
         on with. Directories and binary files are refused.";
     const GUIDELINES: &'static [&'static str] = &[
         "Use read to look at files instead of cat, head or sed in bash; for a long file pass offset and limit.",
-        "Use read before you change a file with edit, so that old_text is exact.",
+        "Use read before you change a file with edit or write, and again when it was changed by something else.",
     ];
     const CONCURRENCY: Concurrency = Concurrency::Parallel;
     type Args = ReadArgs;
 
-    async fn run(
-        context: &ToolContext,
-        environment: &dyn Environment,
-        args: ReadArgs,
-    ) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &Ground, args: ReadArgs) -> Result<ToolOutput, ToolFailure> {
+        let environment = ground.environment();
         let path = path::resolve(environment, &args.path)?;
-        let shown = path::show(environment, &path);
+        // What this message has changed before is over then.
+        let mut file = claim(context, environment, &path, Parents::Exist).await?;
         let stat = while_wanted(context, environment.stat(&path)).await?;
         if stat.kind == FileKind::Directory {
-            return Err(format!("{shown} is a directory; list it with ls").into());
+            return Err(format!("{} is a directory; list it with ls", path::show(environment, &path)).into());
         }
-        let first = while_wanted(context, environment.read(&path, 0, CHUNK)).await?;
-        if haft_core::image::mime_type(&first).is_some() {
-            return image::read(environment, &path, stat.len).await;
+        let wanted = Wanted::new(path, &args);
+        if stat.len > MAX_FILE {
+            return wanted.part(context, environment, stat.len).await;
         }
-        let offset = args.offset.unwrap_or(1).max(1);
+        let content = while_wanted(context, file.read(MAX_FILE)).await?.unwrap_or_default();
+        let key = while_wanted(context, file.key()).await?;
+        let output = wanted.of(environment, &content)?;
+        ground.seen.note(key, &content);
+        Ok(output)
+    }
+}
+
+/// What of a file is wanted.
+struct Wanted {
+    path: PathBuf,
+    offset: u64,
+    lines: usize,
+}
+
+impl Wanted {
+    fn new(path: PathBuf, args: &ReadArgs) -> Self {
         let lines = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
-        let pager = Pager::new(offset, lines);
-        let page = scan(context, environment, &path, first, pager).await?;
-        text(&shown, offset, &page)
+        Self { path, offset: args.offset.unwrap_or(1).max(1), lines }
+    }
+
+    /// Of a file whose content is known.
+    fn of(&self, environment: &dyn Environment, content: &[u8]) -> Result<ToolOutput, ToolFailure> {
+        let shown = path::show(environment, &self.path);
+        if haft_core::image::mime_type(content).is_some() {
+            return image::show(&shown, content);
+        }
+        let mut pager = Pager::new(self.offset, self.lines);
+        for chunk in content.chunks(CHUNK) {
+            if chunk.contains(&0) {
+                return Err(binary(&shown));
+            }
+            if pager.feed(chunk) {
+                break;
+            }
+        }
+        text(&shown, self.offset, &pager.finish())
+    }
+
+    /// Of a file that is too long to be changed: what lies behind the page is never read.
+    async fn part(
+        &self,
+        context: &ToolContext,
+        environment: &dyn Environment,
+        len: u64,
+    ) -> Result<ToolOutput, ToolFailure> {
+        let shown = path::show(environment, &self.path);
+        let first = while_wanted(context, environment.read(&self.path, 0, CHUNK)).await?;
+        if haft_core::image::mime_type(&first).is_some() {
+            return Err(image::too_big(&shown, len));
+        }
+        let pager = Pager::new(self.offset, self.lines);
+        let page = scan(context, environment, &self.path, first, pager).await?;
+        text(&shown, self.offset, &page)
     }
 }
 
@@ -80,12 +128,7 @@ async fn scan(
     let mut position = 0;
     loop {
         if chunk.contains(&0) {
-            let shown = path::show(environment, path);
-            return Err(format!(
-                "{shown} is a binary file (it contains NUL bytes) and not shown; look at it with bash: file, xxd, \
-                 strings, or iconv if it is UTF-16 text"
-            )
-            .into());
+            return Err(binary(&path::show(environment, path)));
         }
         position += chunk.len() as u64;
         let at_end = chunk.len() < CHUNK;
@@ -94,6 +137,14 @@ async fn scan(
         }
         chunk = while_wanted(context, environment.read(path, position, CHUNK)).await?;
     }
+}
+
+fn binary(shown: &str) -> ToolFailure {
+    format!(
+        "{shown} is a binary file (it contains NUL bytes) and not shown; look at it with bash: file, xxd, strings, or \
+         iconv if it is UTF-16 text"
+    )
+    .into()
 }
 
 fn text(shown: &str, offset: u64, page: &Page) -> Result<ToolOutput, ToolFailure> {

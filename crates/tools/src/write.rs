@@ -3,12 +3,17 @@
 use std::path::Path;
 
 use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, ToolFailure, while_wanted};
-use crate::environment::{ClaimedFile, Environment, Written};
+use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
+use crate::diff::Diff;
+use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written};
 use crate::path;
+
+/// The longest file that can be changed, in bytes: it is read whole to compare it with what was read before.
+pub(crate) const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 pub(crate) struct Write;
 
@@ -23,27 +28,28 @@ pub(crate) struct WriteArgs {
 impl BuiltIn for Write {
     const NAME: &'static str = "write";
     const DESCRIPTION: &'static str = "Write a file: create it, with the directories above it, or replace its whole \
-        content. Permissions of an existing file are kept; a symbolic link stays and its target is replaced.";
+        content. An existing file must have been read, and not changed by others since. Its permissions are kept; a \
+        symbolic link stays and its target is replaced.";
     const GUIDELINES: &'static [&'static str] =
         &["Use write for new files and complete rewrites; change parts of an existing file with edit."];
-    const CONCURRENCY: Concurrency = Concurrency::Exclusive;
+    const CONCURRENCY: Concurrency = Concurrency::Parallel;
     type Args = WriteArgs;
 
-    async fn run(
-        context: &ToolContext,
-        environment: &dyn Environment,
-        args: WriteArgs,
-    ) -> Result<ToolOutput, ToolFailure> {
+    async fn run(context: &ToolContext, ground: &Ground, args: WriteArgs) -> Result<ToolOutput, ToolFailure> {
+        let environment = ground.environment();
         let path = path::resolve_file(environment, &args.path)?;
-        if let Some(parent) = path.parent() {
-            environment.create_dirs(parent).await?;
-        }
-        let mut file = claim(context, environment, &path).await?;
+        let shown = path::show(environment, &path);
+        let mut file = claim(context, environment, &path, Parents::Create).await?;
+        let old = known(ground, file.as_mut(), &shown).await?;
         let size =
             format!("{}, {}", count(args.content.lines().count(), "line"), count(args.content.len(), "byte"));
-        let written = file.replace(args.content.into_bytes()).await?;
-        let shown = path::show(environment, &path);
-        Ok(ToolOutput::text(format!("{} {shown} ({size}){}", verb(written), remark(written))))
+        let written = put(ground, file.as_mut(), args.content.clone().into_bytes()).await?;
+        drop(file);
+        let mut output = ToolOutput::text(format!("{} {shown} ({size}){}", verb(written), remark(written)));
+        // Comparing megabytes takes its time; the file is written whatever comes of it.
+        let compared = tokio::task::spawn_blocking(move || details(&shown, old, &args.content));
+        output.details = compared.await.ok().flatten();
+        Ok(output)
     }
 }
 
@@ -58,14 +64,47 @@ pub(crate) async fn claim(
     context: &ToolContext,
     environment: &dyn Environment,
     path: &Path,
+    parents: Parents,
 ) -> Result<Box<dyn ClaimedFile>, ToolFailure> {
-    Ok(while_wanted(context, environment.claim(path)).await?)
+    Ok(while_wanted(context, environment.claim(path, parents)).await?)
+}
+
+/// The content of a file that is to be changed, if there is one; it must be what was read last.
+pub(crate) async fn known(
+    ground: &Ground,
+    file: &mut dyn ClaimedFile,
+    shown: &str,
+) -> Result<Option<Vec<u8>>, ToolFailure> {
+    let Some(content) = file.read(MAX_FILE).await? else { return Ok(None) };
+    let key = file.key().await?;
+    ground.seen.check(&key, &content).map_err(|unseen| format!("{shown} {unseen}"))?;
+    Ok(Some(content))
+}
+
+/// Changes the file. What this session wrote it need not read.
+pub(crate) async fn put(
+    ground: &Ground,
+    file: &mut dyn ClaimedFile,
+    content: Vec<u8>,
+) -> Result<Written, ToolFailure> {
+    let written = file.replace(content.clone()).await?;
+    // What was written stays written, even if it cannot be looked at any more; then it must be read again.
+    if let Ok(key) = file.key().await {
+        ground.seen.note(key, &content);
+    }
+    Ok(written)
+}
+
+/// The difference, where both are text.
+fn details(shown: &str, old: Option<Vec<u8>>, new: &str) -> Option<RawJson> {
+    let old = old.map(String::from_utf8).transpose().ok()?;
+    Diff::new(shown, old.as_deref(), new).details(shown)
 }
 
 fn verb(written: Written) -> &'static str {
     match written {
         Written::Created => "created",
-        Written::Replaced | Written::InPlace => "replaced the content of",
+        Written::Replaced | Written::InPlace(_) => "replaced the content of",
     }
 }
 
@@ -73,6 +112,14 @@ fn verb(written: Written) -> &'static str {
 pub(crate) fn remark(written: Written) -> &'static str {
     match written {
         Written::Created | Written::Replaced => "",
-        Written::InPlace => "; overwritten in place, because it has hard links or another owner",
+        Written::InPlace(InPlace::HardLinks) => "; overwritten in place, because it has hard links",
+        Written::InPlace(InPlace::Owner) => "; overwritten in place, because it belongs to somebody else",
+        Written::InPlace(InPlace::Attributes) => {
+            "; overwritten in place, because it has attributes that cannot be copied"
+        }
+        Written::InPlace(InPlace::Directory) => {
+            "; overwritten in place, because no file can be created in its directory"
+        }
+        Written::InPlace(InPlace::MountPoint) => "; overwritten in place, because it is a mount point",
     }
 }

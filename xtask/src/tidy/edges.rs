@@ -43,7 +43,8 @@ const RULES: &[Rule] = &[
 const TEST_ONLY: &[&str] = &["haft-bench", "haft-faults", "haft-test-support"];
 
 /// Everything the protocol may use from outside: an SDK extension builds all of it, and none does IO.
-const PROTOCOL_CRATES: &[&str] = &["schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"];
+const PROTOCOL_CRATES: &[&str] =
+    &["bytes", "bytestring", "schemars", "serde", "serde_json", "serde_path_to_error", "thiserror"];
 
 /// What core must not reach: processes and terminals.
 const NOT_IN_CORE: &[&str] =

@@ -151,7 +151,9 @@ pub(crate) struct Joined {
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
-    let environment = HostEnvironment::new(&parts.cwd).with_scratch(&parts.results);
+    let environment = HostEnvironment::new(&parts.cwd)
+        .with_scratch(&parts.results)
+        .with_state(parts.state.join("in-place"));
     let builtin = builtin_tools(Arc::new(environment));
     let (sender, events) = mpsc::unbounded_channel();
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);

@@ -97,7 +97,7 @@ pub(super) struct Head {
     pub(super) id: EntryId,
     pub(super) parent: Option<EntryId>,
     #[serde(default = "never")]
-    time: Time,
+    pub(super) time: Time,
 }
 
 fn never() -> Time {

@@ -13,7 +13,7 @@ use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log};
 use super::recover::{Recovered, Repair, recover};
 use super::tree::Tree;
-use super::{context, file_name, header, line};
+use super::{context, file_name, header, line, resume};
 
 pub(super) struct State {
     header: Header,
@@ -58,12 +58,11 @@ impl State {
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
         let io = |doing, error| SessionError::io(doing, path, error);
         let (log, cut) = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
-        let bytes = log.read().map_err(|error| io("read", error))?;
-        let mut state =
-            Self::of(recover(&bytes), path, |header| match header.format_version > FORMAT_VERSION {
-                true => Kept::ReadOnly { path: path.to_owned() },
-                false => Kept::File { disk, log, broken: None },
-            });
+        let recovered = quickly(&log).map_err(|error| io("read", error))?;
+        let mut state = Self::of(recovered, path, |header| match header.format_version > FORMAT_VERSION {
+            true => Kept::ReadOnly { path: path.to_owned() },
+            false => Kept::File { disk, log, broken: None },
+        });
         let torn = cut.map(|cut| Repair::TornTail { bytes: cut.bytes, saved: Some(cut.saved) });
         state.repairs.extend(torn);
         Ok(state)
@@ -209,11 +208,27 @@ impl State {
     }
 
     pub(super) fn move_to(&mut self, entry: Option<EntryId>) -> Result<(), SessionError> {
-        if let Some(id) = entry.filter(|id| self.tree.get(*id).is_none()) {
-            return Err(SessionError::NoEntry(id));
+        if let (Err(_), Some(id)) = (self.tree.branch(entry), entry) {
+            self.load(id)?;
         }
         self.leaf = entry;
         Ok(())
+    }
+
+    /// Reads a branch that is in the file only.
+    fn load(&mut self, leaf: EntryId) -> Result<(), SessionError> {
+        let Kept::File { log, .. } = &self.kept else { return Err(SessionError::NoEntry(leaf)) };
+        let io = |error| SessionError::io("read", log.path(), error);
+        let entries = match resume::branch(log.file().as_ref(), log.end(), Some(leaf)).map_err(io)? {
+            Some(branch) => branch,
+            None => recover(&log.read().map_err(io)?).entries,
+        };
+        for entry in entries {
+            if self.tree.get(entry.id).is_none() {
+                self.tree.push(Arc::new(entry));
+            }
+        }
+        self.tree.branch(Some(leaf)).map(drop).map_err(SessionError::NoEntry)
     }
 
     pub(super) fn entry(&self, id: EntryId) -> Option<Arc<Entry>> {
@@ -227,6 +242,18 @@ impl State {
     pub(super) fn take_repairs(&mut self) -> Vec<Repair> {
         std::mem::take(&mut self.repairs)
     }
+}
+
+/// What the session goes on with, read from the end of the file; all of it if something is not as it should be.
+fn quickly(log: &Log) -> io::Result<Recovered> {
+    let file = log.file().as_ref();
+    let header = resume::header(file, log.end())?.filter(|header| header.format_version <= FORMAT_VERSION);
+    if let Some(header) = header
+        && let Some(entries) = resume::branch(file, log.end(), None)?
+    {
+        return Ok(Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 });
+    }
+    log.read().map(|bytes| recover(&bytes))
 }
 
 /// The header of a file that has lost its own: what the file's name still says.
@@ -246,7 +273,7 @@ fn everything(header: &Header, old: &[u8], tree: &Tree) -> Result<Vec<u8>, Sessi
     };
     lines.extend_from_slice(old.get(from..whole).unwrap_or_default());
     let there: std::collections::HashSet<EntryId> = entries.iter().map(|entry| entry.id).collect();
-    for entry in tree.all().iter().filter(|entry| !there.contains(&entry.id)) {
+    for entry in tree.parents_first().filter(|entry| !there.contains(&entry.id)) {
         lines.extend(line::of_entry(entry)?);
     }
     Ok(lines)

@@ -1,4 +1,9 @@
 //! A session and its file.
 
+mod contexts;
+mod faulty;
 mod file;
 mod lines;
+mod recovery;
+mod resuming;
+mod stores;

@@ -1,12 +1,12 @@
 //! The entries that are in memory, and the way from one of them to the root.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::entry::{Entry, EntryBody};
 use super::id::EntryId;
 
-/// Entries by name, in the order of the file.
+/// Entries by name, in the order in which they were read or written.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     entries: Vec<Arc<Entry>>,
@@ -25,6 +25,21 @@ impl Tree {
 
     pub(super) fn all(&self) -> &[Arc<Entry>] {
         &self.entries
+    }
+
+    /// Every entry behind the one that it follows.
+    pub(super) fn parents_first(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        // A branch that was read later may be older than what was there.
+        let mut seen = HashSet::new();
+        self.entries.iter().flat_map(move |entry| {
+            let mut way = Vec::new();
+            let mut next = Some(entry);
+            while let Some(entry) = next.filter(|entry| seen.insert(entry.id)) {
+                way.push(entry);
+                next = entry.parent.and_then(|parent| self.get(parent));
+            }
+            way.into_iter().rev()
+        })
     }
 
     /// The way to an entry, oldest first: from the root, or from what the last compaction kept. An error is the id of

@@ -8,6 +8,7 @@ mod gates;
 mod messages;
 mod queues;
 mod sanitize;
+mod session_reader;
 mod sessions;
 mod steps;
 mod tools;

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
 use haft_core::model::{ModelEvent, ModelInfo, Thinking};
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::{INTERRUPTED, NOT_RUN, Session};
+use haft_core::session::entry::{Compaction, Entry, EntryBody, Settings};
+use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, ContextUsage};
 use haft_protocol::content::ToolCall;
@@ -272,6 +272,20 @@ async fn statistics_are_those_of_the_session() {
     let (events, _) = run(&resumed).await;
     assert!(events.iter().any(|line| line.contains(r#""cumulative":{"input":20"#)), "{events:#?}");
     assert_eq!(resumed.usage().output, 2);
+    // A compaction takes messages away, and no cost.
+    let compaction = Compaction {
+        summary: "We said hello.".into(),
+        first_kept: None,
+        tokens_before: 22,
+        files_read: Vec::new(),
+        files_modified: Vec::new(),
+        by: None,
+        settings: Settings::default(),
+    };
+    let session = resumed.session().clone();
+    session.append(compaction, Durability::Soon).await.unwrap();
+    let compacted = script.agent().session(session).build().unwrap().stats();
+    assert_eq!((compacted.usage.input, compacted.context.tokens), (20, compacted.context.estimated));
     let text = "x".repeat(4_000);
     let long = Script::default().agent().messages(vec![Message::User {
         content: vec![haft_protocol::content::Content::text(text)],

@@ -126,7 +126,7 @@ impl Host {
         let (config, spec) = (&shared.config, Arc::new(spec));
         let stays = connection.is_some();
         let files = !stays && spec.launch == Launch::ThemeOnly;
-        let memory = shared.registrations.recall(&spec, config, lookup).filter(|_| !stays);
+        let memory = shared.registrations.recall(&spec, config, &shared.limits, lookup).filter(|_| !stays);
         let stand_in = memory.as_ref().and_then(Memory::stand_in);
         let (waits, backlog) =
             (stand_in.is_some(), stand_in.as_ref().map(|_| Arc::new(Backlog::new(&config.limits))));

@@ -74,7 +74,7 @@ fn directories(path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Whether `exec` is the name of a program and not a path.
-fn is_bare(exec: &str) -> bool {
+pub(super) fn is_bare(exec: &str) -> bool {
     let separator = |c| c == '/' || (cfg!(windows) && matches!(c, '\\' | ':'));
     !exec.contains(separator) && exec != "." && exec != ".."
 }

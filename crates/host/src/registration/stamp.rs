@@ -5,6 +5,8 @@
 //! a step before the extension was started is not relied upon, nor the date of a directory that was changed within one
 //! before it was looked at.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -42,6 +44,28 @@ struct File(String, u64, Change);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Change(i64, i64, u64);
 
+/// Files outside of extensions that were looked at since a start began: many extensions have one interpreter.
+#[derive(Debug, Default)]
+pub(crate) struct Glances(RefCell<HashMap<String, Option<Glance>>>);
+
+/// The length of a file, and when it changed.
+type Glance = (u64, Change);
+
+impl Glances {
+    fn at(&self, path: &str) -> Option<Glance> {
+        if let Some(known) = self.0.borrow().get(path) {
+            return *known;
+        }
+        let now = glance(Path::new(path));
+        self.0.borrow_mut().insert(path.to_owned(), now);
+        now
+    }
+}
+
+fn glance(path: &Path) -> Option<Glance> {
+    fs::metadata(path).ok().filter(Metadata::is_file).map(|now| (now.len(), Change::of(&now)))
+}
+
 impl Stamp {
     /// Looks at everything; nothing when that is too much, or cannot be written down.
     pub(crate) fn take(spec: &ExtensionSpec) -> Option<Self> {
@@ -58,10 +82,13 @@ impl Stamp {
     }
 
     /// Whether everything is as it was.
-    pub(crate) fn holds(&self, spec: &ExtensionSpec) -> bool {
+    pub(crate) fn holds(&self, spec: &ExtensionSpec, glances: &Glances) -> bool {
         let same_file = |File(path, length, change): &File| {
-            fs::metadata(spec.dir.join(path))
-                .is_ok_and(|now| now.is_file() && now.len() == *length && Change::of(&now) == *change)
+            let now = match Path::new(path).is_absolute() {
+                true => glances.at(path),
+                false => glance(&spec.dir.join(path)),
+            };
+            now == Some((*length, *change))
         };
         let same_names = |Directory(path, change): &Directory| {
             fs::metadata(spec.dir.join(path)).is_ok_and(|now| Some(Change::of(&now)) == *change)

@@ -5,8 +5,10 @@ mod events;
 mod home;
 
 use std::fs;
+use std::time::Duration;
 
 use haft_host::{ExtensionState, HostConfig, Lazy, Roles};
+use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +37,19 @@ async fn the_second_run_starts_nothing_until_a_tool_is_called() {
     assert_eq!(home.starts(), 2);
     host.shutdown().await;
     assert!(events.all().is_empty(), "{:?}", events.all());
+}
+
+#[tokio::test]
+async fn people_are_told_what_a_call_waits_for() {
+    let mut home = Home::with("shy", &format!("sleep 0.2{TOOL}"));
+    home.config.timeouts.told = Duration::from_millis(20);
+    home.runs_once().await;
+    let (host, events) = home.host().await;
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    assert_eq!(text(&execute(&host, "t", json!({})).await), "ok");
+    let [AgentEvent::ExtNotify { message, .. }] = &events.all()[..] else { panic!("{:?}", events.all()) };
+    assert_eq!(message, "is not ready yet; tool t waits for it");
+    host.shutdown().await;
 }
 
 #[tokio::test]
@@ -141,7 +156,7 @@ async fn who_waits_and_who_does_not() {
     assert!(!waits(GUARD, |spec| spec.roles = Roles { required: true, ..Roles::default() }, |_| ()).await);
     assert!(!waits(TOOL, |_| (), |config| config.lazy = false).await);
     assert!(!waits(TOOL, |_| (), |config| config.state = None).await);
-    assert!(!waits(TOOL, |_| (), |config| config.timeouts.lazy_start = std::time::Duration::ZERO).await);
+    assert!(!waits(TOOL, |_| (), |config| config.timeouts.lazy_start = Duration::ZERO).await);
     let subscribed =
         |what: &str| format!(r#"say '{{"type":"subscribe",{what}}}'; say '{{"type":"ready"}}'; serve"#);
     assert!(!waits(&subscribed(r#""events":["session_start"]"#), |_| (), |_| ()).await);

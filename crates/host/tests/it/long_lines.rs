@@ -29,9 +29,9 @@ fn long(text: &str) -> Value {
 
 /// The beginnings of all notes.
 fn notes(events: &Events) -> Vec<String> {
-    let beginning = |event| match event {
-        AgentEvent::ExtNotify { message, .. } => Some(message.chars().take(6).collect()),
-        _ => None,
+    let beginning = |event| {
+        let AgentEvent::ExtNotify { message, .. } = event else { return None };
+        Some(message.chars().take(6).collect())
     };
     events.all().into_iter().filter_map(beginning).collect()
 }

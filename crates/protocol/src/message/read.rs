@@ -9,7 +9,7 @@
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{AssistantBlock, AssistantMessage, Message, Native, Time, ToolMessage};
-use crate::content::{Content, Image, ToolCall};
+use crate::content::{Content, Image, ImageData, ToolCall};
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 
@@ -80,7 +80,7 @@ struct Block {
     kind: Kind,
     text: Option<String>,
     mime_type: Option<String>,
-    data: Option<String>,
+    data: Option<ImageData>,
     id: Option<String>,
     name: Option<String>,
     args: Option<RawJson>,
@@ -102,7 +102,7 @@ impl Block {
             Kind::Text => Ok(Content::Text { text: self.text.ok_or(Unfit::Missing("text"))? }),
             Kind::Image => Ok(Content::Image(Image {
                 mime_type: self.mime_type.ok_or(Unfit::Missing("mime_type"))?,
-                data: self.data.ok_or(Unfit::Missing("data"))?.into(),
+                data: self.data.ok_or(Unfit::Missing("data"))?,
             })),
             kind @ (Kind::Thinking | Kind::ToolCall) => Err(Unfit::Misplaced(kind)),
         }

@@ -47,6 +47,11 @@ impl EnvironmentError {
         Self::Io { action, path: path.to_owned(), error }
     }
 
+    /// A refusal, because somebody else has changed a file since it was read.
+    pub fn changed(path: &Path) -> Self {
+        Self::refused(path, "has changed since it was read; read it again")
+    }
+
     /// A refusal by the environment.
     pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
         Self::Refused { path: path.to_owned(), reason: reason.into() }

@@ -10,15 +10,17 @@ mod walk;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use atomic::Disk;
 use haft_core::file_queue::FileQueue;
 use haft_launch::EnvPolicy;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, RunReport,
-    ShellCommand, Stat,
+    ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, Parents,
+    RunReport, ShellCommand, Stat,
 };
 
 /// This machine: its files, and a shell in a process group of its own for each command.
@@ -29,6 +31,7 @@ pub struct HostEnvironment {
     queue: FileQueue,
     variables: EnvPolicy,
     scratch: PathBuf,
+    disk: Arc<Disk>,
 }
 
 impl HostEnvironment {
@@ -42,6 +45,7 @@ impl HostEnvironment {
             queue: FileQueue::default(),
             variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
             scratch: std::env::temp_dir(),
+            disk: Arc::new(Disk::new(default_state())),
         }
     }
 
@@ -74,6 +78,17 @@ impl HostEnvironment {
     }
 }
 
+impl HostEnvironment {
+    /// Sets the directory for backups of files that are overwritten in place; only the user may write there. A
+    /// directory of the user's in the system's temporary directory otherwise. What a crash left is looked for there,
+    /// so it should be the same for every run.
+    #[must_use]
+    pub fn with_state(mut self, state: impl Into<PathBuf>) -> Self {
+        self.disk = Arc::new(Disk::new(state.into()));
+        self
+    }
+}
+
 #[async_trait]
 impl Environment for HostEnvironment {
     fn cwd(&self) -> &Path {
@@ -99,17 +114,13 @@ impl Environment for HostEnvironment {
         off_thread(move || files::list(&path)).await
     }
 
-    async fn create_dirs(&self, path: &Path) -> Result<(), EnvironmentError> {
-        let path = path.to_owned();
-        let create = move || {
-            std::fs::create_dir_all(&path)
-                .map_err(|error| EnvironmentError::io("create the directory", &path, error))
-        };
-        off_thread(create).await
-    }
-
-    async fn claim(&self, path: &Path) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
-        Ok(Box::new(claim::HostFile::claim(&self.queue, path).await?))
+    async fn claim(&self, path: &Path, parents: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+        // Before anything is waited for: who asks first comes first.
+        let place = self.queue.enter();
+        if parents == Parents::Create {
+            create_above(path).await?;
+        }
+        Ok(Box::new(claim::HostFile::claim(place, Arc::clone(&self.disk), path).await?))
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
@@ -128,6 +139,24 @@ impl Environment for HostEnvironment {
     ) -> Result<RunReport, EnvironmentError> {
         shell::run(cancel, self, command, progress).await
     }
+}
+
+async fn create_above(path: &Path) -> Result<(), EnvironmentError> {
+    let Some(dir) = path.parent().map(Path::to_owned) else { return Ok(()) };
+    let create = move || {
+        std::fs::create_dir_all(&dir)
+            .map_err(|error| EnvironmentError::io("create the directory", &dir, error))
+    };
+    off_thread(create).await
+}
+
+/// A name of the user's own, where others have theirs.
+fn default_state() -> PathBuf {
+    #[cfg(unix)]
+    let name = format!("haft-in-place-{}", rustix::process::geteuid().as_raw());
+    #[cfg(not(unix))]
+    let name = "haft-in-place";
+    std::env::temp_dir().join(name)
 }
 
 /// What keeps programs from waiting for a person.

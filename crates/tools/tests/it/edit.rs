@@ -13,10 +13,8 @@ use crate::ground::Ground;
 #[tokio::test]
 async fn several_at_once_with_a_diff() {
     let ground = Ground::new();
-    ground.file(
-        "src/a.rs",
-        "fn one() {}\n\nfn two() {\n    1\n}\n\n// 1\n// 2\n// 3\n// 4\n// 5\nfn three() {}",
-    );
+    let content = "fn one() {}\n\nfn two() {\n    1\n}\n\n// 1\n// 2\n// 3\n// 4\n// 5\nfn three() {}";
+    ground.known("src/a.rs", content).await;
     let edits = json!([
         {"oldText": "fn three() {}", "newText": "fn three() {}\n"},
         {"old_text": "fn one()", "new_text": "fn first()"},
@@ -47,7 +45,7 @@ async fn several_at_once_with_a_diff() {
 #[tokio::test]
 async fn line_endings_mark_and_permissions_are_kept() {
     let ground = Ground::new();
-    let file = ground.file("w.txt", "\u{feff}one\r\ntwo\r\nthree\r\n");
+    let file = ground.known("w.txt", "\u{feff}one\r\ntwo\r\nthree\r\n").await;
     fs::set_permissions(&file, fs::Permissions::from_mode(0o750)).unwrap();
     let edits = json!([{"old_text": "one\ntwo", "new_text": "1\n2\n2a"}]);
     let text = ground.ok("edit", json!({"path": "w.txt", "edits": edits})).await;
@@ -70,7 +68,7 @@ async fn line_endings_mark_and_permissions_are_kept() {
 #[tokio::test]
 async fn if_one_does_not_apply_nothing_is_changed() {
     let ground = Ground::new();
-    ground.file("a", "one\ntwo\ntwo\n");
+    ground.known("a", "one\ntwo\ntwo\n").await;
     let edits = json!([
         {"old_text": "one", "new_text": "1"},
         {"old_text": "two", "new_text": "2"},
@@ -97,25 +95,34 @@ async fn what_cannot_be_edited() {
     check(".", ". names a directory, not a file; add the name of the file").await;
     fs::create_dir(ground.path("dir")).unwrap();
     check("dir", "BASE/place/dir: is a directory, not a file").await;
-    ground.file("latin", b"a\xe9");
-    check("latin", "latin is not UTF-8 text and cannot be edited; use bash").await;
+    ground.known("odd", "a\u{10fff0}\n".bytes().chain([0xe9]).collect::<Vec<_>>()).await;
+    check("odd", "odd is neither UTF-8 text nor close to it, and cannot be edited; use bash").await;
     let sparse = fs::File::create(ground.path("huge")).unwrap();
     sparse.set_len(16 * 1024 * 1024 + 1).unwrap();
-    check("huge", "BASE/place/huge: has 16777217 bytes, more than the 16777216 that can be edited; use bash")
-        .await;
+    check(
+        "huge",
+        "BASE/place/huge: has 16777217 bytes, more than the 16777216 that can be changed here; use bash",
+    )
+    .await;
     let text = ground.error("edit", json!({"path": "a", "edits": [{"old_text": "a"}]})).await;
     assert_eq!(text, "edits[0] has no new_text; pass an empty one to delete");
 }
 
+/// Bytes that are no text stay, wherever they are.
 #[tokio::test]
-async fn twenty_at_the_same_time_through_several_names_all_land() {
-    let ground = Arc::new(Ground::new());
-    let lines: String = (0..20).map(|n| format!("old-{n};\n")).collect();
-    ground.file("dir/a", lines);
-    symlink("dir/a", ground.path("link")).unwrap();
-    symlink("dir", ground.path("other")).unwrap();
-    let names = ["dir/a", "link", "other/a", "@dir/./a"];
-    let calls = (0..20).map(|n| {
+async fn what_is_not_utf_8_stays() {
+    let ground = Ground::new();
+    ground.known("latin", b"caf\xe9\r\none\r\n\xff").await;
+    let edits = json!([{"old_text": "one\n", "new_text": "1\n2\n"}]);
+    let text = ground.ok("edit", json!({"path": "latin", "edits": edits})).await;
+    assert_eq!(fs::read(ground.path("latin")).unwrap(), b"caf\xe9\r\n1\r\n2\r\n\xff");
+    assert!(text.contains(" caf\u{fffd}\n-one\n+1\n+2\n \u{fffd}"), "{text}");
+}
+
+async fn lands_64_times(ground: Arc<Ground>, file: &str, names: &'static [&'static str]) {
+    let lines: String = (0..64).map(|n| format!("old-{n};\n")).collect();
+    ground.known(file, lines).await;
+    let calls = (0..64).map(|n| {
         let ground = Arc::clone(&ground);
         tokio::spawn(async move {
             let edits = json!([{"old_text": format!("old-{n};"), "new_text": format!("new-{n};")}]);
@@ -125,10 +132,94 @@ async fn twenty_at_the_same_time_through_several_names_all_land() {
     for call in calls.collect::<Vec<_>>() {
         call.await.unwrap();
     }
-    let expect: String = (0..20).map(|n| format!("new-{n};\n")).collect();
-    assert_eq!(ground.content("dir/a"), expect);
-    assert!(ground.path("link").is_symlink());
+    let expect: String = (0..64).map(|n| format!("new-{n};\n")).collect();
+    assert_eq!(ground.content(file), expect);
     ground.assert_no_leftovers();
+}
+
+#[tokio::test]
+async fn sixty_four_at_the_same_time_by_path_and_symbolic_link_all_land() {
+    let ground = Arc::new(Ground::new());
+    ground.file("dir/a", "");
+    symlink("dir/a", ground.path("link")).unwrap();
+    symlink("dir", ground.path("other")).unwrap();
+    lands_64_times(Arc::clone(&ground), "dir/a", &["dir/a", "link", "other/a", "@dir/./a"]).await;
+    assert!(ground.path("link").is_symlink());
+}
+
+#[tokio::test]
+async fn sixty_four_at_the_same_time_by_path_symbolic_link_and_hard_link_all_land() {
+    let ground = Arc::new(Ground::new());
+    let file = ground.file("dir/a", "");
+    symlink("dir/a", ground.path("link")).unwrap();
+    fs::hard_link(&file, ground.path("hard")).unwrap();
+    lands_64_times(Arc::clone(&ground), "dir/a", &["dir/a", "link", "hard"]).await;
+    assert_eq!(ground.content("hard"), ground.content("dir/a"));
+}
+
+/// The calls of one message run beside each other, and each sees what those before it did to its file.
+#[tokio::test]
+async fn calls_for_one_file_come_in_their_order() {
+    let ground = Ground::new();
+    let edits = json!([{"old_text": "one", "new_text": "two"}]);
+    let again = json!([{"old_text": "two", "new_text": "three"}]);
+    for round in 0..32 {
+        let name = format!("new/{round}/a");
+        let (write, edit, second, read) = tokio::join!(
+            biased;
+            ground.ok("write", json!({"path": name, "content": "one"})),
+            ground.ok("edit", json!({"path": name, "edits": edits})),
+            ground.ok("edit", json!({"path": name, "edits": again})),
+            ground.ok("read", json!({"path": name})),
+        );
+        assert!(write.starts_with("created") && edit.starts_with("edited") && second.starts_with("edited"));
+        assert_eq!(read, "three");
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_read_or_has_changed_is_not_edited() {
+    let ground = Ground::new();
+    let args = |new: &str| json!({"path": "a", "edits": [{"old_text": "o", "new_text": new}]});
+    ground.file("a", "one\n");
+    let never = "a has not been read yet; read it before you change it";
+    assert_eq!(ground.error("edit", args("0")).await, never);
+    assert_eq!(ground.error("write", json!({"path": "a", "content": "x"})).await, never);
+    // A part counts for the whole.
+    ground.ok("read", json!({"path": "a", "limit": 1})).await;
+    ground.file("a", "one more\n");
+    let stale = "a has changed since it was read; read it again before you change it";
+    assert_eq!(ground.error("edit", args("0")).await, stale);
+    assert_eq!(ground.error("write", json!({"path": "a", "content": "x"})).await, stale);
+    assert_eq!(ground.content("a"), "one more\n");
+    ground.ok("read", json!({"path": "a"})).await;
+    ground.ok("edit", json!({"path": "a", "edits": [{"old_text": "one", "new_text": "1"}]})).await;
+    // What the session wrote itself it knows.
+    ground.ok("edit", args("0")).await;
+    assert_eq!(ground.content("a"), "1 m0re\n");
+    // A read that failed counts for nothing.
+    ground.file("binary", b"a\0");
+    ground.error("read", json!({"path": "binary"})).await;
+    let text = ground.error("write", json!({"path": "binary", "content": "x"})).await;
+    assert_eq!(text, "binary has not been read yet; read it before you change it");
+}
+
+#[tokio::test]
+async fn people_are_shown_the_difference() {
+    let ground = Ground::new();
+    let details = async |tool: &str, args: serde_json::Value| {
+        let output = ground.output(tool, args).await;
+        assert!(!output.is_error);
+        output.details.map(|details| details.to_string())
+    };
+    let text = details("write", json!({"path": "a", "content": "one\ntwo\n"})).await.unwrap();
+    insta::assert_snapshot!(text, @r#"{"diff":{"path":"a","unified":"--- /dev/null\n+++ b/a\n@@ -0,0 +1,2 @@\n+one\n+two\n","added":2,"removed":0}}"#);
+    let edits = json!([{"old_text": "one\n", "new_text": ""}]);
+    let text = details("edit", json!({"path": "a", "edits": edits})).await.unwrap();
+    insta::assert_snapshot!(text, @r#"{"diff":{"path":"a","unified":"--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-one\n two\n","added":0,"removed":1}}"#);
+    let text = details("write", json!({"path": "a", "content": "line\n".repeat(100_000)})).await.unwrap();
+    assert!(text.len() < 80 * 1024 && text.ends_with(r#""added":100000,"removed":1,"cut":true}}"#));
+    assert_eq!(details("read", json!({"path": "a"})).await, None);
 }
 
 #[tokio::test]

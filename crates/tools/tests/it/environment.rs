@@ -10,8 +10,8 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
 use haft_protocol::ids::ToolCallId;
 use haft_tools::{
-    ClaimedFile, Entry, Environment, EnvironmentError, FileKind, FindHits, FindQuery, GrepHits, GrepQuery,
-    HostEnvironment, RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
+    ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHits, FindQuery, GrepHits,
+    GrepQuery, HostEnvironment, Parents, RunEnd, RunReport, ShellCommand, Stat, Written, builtin_tools,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -54,9 +54,6 @@ impl Environment for Memory {
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
-        if path.ends_with(NEVER) {
-            return std::future::pending().await;
-        }
         let bytes = self.get(path)?;
         Ok(bytes.into_iter().skip(usize::try_from(start).unwrap()).take(len).collect())
     }
@@ -67,11 +64,7 @@ impl Environment for Memory {
         Ok(names.into_iter().map(|name| Entry { name, kind: FileKind::File, target: None }).collect())
     }
 
-    async fn create_dirs(&self, _: &Path) -> Result<(), EnvironmentError> {
-        Ok(())
-    }
-
-    async fn claim(&self, path: &Path) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
+    async fn claim(&self, path: &Path, _: Parents) -> Result<Box<dyn ClaimedFile>, EnvironmentError> {
         Ok(Box::new(Claimed { files: Arc::clone(&self.files), path: path.to_owned() }))
     }
 
@@ -104,7 +97,14 @@ struct Claimed {
 
 #[async_trait]
 impl ClaimedFile for Claimed {
+    async fn key(&mut self) -> Result<FileKey, EnvironmentError> {
+        Ok(FileKey { path: self.path.clone(), id: None })
+    }
+
     async fn read(&mut self, _: u64) -> Result<Option<Vec<u8>>, EnvironmentError> {
+        if self.path.ends_with(NEVER) {
+            return std::future::pending().await;
+        }
         Ok(self.files.lock().unwrap().get(&self.path).cloned())
     }
 

@@ -32,7 +32,8 @@ impl Ground {
         let base = root.path().canonicalize().unwrap();
         let environment = HostEnvironment::new(base.join("place"))
             .with_home(base.join("home"))
-            .with_scratch(base.join("scratch"));
+            .with_scratch(base.join("scratch"))
+            .with_state(base.join("state"));
         Self { tools: builtin_tools(Arc::new(environment)), root }
     }
 
@@ -48,6 +49,13 @@ impl Ground {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A file that was read.
+    pub(crate) async fn known(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.file(name, content);
+        self.ok("read", serde_json::json!({"path": name})).await;
         path
     }
 
@@ -96,7 +104,7 @@ impl Ground {
     pub(crate) fn assert_no_leftovers(&self) {
         for entry in ignore::WalkBuilder::new(self.base()).standard_filters(false).build() {
             let path = entry.unwrap().into_path();
-            assert!(!path.display().to_string().ends_with(".tmp"), "{} is left", path.display());
+            assert!(!path.display().to_string().contains(".haft-"), "{} is left", path.display());
         }
     }
 }

@@ -15,8 +15,7 @@ fn every_tool_is_described() {
         assert_eq!(spec.owner, ToolOwner::BuiltIn);
         assert!(spec.description.len() > 50);
         assert!(spec.guidelines.iter().all(|line| line.contains(name)), "{name}: {:?}", spec.guidelines);
-        let alone = ["bash", "edit", "write"].contains(&name);
-        assert_eq!(spec.concurrency == Concurrency::Exclusive, alone, "{name}");
+        assert_eq!(spec.concurrency == Concurrency::Exclusive, name == "bash", "{name}");
     }
 }
 

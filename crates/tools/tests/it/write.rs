@@ -23,7 +23,7 @@ async fn creates_with_directories_and_replaces() {
 #[tokio::test]
 async fn permissions_are_kept_and_new_files_get_the_usual_ones() {
     let ground = Ground::new();
-    let script = ground.file("run.sh", "old");
+    let script = ground.known("run.sh", "old").await;
     // Set-user-id and group write are what a mask or a change of owner would take away.
     fs::set_permissions(&script, fs::Permissions::from_mode(0o4775)).unwrap();
     ground.ok("write", json!({"path": "run.sh", "content": "new"})).await;
@@ -37,7 +37,7 @@ async fn permissions_are_kept_and_new_files_get_the_usual_ones() {
 #[tokio::test]
 async fn a_symbolic_link_stays_and_its_target_is_replaced() {
     let ground = Ground::new();
-    let target = ground.file("dir/target", "old");
+    let target = ground.known("dir/target", "old").await;
     symlink("dir/target", ground.path("link")).unwrap();
     let inode = fs::metadata(&target).unwrap().ino();
     ground.ok("write", json!({"path": "link", "content": "new"})).await;
@@ -53,10 +53,10 @@ async fn a_symbolic_link_stays_and_its_target_is_replaced() {
 #[tokio::test]
 async fn a_hard_link_stays_one() {
     let ground = Ground::new();
-    let file = ground.file("a", "a longer old text");
+    let file = ground.known("a", "a longer old text").await;
     fs::hard_link(&file, ground.path("b")).unwrap();
     let text = ground.ok("write", json!({"path": "a", "content": "new"})).await;
-    assert!(text.contains("in place"), "{text}");
+    assert!(text.ends_with("; overwritten in place, because it has hard links"), "{text}");
     assert_eq!(ground.content("b"), "new");
     ground.assert_no_leftovers();
 }
@@ -93,4 +93,60 @@ async fn a_directory_that_cannot_be_written_is_named() {
     let text = Ground::new().error("write", json!({"path": "/sys/haft", "content": "x"})).await;
     assert!(text.starts_with("cannot create a file in the directory /sys: "), "{text}");
     assert!(text.contains("os error") && !text.contains(".tmp"), "{text}");
+}
+
+/// An access list is kept in an attribute too: user 1 may read.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn attributes_and_access_lists_are_kept() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let ground = Ground::new();
+    let file = ground.known("a", "old").await;
+    let entries =
+        [(0x01, 6, u32::MAX), (0x02, 4, 1), (0x04, 4, u32::MAX), (0x10, 4, u32::MAX), (0x20, 0, u32::MAX)];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, id) in entries {
+        list.extend([u16::to_le_bytes(tag), u16::to_le_bytes(rights)].concat());
+        list.extend(id.to_le_bytes());
+    }
+    let attributes = [("user.haft", vec![7; 1000]), ("system.posix_acl_access", list)];
+    for (name, value) in &attributes {
+        setxattr(&file, *name, value, XattrFlags::empty()).unwrap();
+    }
+    let mode = ground.mode("a");
+    assert_eq!(
+        ground.ok("write", json!({"path": "a", "content": "new"})).await,
+        "replaced the content of a (1 line, 3 bytes)"
+    );
+    for (name, value) in &attributes {
+        let mut found = vec![0; 4096];
+        let len = getxattr(&file, *name, &mut found).unwrap();
+        assert_eq!(&found[..len], value, "{name}");
+    }
+    assert_eq!((ground.mode("a"), ground.content("a").as_str()), (mode, "new"));
+}
+
+/// The next write in the same directory by another run takes away what is nobody's.
+#[tokio::test]
+async fn what_an_interrupted_write_left_is_removed() {
+    let ground = Ground::new();
+    let left = ground.file("dir/.a.haft-0123456789abcdef", "half");
+    let busy = ground.file("dir/.b.haft-0123456789abcdef", "half");
+    let other = ground.file("dir/.c.haft-0123456789abcdeX", "of the user");
+    let writer = fs::File::open(&busy).unwrap();
+    writer.lock().unwrap();
+    ground.ok("write", json!({"path": "dir/new", "content": "new"})).await;
+    assert!(!left.exists() && busy.exists() && other.exists());
+}
+
+/// As root it can, and then nothing is done in place.
+#[tokio::test]
+async fn where_no_file_can_be_created_the_old_one_is_overwritten() {
+    let ground = Ground::new();
+    ground.known("dir/a", "old").await;
+    fs::set_permissions(ground.path("dir"), fs::Permissions::from_mode(0o555)).unwrap();
+    let text = ground.ok("write", json!({"path": "dir/a", "content": "new"})).await;
+    assert_eq!(text.contains("in place"), !rustix::process::geteuid().is_root(), "{text}");
+    assert_eq!(ground.content("dir/a"), "new");
+    fs::set_permissions(ground.path("dir"), fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -104,7 +104,7 @@ pub(super) fn header() -> Header {
     Header {
         id: SessionId::from(0xfeed),
         format_version: FORMAT_VERSION,
-        cwd: "/home/me/project".to_owned(),
+        cwd: "/project".to_owned(),
         created: time(),
         forked_from: None,
     }

@@ -54,6 +54,7 @@ impl Home {
         let root = tempfile::tempdir().unwrap();
         let mut config = HostConfig { timeouts: brisk(), ..config() };
         config.timeouts.lazy_start = Duration::from_secs(60);
+        config.timeouts.told = Duration::from_secs(60);
         config.timeouts.shutdown_grace = Duration::from_secs(60);
         config.state = Some(root.path().join("state"));
         config.logs = Some(root.path().join("logs"));

@@ -4,6 +4,8 @@ use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use haft_protocol::defence::{Defence, is_up};
+
 use crate::environment::{Entry, EnvironmentError, FileKind, Stat};
 
 pub(super) fn stat(path: &Path) -> Result<Stat, EnvironmentError> {
@@ -30,7 +32,19 @@ fn read_part(path: &Path, start: u64, len: usize) -> io::Result<Vec<u8>> {
 
 /// Refuses everything that is not a regular file.
 pub(super) fn regular(path: &Path, data: &Metadata) -> Result<(), EnvironmentError> {
-    let reason = match kind(data.file_type()) {
+    must_be_file(path, kind(data.file_type()))
+}
+
+pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
+    let reason = format!("has {len} bytes, more than the {limit} that can be changed here; use bash");
+    EnvironmentError::refused(path, reason)
+}
+
+pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
+    if !is_up(Defence::OnlyFiles) {
+        return Ok(());
+    }
+    let reason = match kind {
         FileKind::File => return Ok(()),
         FileKind::Directory => "is a directory, not a file",
         FileKind::Link => "is a symbolic link to something that does not exist",

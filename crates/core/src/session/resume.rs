@@ -1,0 +1,131 @@
+//! The branch that a session goes on with, read from the end of its file: how long the file is does not matter.
+//!
+//! A parent stands before its children, so one pass backwards meets a branch from its leaf to its root. It ends at what
+//! the last compaction kept. Anything that is not as it should be is left to [`recover`](super::recover()), which reads
+//! the whole file.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use super::disk::{DiskFile, read_range};
+use super::entry::{Entry, EntryBody, Header};
+use super::id::EntryId;
+use super::line::{self, Head};
+
+/// How much is read in one step.
+const STEP: u64 = 256 * 1024;
+
+/// How much the first line may be searched in.
+const LONGEST_HEADER: u64 = 64 * 1024;
+
+/// Reads the header; `None` if it is not as it should be.
+pub(super) fn header(file: &dyn DiskFile, end: u64) -> io::Result<Option<Header>> {
+    let bytes = read_range(file, 0, end.min(LONGEST_HEADER))?;
+    let line = memchr::memchr(b'\n', &bytes).and_then(|at| bytes.get(..at));
+    Ok(line.and_then(|line| line::read_header(line).ok()))
+}
+
+/// Reads the branch that ends with `leaf`, or with the last entry of the file: oldest first. `None` if something is not
+/// as it should be.
+///
+/// `end` is behind the last newline.
+pub(super) fn branch(file: &dyn DiskFile, end: u64, leaf: Option<EntryId>) -> io::Result<Option<Vec<Entry>>> {
+    let mut walk = Walk { wanted: leaf.map_or(Wanted::Last, Wanted::Entry), kept: None, branch: Vec::new() };
+    let (mut to, mut step) = (end, STEP);
+    while to > 0 {
+        let from = to.saturating_sub(step);
+        let bytes = read_range(file, from, to)?;
+        if from > 0
+            && memchr::memchr(b'\n', bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default()).is_none()
+        {
+            // Not one whole line.
+            step *= 2;
+            continue;
+        }
+        if !bytes.ends_with(b"\n") {
+            return Ok(None);
+        }
+        // The first line may have begun before the step.
+        let begin = if from == 0 { 0 } else { memchr::memchr(b'\n', &bytes).map_or(0, |at| at + 1) };
+        match walk.back(bytes.get(begin..).unwrap_or_default(), from == 0) {
+            ControlFlow::Break(Ended::Whole) => {
+                walk.branch.reverse();
+                return Ok(Some(walk.branch));
+            }
+            ControlFlow::Break(Ended::Odd) => return Ok(None),
+            ControlFlow::Continue(()) => to = from + begin as u64,
+        }
+    }
+    Ok(None)
+}
+
+/// A pass from the end of a file to its beginning.
+struct Walk {
+    wanted: Wanted,
+    /// What the last compaction kept; a pass that has not met one has none.
+    kept: Option<EntryId>,
+    /// Newest first.
+    branch: Vec<Entry>,
+}
+
+enum Wanted {
+    Last,
+    Entry(EntryId),
+}
+
+enum Ended {
+    /// The branch is there.
+    Whole,
+    /// Something is not as it should be.
+    Odd,
+}
+
+impl Walk {
+    /// Whole lines, the last one first. `first`: they begin with the header.
+    fn back(&mut self, lines: &[u8], first: bool) -> ControlFlow<Ended> {
+        let mut rest = lines;
+        while let Some(before) = rest.strip_suffix(b"\n") {
+            let begin = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+            let line = before.get(begin..).unwrap_or_default();
+            rest = before.get(..begin).unwrap_or_default();
+            if first && rest.is_empty() {
+                // The header: a branch that has not met its root by now has lost it. An empty session has no last entry.
+                return ControlFlow::Break(match self.wanted {
+                    Wanted::Last => Ended::Whole,
+                    Wanted::Entry(_) => Ended::Odd,
+                });
+            }
+            self.line(line)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn line(&mut self, line: &[u8]) -> ControlFlow<Ended> {
+        let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line).ok());
+        let Some(Head { id, .. }) = head else { return ControlFlow::Break(Ended::Odd) };
+        if matches!(self.wanted, Wanted::Entry(wanted) if wanted != id) {
+            return ControlFlow::Continue(());
+        }
+        let Ok(line::Reading { entry, unread: None }) = line::read(line) else {
+            return ControlFlow::Break(Ended::Odd);
+        };
+        let parent = entry.parent;
+        let compaction = if let EntryBody::Compaction(compaction) = &entry.body {
+            Some(compaction.first_kept)
+        } else {
+            None
+        };
+        self.branch.push(entry);
+        let last = self.kept == Some(id);
+        match (self.kept, compaction) {
+            (None, Some(None)) => return ControlFlow::Break(Ended::Whole),
+            (None, Some(kept)) => self.kept = kept,
+            (Some(_), _) | (None, None) => {}
+        }
+        match parent {
+            Some(parent) if !last => self.wanted = Wanted::Entry(parent),
+            Some(_) | None => return ControlFlow::Break(Ended::Whole),
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,303 @@
+//! Where sessions lie: `<sessions>/<project>/<id>.jsonl`.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use haft_protocol::content::joined_text;
+use haft_protocol::message::{Message, Time};
+
+use super::disk::{RealDisk, read_range};
+use super::entry::{EntryBody, Name, Origin, Tags};
+use super::id::{EntryId, SessionId};
+use super::index::Index;
+use super::line::{self, Head};
+use super::log::Log;
+use super::recover::{Recovered, recover};
+use super::{Session, SessionError, file_name, header};
+
+/// The sessions of one user.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+}
+
+/// The file of a session. Only its name and what the directory says of it were looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The session.
+    pub id: SessionId,
+    /// Its file.
+    pub path: PathBuf,
+    /// When something was last written to it.
+    pub modified: SystemTime,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// What a list says of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The directory that it is about.
+    pub cwd: String,
+    /// When it began.
+    pub created: Time,
+    /// When its last entry was written, as the entry says.
+    pub last: Option<Time>,
+    /// The name that it was given.
+    pub name: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What the user said first.
+    pub first_text: Option<String>,
+    /// Messages, on all branches.
+    pub messages: usize,
+    /// Where it was forked from.
+    pub forked_from: Option<Origin>,
+}
+
+impl Store {
+    /// The sessions below a directory, which need not exist.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where the sessions of a project lie: its path in readable form, and a few digits that tell it from others.
+    pub fn project(&self, cwd: &Path) -> PathBuf {
+        let path = cwd.to_string_lossy();
+        self.root.join(format!("{}-{:08x}", slug(&path), hash(path.as_bytes())))
+    }
+
+    /// A new session about a directory; see [`Session::create`].
+    pub fn create(&self, cwd: &Path) -> Session {
+        Session::create(&self.project(cwd), cwd)
+    }
+
+    /// The sessions of a project, the one that was written last first.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn list(&self, cwd: &Path) -> Result<Vec<Found>, SessionError> {
+        sorted(in_dir(&self.project(cwd))?)
+    }
+
+    /// The sessions of all projects, the one that was written last first.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn list_all(&self) -> Result<Vec<Found>, SessionError> {
+        let mut all = Vec::new();
+        for project in entries_of(&self.root)?.into_iter().filter(|entry| entry.path().is_dir()) {
+            all.extend(in_dir(&project.path())?);
+        }
+        sorted(all)
+    }
+
+    /// The session of a project that was written last.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn latest(&self, cwd: &Path) -> Result<Option<Found>, SessionError> {
+        Ok(self.list(cwd)?.into_iter().next())
+    }
+
+    /// The one session, of whichever project, whose name begins so.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`] if there is none, or more than one.
+    pub fn find(&self, prefix: &str) -> Result<Found, SessionError> {
+        let mut all = self.list_all()?;
+        all.retain(|found| !prefix.is_empty() && found.id.to_string().starts_with(prefix));
+        match (all.pop(), all.len()) {
+            (Some(found), 0) => Ok(found),
+            (found, rest) => {
+                let count = rest + usize::from(found.is_some());
+                Err(SessionError::NotFound { name: prefix.to_owned(), count })
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Reads what a list says. One pass over the file that looks at little of it.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn summary(&self) -> Result<Summary, SessionError> {
+        self.read_summary().map_err(|error| SessionError::io("read", &self.path, error))
+    }
+
+    fn read_summary(&self) -> io::Result<Summary> {
+        let index = Index::of(&self.path)?;
+        let file = File::open(&self.path)?;
+        let line = |at: usize| -> io::Result<Vec<u8>> {
+            let Some(row) = index.rows().get(at) else { return Ok(Vec::new()) };
+            let bytes = read_range(&file, row.offset, index.end(at))?;
+            Ok(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec())
+        };
+        let newest = |kind: &str| -> io::Result<Option<EntryBody>> {
+            match index.rows().iter().rposition(|row| row.kind() == Some(kind)) {
+                Some(at) => Ok(line::read(&line(at)?).ok().map(|reading| reading.entry.body)),
+                None => Ok(None),
+            }
+        };
+        let mut first_text = None;
+        let messages = || index.rows().iter().enumerate().filter(|(_, row)| row.kind() == Some("message"));
+        for (at, _) in messages().take(FIRST_TEXT_AMONG) {
+            first_text = user_text(&line(at)?);
+            if first_text.is_some() {
+                break;
+            }
+        }
+        let header = super::resume::header(&file, self.size)?;
+        let last = line(index.rows().len().saturating_sub(1))?;
+        let last = std::str::from_utf8(&last).ok().and_then(|line| Head::read(line).ok());
+        Ok(Summary {
+            cwd: header.as_ref().map(|header| header.cwd.clone()).unwrap_or_default(),
+            created: header.as_ref().map_or(Time(String::new()), |header| header.created.clone()),
+            last: last.map(|head| head.time),
+            name: match newest("name")? {
+                Some(EntryBody::Name(Name { name })) if !name.is_empty() => Some(name),
+                Some(_) | None => None,
+            },
+            tags: match newest("tags")? {
+                Some(EntryBody::Tags(Tags { tags })) => tags,
+                Some(_) | None => Vec::new(),
+            },
+            first_text,
+            messages: messages().count(),
+            forked_from: header.and_then(|header| header.forked_from),
+        })
+    }
+
+    /// A new session with the branch that ends with `at`, or with the last entry, beside this one. The file is a copy:
+    /// what happens to one does not happen to the other.
+    ///
+    /// # Errors
+    /// [`SessionError::NoEntry`], [`SessionError::Io`].
+    pub fn fork(&self, at: Option<EntryId>) -> Result<Session, SessionError> {
+        fork(&self.path, at)
+    }
+
+    /// Deletes the session, and what was torn off its file.
+    ///
+    /// # Errors
+    /// [`SessionError::Locked`] when somebody has it open, [`SessionError::Io`].
+    pub fn remove(self) -> Result<(), SessionError> {
+        let io = |error| SessionError::io("remove", &self.path, error);
+        // Held until it is gone, so that nobody opens it meanwhile.
+        let _log = Log::open(Arc::new(RealDisk), &self.path).map_err(io)?;
+        let torn = format!("{}.torn-", self.id);
+        for beside in entries_of(self.path.parent().unwrap_or(Path::new(".")))? {
+            if beside.file_name().to_string_lossy().starts_with(&torn) {
+                fs::remove_file(beside.path()).map_err(io)?;
+            }
+        }
+        fs::remove_file(&self.path).map_err(io)
+    }
+}
+
+/// How many messages are looked at for one of the user.
+const FIRST_TEXT_AMONG: usize = 20;
+
+/// Reads all of a session's file, for who shows or exports it.
+///
+/// # Errors
+/// [`SessionError::Io`].
+pub fn read(path: &Path) -> Result<Recovered, SessionError> {
+    let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+    Ok(recover(&bytes))
+}
+
+/// A new session with the branch of another one that ends with `at`, or with the last entry. Whoever has the other one
+/// open keeps it.
+///
+/// # Errors
+/// [`SessionError::NoEntry`], [`SessionError::Io`].
+pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
+    let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
+    let Recovered { header: old, entries, whole, .. } = recover(&bytes);
+    let leaf = at.or_else(|| entries.last().map(|entry| entry.id));
+    let parents: std::collections::HashMap<EntryId, Option<EntryId>> =
+        entries.iter().map(|entry| (entry.id, entry.parent)).collect();
+    let mut branch = std::collections::HashSet::new();
+    let mut next = leaf;
+    while let Some(id) = next {
+        next = *parents.get(&id).ok_or(SessionError::NoEntry(id))?;
+        branch.insert(id);
+    }
+    let of = old.as_ref().map(|old| old.id).or_else(|| id_of(path)).unwrap_or_default();
+    let cwd = old.map(|old| old.cwd).unwrap_or_default();
+    let header = header(Path::new(&cwd), Some(Origin { session: of, entry: leaf }));
+    let mut lines = line::of_header(&header)?;
+    // As they stand: what this build does not know in them is kept.
+    for line in bytes.get(..whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
+        let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line.trim_end()).ok());
+        if head.is_some_and(|head| branch.remove(&head.id)) {
+            lines.extend_from_slice(line);
+        }
+    }
+    let copy = path.with_file_name(file_name(header.id));
+    let io = |error| SessionError::io("make", &copy, error);
+    let log = Log::create(Arc::new(RealDisk), &copy, &lines).map_err(io)?;
+    log.file().sync().map_err(io)?;
+    drop(log);
+    Session::open(&copy)
+}
+
+fn user_text(line: &[u8]) -> Option<String> {
+    let EntryBody::Said(said) = line::read(line).ok()?.entry.body else { return None };
+    let Message::User { content, .. } = said.message else { return None };
+    Some(joined_text(&content))
+}
+
+fn in_dir(dir: &Path) -> Result<Vec<Found>, SessionError> {
+    let found = |entry: fs::DirEntry| {
+        let path = entry.path();
+        let id = id_of(&path)?;
+        // One that is removed meanwhile is not there.
+        let seen = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+        let modified = seen.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Some(Found { id, path, modified, size: seen.len() })
+    };
+    Ok(entries_of(dir)?.into_iter().filter_map(found).collect())
+}
+
+fn id_of(path: &Path) -> Option<SessionId> {
+    let jsonl = path.extension().is_some_and(|extension| extension == "jsonl");
+    path.file_stem().filter(|_| jsonl)?.to_str().and_then(SessionId::parse)
+}
+
+/// What is in a directory; nothing if there is none.
+fn entries_of(dir: &Path) -> Result<Vec<fs::DirEntry>, SessionError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries.collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    entries.map_err(|error| SessionError::io("list", dir, error))
+}
+
+fn sorted(mut found: Vec<Found>) -> Result<Vec<Found>, SessionError> {
+    found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.id.cmp(&b.id)));
+    Ok(found)
+}
+
+/// How much of a path is readable in the name of its directory.
+const SLUG: usize = 48;
+
+/// The end of a path, in letters and digits that every file system takes.
+fn slug(path: &str) -> String {
+    let plain: String =
+        path.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
+    let plain = plain.trim_matches('-');
+    let slug = plain.get(plain.len().saturating_sub(SLUG)..).unwrap_or_default().trim_start_matches('-');
+    if slug.is_empty() { "root".to_owned() } else { slug.to_owned() }
+}
+
+/// FNV-1a in 32 bits: the same in every build, for ever.
+fn hash(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}

@@ -1,0 +1,195 @@
+//! What the model is sent of a branch.
+
+use std::sync::Arc;
+
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, ToolCall, joined_text};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
+use proptest::prelude::*;
+
+use super::lines::chain;
+use crate::session::entry::*;
+use crate::session::{Context, EntryId, INTERRUPTED, NOT_RUN, context};
+
+fn time() -> Time {
+    Time("t".to_owned())
+}
+
+fn user(text: &str) -> EntryBody {
+    Message::User { content: vec![Content::text(text)], time: time() }.into()
+}
+
+/// The model says `text` and calls tools of these ids.
+fn asks(text: &str, calls: &[&str]) -> EntryBody {
+    let call = |id: &&str| {
+        let (name, args) = ("bash".to_owned(), RawJson::empty_object());
+        AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(*id), name, args })
+    };
+    let text = AssistantBlock::Text { text: text.to_owned() };
+    let content = std::iter::once(text).chain(calls.iter().map(call)).collect();
+    Message::Assistant(AssistantMessage { content, time: time(), native: None }).into()
+}
+
+fn started(id: &str) -> EntryBody {
+    ToolStart { call_id: ToolCallId::new(id), name: "bash".to_owned(), args: RawJson::empty_object() }.into()
+}
+
+fn result(id: &str, text: &str) -> EntryBody {
+    let content = vec![Content::text(text)];
+    let (call_id, name) = (ToolCallId::new(id), "bash".to_owned());
+    Message::Tool(ToolMessage {
+        call_id,
+        name,
+        content,
+        is_error: false,
+        extension: None,
+        details: None,
+        time: time(),
+    })
+    .into()
+}
+
+fn note(text: &str) -> EntryBody {
+    let (owner, kind) = ("guard".to_owned(), "note".to_owned());
+    CustomMessage { owner, kind, content: vec![Content::text(text)], display: false }.into()
+}
+
+fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {
+    Compaction {
+        summary: summary.to_owned(),
+        first_kept: first_kept.map(EntryId::from),
+        tokens_before: 0,
+        files_read: Vec::new(),
+        files_modified: Vec::new(),
+        by: None,
+        answer: None,
+        settings: Settings::default(),
+    }
+    .into()
+}
+
+fn of(bodies: Vec<EntryBody>) -> Context {
+    let branch: Vec<Arc<Entry>> = chain(bodies).into_iter().map(Arc::new).collect();
+    context(&branch)
+}
+
+/// Each message in a word: `u:text`, `a:text`, `t:call=text`.
+fn words(context: &Context) -> Vec<String> {
+    let word = |message: &Message| match message {
+        Message::User { content, .. } => format!("u:{}", joined_text(content)),
+        Message::Assistant(said) => format!("a:{}", said.text()),
+        Message::Tool(result) => format!("t:{}={}", result.call_id, joined_text(&result.content)),
+    };
+    context.messages.iter().map(word).collect()
+}
+
+#[track_caller]
+fn check(bodies: Vec<EntryBody>, expect: &[&str]) {
+    let expect: Vec<String> = expect
+        .iter()
+        .map(|word| word.replace("INTERRUPTED", INTERRUPTED).replace("NOT_RUN", NOT_RUN))
+        .collect();
+    assert_eq!(words(&of(bodies)), expect);
+}
+
+#[test]
+fn what_was_said_is_sent() {
+    check(
+        vec![user("1"), asks("2", &["c"]), started("c"), result("c", "3"), asks("4", &[])],
+        &["u:1", "a:2", "t:c=3", "a:4"],
+    );
+}
+
+#[test]
+fn a_call_without_a_result_is_given_one() {
+    let bodies =
+        || vec![user("1"), asks("2", &["a", "b", "c"]), started("a"), started("b"), result("b", "3")];
+    check(bodies(), &["u:1", "a:2", "t:a=INTERRUPTED", "t:b=3", "t:c=NOT_RUN"]);
+    assert_eq!(of(bodies()).closed, [ToolCallId::new("a"), ToolCallId::new("c")]);
+    // In the middle of a transcript, too.
+    let more = [bodies(), vec![user("4"), asks("5", &[])]].concat();
+    check(more, &["u:1", "a:2", "t:a=INTERRUPTED", "t:b=3", "t:c=NOT_RUN", "u:4", "a:5"]);
+}
+
+#[test]
+fn results_stand_behind_the_message_that_asked_in_its_order() {
+    check(
+        vec![
+            asks("1", &["a", "b"]),
+            result("b", "3"),
+            note("n"),
+            result("a", "2"),
+            result("a", "again"),
+            asks("4", &[]),
+        ],
+        &["a:1", "t:a=2", "t:b=3", "u:n", "a:4"],
+    );
+    check(vec![result("x", "of nobody"), user("1")], &["u:1"]);
+}
+
+#[test]
+fn an_id_that_a_provider_uses_again_belongs_to_the_newest_message() {
+    check(
+        vec![asks("1", &["a"]), started("a"), result("a", "2"), asks("3", &["a"])],
+        &["a:1", "t:a=2", "a:3", "t:a=NOT_RUN"],
+    );
+}
+
+#[test]
+fn a_summary_comes_first_and_then_what_was_kept() {
+    let summed = "u:The conversation so far was summed up as follows:\n\n<summary>\nsum\n</summary>";
+    check(vec![user("kept"), compaction("sum", Some(1)), user("new")], &[summed, "u:kept", "u:new"]);
+    check(vec![compaction("sum", None), user("new")], &[summed, "u:new"]);
+    // A second one builds on the first, which it has summed up.
+    let bodies =
+        vec![user("kept"), compaction("old", None), user("b"), compaction("sum", Some(1)), user("new")];
+    check(bodies, &[summed, "u:kept", "u:b", "u:new"]);
+}
+
+#[test]
+fn the_model_is_told_what_extensions_say_and_not_what_they_keep() {
+    let custom = Custom { owner: "x".to_owned(), kind: "k".to_owned(), data: RawJson::empty_object() };
+    let summary = BranchSummary { summary: "s".to_owned(), from: EntryId::from(1), answer: None };
+    let told = "u:Another attempt, which was left, was summed up as follows:\n\n<summary>\ns\n</summary>";
+    check(vec![custom.into(), note("n"), summary.into()], &["u:n", told]);
+}
+
+#[test]
+fn what_is_in_force_is_what_was_said_last() {
+    let model = |model: &str| ModelChange { provider: "p".to_owned(), model: model.to_owned() };
+    let thinking = ThinkingChange { level: "high".to_owned() };
+    let tools = ToolsChange { active: vec!["read".to_owned()] };
+    let found = of(vec![model("a").into(), thinking.into(), tools.into(), model("b").into()]);
+    let expect = Settings {
+        model: Some(model("b")),
+        thinking: Some("high".to_owned()),
+        tools: Some(vec!["read".to_owned()]),
+    };
+    assert_eq!(found.settings, expect);
+}
+
+proptest! {
+    /// Whatever a crash, an abort or damage left: each call has one result, directly behind the message that asked.
+    #[test]
+    fn every_call_has_one_result(steps in proptest::collection::vec((0..5_usize, 0..3_usize), 0..40)) {
+        let id = |at: usize| ["a", "b", "c"][at];
+        let body = |(what, at): (usize, usize)| match what {
+            0 => user("u"),
+            1 => asks("m", &["a", "b", "c"][..at]),
+            2 => started(id(at)),
+            3 => result(id(at), "r"),
+            _ => note("n"),
+        };
+        let found = of(steps.into_iter().map(body).collect());
+        let mut messages = found.messages.iter().peekable();
+        while let Some(message) = messages.next() {
+            prop_assert!(!matches!(message, Message::Tool(_)));
+            let Message::Assistant(said) = message else { continue };
+            for call in said.tool_calls() {
+                let next = messages.next();
+                prop_assert!(matches!(next, Some(Message::Tool(result)) if result.call_id == call.id));
+            }
+        }
+    }
+}

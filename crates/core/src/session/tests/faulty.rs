@@ -1,0 +1,246 @@
+//! Every call of the system fails once, and once and for all.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tempfile::TempDir;
+
+use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
+use crate::session::entry::*;
+use crate::session::{Durability, EntryId, Recovered, Repair, Session, SessionError, recover};
+
+/// What happens instead of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// No space.
+    Full,
+    /// A broken disk.
+    Broken,
+    /// Half of it is written.
+    Short,
+    /// Half of it is written, and cannot be cut off again.
+    Ragged,
+    /// Everything fails from here on.
+    ForEver,
+}
+
+/// The real file system, but for the call of one kind and number.
+struct Faulty {
+    calls: AtomicUsize,
+    at: usize,
+    fault: Fault,
+    what: What,
+}
+
+/// Which calls are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Write,
+    Sync,
+    Create,
+}
+
+impl Faulty {
+    /// Whether this call fails.
+    fn fails(&self, what: What) -> Option<Fault> {
+        if what != self.what {
+            return None;
+        }
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        (call == self.at || self.fault == Fault::ForEver && call >= self.at).then_some(self.fault)
+    }
+
+    fn error(&self, fault: Fault) -> io::Error {
+        match fault {
+            Fault::Full => io::ErrorKind::StorageFull.into(),
+            Fault::Broken | Fault::Short | Fault::Ragged | Fault::ForEver => io::Error::other("broken"),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct FaultyDisk(Arc<Faulty>);
+
+struct FaultyFile {
+    file: Arc<dyn DiskFile>,
+    faulty: Arc<Faulty>,
+}
+
+impl Disk for FaultyDisk {
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        match self.0.fails(What::Create) {
+            Some(fault) => Err(self.0.error(fault)),
+            None => Ok(Arc::new(FaultyFile { file: RealDisk.create(path)?, faulty: Arc::clone(&self.0) })),
+        }
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(FaultyFile { file: RealDisk.open(path)?, faulty: Arc::clone(&self.0) }))
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Seen> {
+        RealDisk.look(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        match self.0.fails(What::Sync) {
+            Some(fault) => Err(self.0.error(fault)),
+            None => RealDisk.sync_dir(dir),
+        }
+    }
+}
+
+impl DiskFile for FaultyFile {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self.faulty.fails(What::Write) {
+            None => self.file.write(bytes),
+            Some(Fault::Short | Fault::Ragged) => self.file.write(&bytes[..bytes.len() / 2]),
+            Some(fault) => Err(self.faulty.error(fault)),
+        }
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        match self.faulty.fault {
+            Fault::Ragged => Err(io::Error::other("broken")),
+            Fault::Full | Fault::Broken | Fault::Short | Fault::ForEver => self.file.truncate(length),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        match self.faulty.fails(What::Sync) {
+            Some(fault) => Err(self.faulty.error(fault)),
+            None => self.file.sync(),
+        }
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+
+    fn look(&self) -> io::Result<Seen> {
+        self.file.look()
+    }
+
+    fn unlock(&self) {
+        self.file.unlock();
+    }
+}
+
+/// How many entries a run writes.
+const ENTRIES: usize = 8;
+
+/// What a run came to.
+struct Ran {
+    /// Entries that were acknowledged, in order.
+    acknowledged: Vec<EntryId>,
+    errors: Vec<SessionError>,
+    repairs: Vec<Repair>,
+    /// The session's file at the end.
+    recovered: Recovered,
+    /// It could be opened again without any repair.
+    calls: usize,
+}
+
+/// Writes some entries while one call fails.
+fn run(what: What, fault: Fault, at: usize) -> Ran {
+    let dir = TempDir::new().unwrap();
+    let faulty = Arc::new(Faulty { calls: AtomicUsize::new(0), at, fault, what });
+    let disk = Arc::new(FaultyDisk(Arc::clone(&faulty)));
+    let session = Session::create_on(disk, dir.path(), Path::new("/project"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (mut acknowledged, mut errors) = (Vec::new(), Vec::new());
+    for number in 0..ENTRIES {
+        let durability = if number % 3 == 2 { Durability::Soon } else { Durability::Now };
+        let body = Name { name: format!("{number} {}", "x".repeat(500)) };
+        match runtime.block_on(session.append(body, durability)) {
+            Ok(id) => acknowledged.push(id),
+            Err(error) => errors.push(error),
+        }
+    }
+    let (path, repairs) = (session.path().unwrap(), session.take_repairs());
+    drop(session);
+    let recovered = recover(&std::fs::read(path).unwrap_or_default());
+    Ran { acknowledged, errors, repairs, recovered, calls: faulty.calls.load(Ordering::Relaxed) }
+}
+
+/// Everything that was acknowledged is there, each entry behind one that is there, and the file needs no repair but
+/// those that are expected.
+#[track_caller]
+fn check(ran: &Ran, what: &str) {
+    let there: Vec<EntryId> = ran.recovered.entries.iter().map(|entry| entry.id).collect();
+    let lost: Vec<_> = ran.acknowledged.iter().filter(|id| !there.contains(id)).collect();
+    assert!(lost.is_empty(), "{what}: lost {lost:?}; {:?}", ran.errors);
+    let order: Vec<_> = there.iter().filter(|id| ran.acknowledged.contains(id)).collect();
+    assert_eq!(order, ran.acknowledged.iter().collect::<Vec<_>>(), "{what}");
+    let lost_parent =
+        |repair: &&Repair| matches!(repair, Repair::Reattached { .. } | Repair::NoHeader { .. });
+    assert_eq!(ran.recovered.repairs.iter().find(lost_parent), None, "{what}");
+}
+
+#[test]
+fn a_write_that_fails_is_not_acknowledged_and_the_next_one_may_succeed() {
+    for fault in [Fault::Full, Fault::Broken, Fault::Short, Fault::Ragged] {
+        for at in 0..ENTRIES {
+            let (ran, what) = (run(What::Write, fault, at), format!("{fault:?} at {at}"));
+            check(&ran, &what);
+            assert_eq!(
+                (ran.errors.len(), ran.acknowledged.len()),
+                (1, ENTRIES - 1),
+                "{what}: {:?}",
+                ran.errors
+            );
+            assert!(matches!(ran.errors[0], SessionError::Io { .. }), "{what}");
+            assert_eq!(ran.repairs, [], "{what}");
+            // Half a line that could not be cut off is a line of its own, and no entry.
+            let bad = usize::from(fault == Fault::Ragged && at > 0);
+            assert_eq!(
+                (ran.recovered.entries.len(), ran.recovered.repairs.len()),
+                (ENTRIES - 1, bad),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_stays_full_takes_nothing_and_loses_nothing() {
+    for at in 0..ENTRIES {
+        let (ran, what) = (run(What::Write, Fault::ForEver, at), format!("at {at}"));
+        check(&ran, &what);
+        assert_eq!((ran.acknowledged.len(), ran.recovered.entries.len()), (at, at), "{what}");
+    }
+}
+
+#[test]
+fn after_a_sync_that_failed_the_session_goes_on_in_another_file() {
+    let calls = run(What::Sync, Fault::Broken, usize::MAX).calls;
+    assert!(calls > 4, "{calls}");
+    for at in 0..calls {
+        let (ran, what) = (run(What::Sync, Fault::Broken, at), format!("at {at}"));
+        check(&ran, &what);
+        // The first one is that of the directory, when the file is made: nothing is there then.
+        let (moved, errors) = if at == 0 { (0, 1) } else { (1, 0) };
+        assert_eq!((ran.repairs.len(), ran.errors.len()), (moved, errors), "{what}: {:?}", ran.errors);
+        let expect = |repair: &Repair| matches!(repair, Repair::Moved { reason, .. } if reason == "broken");
+        assert!(ran.repairs.iter().all(expect), "{what}: {:?}", ran.repairs);
+    }
+}
+
+#[test]
+fn a_disk_that_never_syncs_again_acknowledges_nothing_that_must_be_durable() {
+    for at in 0..4 {
+        let ran = run(What::Sync, Fault::ForEver, at);
+        check(&ran, &format!("at {at}"));
+        assert!(!ran.errors.is_empty());
+        assert!(ran.acknowledged.len() < ENTRIES, "at {at}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_made_is_tried_again() {
+    let ran = run(What::Create, Fault::Full, 0);
+    check(&ran, "create");
+    assert_eq!((ran.errors.len(), ran.acknowledged.len()), (1, ENTRIES - 1));
+}

@@ -1,0 +1,101 @@
+//! Sessions by project, by name, by time.
+
+use std::fs;
+use std::path::Path;
+
+use haft_protocol::content::Content;
+use haft_protocol::message::{Message, Time};
+use tempfile::TempDir;
+
+use crate::session::entry::*;
+use crate::session::store::{Store, read};
+use crate::session::{Durability, Session, SessionError};
+
+fn user(text: &str) -> EntryBody {
+    Message::User { content: vec![Content::text(text)], time: Time("t".to_owned()) }.into()
+}
+
+async fn said(session: &Session, body: impl Into<EntryBody>) -> crate::session::EntryId {
+    session.append(body, Durability::Soon).await.unwrap()
+}
+
+#[tokio::test]
+async fn sessions_are_found_by_project_and_by_name() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path().join("sessions"));
+    assert_eq!(store.list_all().unwrap(), []);
+    let (one, two) = (store.create(Path::new("/a/b")), store.create(Path::new("/a-b")));
+    said(&one, user("hello")).await;
+    said(&two, user("there")).await;
+    // Never written to, so not there.
+    drop(store.create(Path::new("/a/b")));
+    let found = store.list(Path::new("/a/b")).unwrap();
+    assert_eq!(found.iter().map(|found| found.id).collect::<Vec<_>>(), [one.id()]);
+    assert_eq!(store.list_all().unwrap().len(), 2);
+    assert_eq!(store.latest(Path::new("/a-b")).unwrap().unwrap().id, two.id());
+    assert_eq!(store.find(&one.id().to_string()[..12]).unwrap().path, one.path().unwrap());
+    let error = store.find("x").unwrap_err();
+    assert_eq!(error.to_string(), "no session is called \"x\"");
+    assert!(matches!(store.find(""), Err(SessionError::NotFound { .. })));
+    let name = |cwd: &str| store.project(Path::new(cwd)).file_name().unwrap().to_string_lossy().into_owned();
+    assert_eq!([name("/a/b"), name("/")], ["a-b-ffa0fc0c", "root-2a0c975e"]);
+}
+
+#[tokio::test]
+async fn a_summary_says_what_a_list_shows() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path());
+    let session = store.create(Path::new("/project"));
+    said(&session, user("hello")).await;
+    said(&session, Name { name: "old".to_owned() }).await;
+    said(&session, Name { name: "new".to_owned() }).await;
+    said(&session, Tags { tags: vec!["work".to_owned()] }).await;
+    said(&session, user(&"x".repeat(600_000))).await;
+    let summary = store.latest(Path::new("/project")).unwrap().unwrap().summary().unwrap();
+    assert_eq!((summary.name.as_deref(), summary.first_text.as_deref()), (Some("new"), Some("hello")));
+    assert_eq!((summary.cwd.as_str(), summary.messages), ("/project", 2));
+    assert_eq!(summary.tags, ["work"]);
+    assert!(summary.last.unwrap().0 >= summary.created.0);
+}
+
+#[tokio::test]
+async fn a_fork_has_one_branch_and_a_file_of_its_own() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path());
+    let session = store.create(Path::new("/project"));
+    let first = said(&session, user("first")).await;
+    let second = said(&session, user("second")).await;
+    session.move_to(Some(first)).unwrap();
+    said(&session, user("other")).await;
+    // A line of a newer version, with a field that this one does not know.
+    let path = session.path().unwrap();
+    let known = fs::read_to_string(&path).unwrap();
+    drop(session);
+    fs::write(&path, known.replace("\"message\":{", "\"new\":[1, 2],\"message\":{")).unwrap();
+    let found = store.latest(Path::new("/project")).unwrap().unwrap();
+    let fork = found.fork(Some(second)).unwrap();
+    assert_eq!(fork.leaf(), Some(second));
+    assert_eq!(fork.branch().len(), 2);
+    let origin = fork.header().forked_from.unwrap();
+    assert_eq!((origin.session, origin.entry), (found.id, Some(second)));
+    let copy = fork.path().unwrap();
+    assert!(fs::read_to_string(&copy).unwrap().contains("\"new\":[1, 2]"));
+    said(&fork, user("third")).await;
+    assert_eq!(read(&found.path).unwrap().entries.len(), 3);
+    assert_eq!(read(&copy).unwrap().entries.len(), 3);
+    assert!(matches!(found.fork(Some(crate::session::EntryId::from(7))), Err(SessionError::NoEntry(_))));
+}
+
+#[tokio::test]
+async fn a_session_in_use_is_not_removed() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path());
+    let session = store.create(Path::new("/project"));
+    said(&session, user("first")).await;
+    let found = store.latest(Path::new("/project")).unwrap().unwrap();
+    assert!(matches!(found.clone().remove(), Err(SessionError::Locked { .. })));
+    drop(session);
+    fs::write(found.path.with_extension("torn-1"), "x").unwrap();
+    found.remove().unwrap();
+    assert_eq!(fs::read_dir(store.project(Path::new("/project"))).unwrap().count(), 0);
+}

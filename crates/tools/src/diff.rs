@@ -1,0 +1,75 @@
+//! What a change was, for the model and for people.
+
+use std::path::Path;
+
+use haft_protocol::RawJson;
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+
+use crate::timeouts;
+
+/// The longest diff that people are shown, in bytes.
+const MAX_SHOWN: usize = 64 * 1024;
+
+/// The difference between two texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Diff {
+    /// With three lines of context, and the names of the file in front.
+    pub(crate) unified: String,
+    added: usize,
+    removed: usize,
+}
+
+/// As it stands in the details of a result.
+#[derive(Serialize)]
+struct Details<'a> {
+    diff: Shown<'a>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    path: &'a str,
+    unified: &'a str,
+    /// Lines.
+    added: usize,
+    /// Lines.
+    removed: usize,
+    /// Whether `unified` is only the beginning.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+impl Diff {
+    /// Between an old text, if there was one, and a new one.
+    pub(crate) fn new(shown: &str, old: Option<&str>, new: &str) -> Self {
+        // Carriage returns and the mark would only confuse whoever reads the diff.
+        let [before, after] = [old.unwrap_or_default(), new]
+            .map(|text| text.trim_start_matches('\u{feff}').replace("\r\n", "\n"));
+        let (mut from, to) = match Path::new(shown).is_absolute() {
+            true => (shown.to_owned(), shown.to_owned()),
+            false => (format!("a/{shown}"), format!("b/{shown}")),
+        };
+        if old.is_none() {
+            from = "/dev/null".to_owned();
+        }
+        let diff = TextDiff::configure().timeout(timeouts::DIFF).diff_lines(before.as_str(), after.as_str());
+        let lines = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+        Self {
+            added: lines(ChangeTag::Insert),
+            removed: lines(ChangeTag::Delete),
+            unified: diff.unified_diff().header(&from, &to).to_string(),
+        }
+    }
+
+    /// For the details of a result.
+    pub(crate) fn details(&self, path: &str) -> Option<RawJson> {
+        let cut = self.unified.len() > MAX_SHOWN;
+        let kept = self.unified.get(..self.unified.floor_char_boundary(MAX_SHOWN)).unwrap_or_default();
+        let unified = match kept.rsplit_once('\n') {
+            Some((lines, _)) if cut => lines,
+            _ => kept,
+        };
+        let (added, removed) = (self.added, self.removed);
+        RawJson::from_value(&Details { diff: Shown { path, unified, added, removed, cut } }).ok()
+    }
+}

@@ -1,0 +1,92 @@
+//! What a new file takes over from the one whose place it takes.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{MetadataExt, fchown};
+
+use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+use rustix::io::Errno;
+
+use crate::environment::InPlace;
+
+/// Extended attributes that stand for the content; the system drops or renews them with every change of it.
+const OF_CONTENT: [&str; 3] = ["security.capability", "security.evm", "security.ima"];
+
+/// Gives a new file the old one's owner, attributes and permissions, or says what it cannot be given.
+pub(super) fn take_over(new: &File, old: &File, data: &Metadata) -> io::Result<Result<(), InPlace>> {
+    if !owner(new, data)? {
+        return Ok(Err(InPlace::Owner));
+    }
+    if !attributes(new, old)? {
+        return Ok(Err(InPlace::Attributes));
+    }
+    // Last, because a change of owner takes bits away.
+    new.set_permissions(data.permissions())?;
+    Ok(Ok(()))
+}
+
+fn owner(new: &File, old: &Metadata) -> io::Result<bool> {
+    let data = new.metadata()?;
+    if (data.uid(), data.gid()) == (old.uid(), old.gid()) {
+        return Ok(true);
+    }
+    Ok(fchown(new, Some(old.uid()), Some(old.gid())).is_ok())
+}
+
+/// Makes the new file's attributes the old one's. What the system gave it by itself, such as the access list that a
+/// directory hands down, goes when the old file has it not.
+fn attributes(new: &File, old: &File) -> io::Result<bool> {
+    let (wanted, given) = (names(old)?, names(new)?);
+    for name in given.iter().filter(|name| !wanted.contains(name)) {
+        if rustix::fs::fremovexattr(new, name.as_slice()).is_err() {
+            return Ok(false);
+        }
+    }
+    for name in wanted {
+        let value = value(old, &name)?;
+        let copied = value == self::value(new, &name)?
+            || value
+                .is_some_and(|value| fsetxattr(new, name.as_slice(), &value, XattrFlags::empty()).is_ok());
+        if !copied {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The names of a file's attributes, without those of its content.
+fn names(file: &File) -> io::Result<Vec<Vec<u8>>> {
+    let list = whole(|buffer| flistxattr(file, buffer))?.unwrap_or_default();
+    let names = list.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let names = names.filter(|name| !OF_CONTENT.iter().any(|own| own.as_bytes() == *name));
+    Ok(names.map(<[u8]>::to_vec).collect())
+}
+
+fn value(file: &File, name: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    whole(|buffer| fgetxattr(file, name, buffer))
+}
+
+/// Asks with more and more room; `None` where there is no such thing.
+fn whole(ask: impl Fn(&mut [u8]) -> Result<usize, Errno>) -> io::Result<Option<Vec<u8>>> {
+    let mut buffer = vec![0; 256];
+    loop {
+        match ask(&mut buffer) {
+            Ok(len) => {
+                buffer.truncate(len);
+                return Ok(Some(buffer));
+            }
+            Err(Errno::RANGE) => buffer.resize(buffer.len() * 4, 0),
+            Err(error) if is_missing(error) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The attribute is not there, or the file system has none at all.
+fn is_missing(error: Errno) -> bool {
+    #[cfg(target_os = "linux")]
+    let none = error == Errno::NODATA;
+    #[cfg(not(target_os = "linux"))]
+    let none = error == Errno::NOATTR;
+    none || error == Errno::NOTSUP || error == Errno::NOSYS
+}

@@ -1,0 +1,88 @@
+//! Where a new file gets its permissions and owner from its directory, and directories cannot be flushed.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::environment::host::files;
+use crate::environment::{EnvironmentError, Written};
+
+/// What all writers of an environment share: nothing here.
+#[derive(Debug)]
+pub(in super::super) struct Disk;
+
+impl Disk {
+    pub(in super::super) fn new(_: PathBuf) -> Self {
+        Self
+    }
+}
+
+/// By which a change of a file is noticed without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Stamp {
+    len: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(data: &Metadata) -> Self {
+        Self { len: data.len(), changed: data.modified().ok() }
+    }
+
+    /// The standard library has no stable file numbers here.
+    pub(in super::super) fn id(self) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+/// What is known of a file without reading it; `None` when there is none.
+pub(in super::super) fn look(path: &Path) -> Result<Option<Stamp>, EnvironmentError> {
+    Ok(data(path)?.map(|data| Stamp::of(&data)))
+}
+
+fn data(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        data => data.map(Some).map_err(|error| EnvironmentError::io("read", path, error)),
+    }
+}
+
+/// The whole content, with what it is known by.
+pub(in super::super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
+    let failed = |error| EnvironmentError::io("read", path, error);
+    let Some(data) = data(path)? else { return Ok(None) };
+    files::regular(path, &data)?;
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    let len = data.len().max(bytes.len() as u64);
+    if len > limit {
+        return Err(files::too_long(path, len, limit));
+    }
+    Ok(Some((bytes, Stamp::of(&data))))
+}
+
+pub(in super::super) fn replace(
+    _: &Disk,
+    path: &Path,
+    content: &[u8],
+    read: Option<Stamp>,
+) -> Result<Written, EnvironmentError> {
+    let failed = |error| EnvironmentError::io("write", path, error);
+    let old = data(path)?;
+    if let Some(old) = &old {
+        files::regular(path, old)?;
+        // A file that may not be written must not be replaced either.
+        drop(File::options().write(true).open(path).map_err(failed)?);
+    }
+    let mut new = tempfile::Builder::new()
+        .prefix(".haft-")
+        .tempfile_in(path.parent().unwrap_or(Path::new("/")))
+        .map_err(failed)?;
+    new.write_all(content).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
+    if look(path)? != read {
+        return Err(EnvironmentError::changed(path));
+    }
+    new.persist(path).map_err(|error| failed(error.error))?;
+    Ok(if old.is_some() { Written::Replaced } else { Written::Created })
+}

@@ -1,0 +1,249 @@
+//! Overwriting a file itself, where no other can take its place.
+//!
+//! That is not atomic, so the old content and the new lie in a directory of the user's own until it is over. Whoever
+//! comes after a crash finds them there: a file that is part new and part old gets its old content back.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+
+use super::temp::random;
+use crate::environment::EnvironmentError;
+
+/// The files of a backup. The last one is written last, ends with a NUL byte, and so makes it whole.
+const OLD: &str = "old";
+const NEW: &str = "new";
+const PATH: &str = "path";
+
+/// Held by whoever overwrites or clears up.
+const LOCK: &str = "lock";
+
+/// Overwrites an open file.
+pub(super) fn overwrite(
+    state: &Path,
+    path: &Path,
+    file: &mut File,
+    old: &[u8],
+    new: &[u8],
+) -> Result<(), EnvironmentError> {
+    let no_backup = |error| EnvironmentError::io("keep a backup in", state, error);
+    let _lock = lock(state).map_err(no_backup)?;
+    let backup = Backup::make(state, path, old, new).map_err(no_backup)?;
+    let Err(error) = put(file, new) else {
+        backup.remove();
+        return Ok(());
+    };
+    match put(file, old) {
+        Ok(()) => {
+            backup.remove();
+            Err(EnvironmentError::io("write", path, error))
+        }
+        Err(_) => {
+            let kept = backup.dir.join(OLD);
+            let reason =
+                format!("was written only in part ({error}); its old content is in {}", kept.display());
+            Err(EnvironmentError::refused(path, reason))
+        }
+    }
+}
+
+fn put(file: &mut File, content: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)?;
+    file.sync_all()
+}
+
+/// What is needed to undo an overwriting.
+struct Backup {
+    dir: PathBuf,
+}
+
+impl Backup {
+    fn make(state: &Path, path: &Path, old: &[u8], new: &[u8]) -> io::Result<Self> {
+        let backup = Self { dir: state.join(random()) };
+        DirBuilder::new().mode(0o700).create(&backup.dir)?;
+        let mut place = path.as_os_str().as_bytes().to_vec();
+        place.push(0);
+        let parts = [(OLD, old), (NEW, new), (PATH, place.as_slice())];
+        let made = parts.iter().try_for_each(|(name, content)| keep(&backup.dir.join(name), content));
+        match made.and_then(|()| File::open(&backup.dir)?.sync_all()) {
+            Ok(()) => Ok(backup),
+            Err(error) => {
+                backup.remove();
+                Err(error)
+            }
+        }
+    }
+
+    fn remove(&self) {
+        // First what makes it whole: without it the rest means nothing.
+        let gone = fs::remove_file(self.dir.join(PATH)).and_then(|()| fs::remove_dir_all(&self.dir));
+        if let Err(error) = gone {
+            tracing::warn!(dir = %self.dir.display(), %error, "backup not removed");
+        }
+    }
+}
+
+fn keep(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// Makes the directory for backups, and waits until nobody else uses it. It must be the user's own: what lies in it
+/// is written into files.
+fn lock(state: &Path) -> io::Result<File> {
+    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    let file = open_lock(state)?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn open_lock(state: &Path) -> io::Result<File> {
+    let data = fs::symlink_metadata(state)?;
+    if !data.is_dir() || data.uid() != geteuid().as_raw() || data.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others may write there"));
+    }
+    let path = state.join(LOCK);
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Looks after what was interrupted: a file that is part new and part old gets its old content back.
+pub(super) fn restore(state: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(state) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        data => data?,
+    };
+    let lock = open_lock(state)?;
+    // Whoever has it will clear up, or is at work.
+    if lock.try_lock().is_err() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(state)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let backup = Backup { dir: entry.path() };
+        match undo(&backup.dir) {
+            Ok(()) => drop(fs::remove_dir_all(&backup.dir)),
+            Err(error) => {
+                tracing::warn!(backup = %backup.dir.display(), %error, "interrupted write not undone");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An error keeps the backup.
+fn undo(dir: &Path) -> io::Result<()> {
+    let mut path = match fs::read(dir.join(PATH)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        path => path?,
+    };
+    // Without its end it was interrupted before the file was touched.
+    if path.pop() != Some(0) {
+        return Ok(());
+    }
+    let path = PathBuf::from(std::ffi::OsString::from_vec(path));
+    let (old, new) = (fs::read(dir.join(OLD))?, fs::read(dir.join(NEW))?);
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let flags = i32::try_from(flags).map_err(io::Error::other)?;
+    let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("the path leads to no file any more"));
+    }
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)?;
+    match state_of(&content, &old, &new) {
+        State::Whole => Ok(()),
+        State::Torn => {
+            put(&mut file, &old)?;
+            tracing::warn!(path = %path.display(), "an interrupted write was undone");
+            Ok(())
+        }
+        State::Other => Err(io::Error::other(format!("{} was changed since", path.display()))),
+    }
+}
+
+/// What an interrupted overwriting left.
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// The old content or the new.
+    Whole,
+    /// The beginning of the new content, and behind it what was there before.
+    Torn,
+    /// Something else: somebody has changed it since.
+    Other,
+}
+
+fn state_of(content: &[u8], old: &[u8], new: &[u8]) -> State {
+    if content == old || content == new {
+        return State::Whole;
+    }
+    let front = content.iter().zip(new).take_while(|(is, new)| is == new).count();
+    let torn = if content.len() == old.len() {
+        let back = content.iter().rev().zip(old.iter().rev()).take_while(|(is, old)| is == old).count();
+        front + back >= content.len()
+    } else {
+        content.len() > old.len() && front == content.len()
+    };
+    if torn { State::Torn } else { State::Other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way in which the new content can be half there, and nothing else.
+    #[test]
+    fn what_an_interrupted_write_leaves_is_known() {
+        for (old, new) in [("aaaaaa", "bbb"), ("aaa", "bbbbbb"), ("abab", "aabb"), ("", "abc"), ("abc", "")] {
+            for k in 0..=new.len() {
+                let torn = [&new[..k], old.get(k..).unwrap_or_default()].concat();
+                let expect = if torn == old || torn == new { State::Whole } else { State::Torn };
+                assert_eq!(state_of(torn.as_bytes(), old.as_bytes(), new.as_bytes()), expect, "{torn}");
+            }
+        }
+        for other in ["aaa", "caaaaa", "aaaaab", "bbbbaaa", "bba"] {
+            assert_eq!(state_of(other.as_bytes(), b"aaaaaa", b"bbb"), State::Other, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_is_not_trusted() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let state = root.path().join("state");
+        drop(lock(&state).unwrap());
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(lock(&state).is_err() && restore(&state).is_err());
+    }
+
+    #[test]
+    fn a_torn_file_gets_its_old_content_back_and_a_changed_one_is_left() {
+        let root = tempfile::tempdir().unwrap();
+        let state = root.path().join("state");
+        drop(lock(&state).unwrap());
+        let check = |found: &str, expect: &str, kept: bool| {
+            let path = root.path().join("file");
+            let backup = Backup::make(&state, &path, b"the old", b"new").unwrap();
+            fs::write(&path, found).unwrap();
+            restore(&state).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), expect);
+            assert_eq!(backup.dir.exists(), kept);
+            drop(fs::remove_dir_all(&backup.dir));
+        };
+        check("newold", "newold", true);
+        check("new old", "the old", false);
+        check("the old", "the old", false);
+        check("new", "new", false);
+        check("of the user", "of the user", true);
+    }
+}

@@ -1,0 +1,100 @@
+//! What this session has read of files: the ground of every change.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, PoisonError};
+
+use haft_protocol::defence::{Defence, is_up};
+
+use crate::environment::FileKey;
+
+/// The files that were read or written by the tools that share it, with their content then. It is kept nowhere: whoever
+/// takes a session up again has to read again.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    files: Mutex<Vec<File>>,
+    hasher: RandomState,
+}
+
+#[derive(Debug)]
+struct File {
+    key: FileKey,
+    content: Print,
+}
+
+/// Stands for a content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Print {
+    len: usize,
+    hash: u64,
+}
+
+/// Why a file must be read before it is changed; completes a sentence that begins with its name.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unseen {
+    #[error("has not been read yet; read it before you change it")]
+    Never,
+    #[error("has changed since it was read; read it again before you change it")]
+    Changed,
+}
+
+impl Seen {
+    /// The content of a file is known.
+    pub(crate) fn note(&self, key: FileKey, content: &[u8]) {
+        let content = self.print(content);
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another name of the same file, and another file that had the name before, say nothing any more.
+        files.retain(|file| file.key.path != key.path && (key.id.is_none() || file.key.id != key.id));
+        files.push(File { key, content });
+    }
+
+    /// Whether that is the content that was read last. There is nothing to lose in an empty file.
+    pub(crate) fn check(&self, key: &FileKey, content: &[u8]) -> Result<(), Unseen> {
+        if content.is_empty() || !is_up(Defence::StaleCheck) {
+            return Ok(());
+        }
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = files.iter().find(|file| file.key.path == key.path);
+        let same = || files.iter().find(|file| key.id.is_some() && file.key.id == key.id);
+        match named.or_else(same) {
+            None => Err(Unseen::Never),
+            Some(file) if file.content == self.print(content) => Ok(()),
+            Some(_) => Err(Unseen::Changed),
+        }
+    }
+
+    fn print(&self, content: &[u8]) -> Print {
+        Print { len: content.len(), hash: self.hasher.hash_one(content) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(path: &str, inode: u64) -> FileKey {
+        FileKey { path: path.into(), id: Some((1, inode)) }
+    }
+
+    #[test]
+    fn the_last_content_under_any_name_counts() {
+        let seen = Seen::default();
+        let check = |path, inode, content: &str| seen.check(&key(path, inode), content.as_bytes());
+        assert_eq!(check("a", 1, "one"), Err(Unseen::Never));
+        assert_eq!(check("a", 1, ""), Ok(()));
+        seen.note(key("a", 1), b"one");
+        assert_eq!(check("a", 1, "one"), Ok(()));
+        assert_eq!(check("hard link", 1, "one"), Ok(()));
+        assert_eq!(check("a", 1, "two"), Err(Unseen::Changed));
+        // An editor saved the same again.
+        assert_eq!(check("a", 2, "one"), Ok(()));
+        // The session wrote it, and somebody took that back; the old number may be used again.
+        seen.note(key("a", 3), b"two");
+        assert_eq!(check("a", 1, "one"), Err(Unseen::Changed));
+        // Changed under the other name.
+        seen.note(key("hard link", 3), b"three");
+        assert_eq!(check("a", 3, "three"), Ok(()));
+        // Two files change places.
+        seen.note(key("b", 4), b"four");
+        assert_eq!(check("b", 3, "three"), Err(Unseen::Changed));
+    }
+}
