@@ -33,6 +33,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// Store a provider's key in auth.json, once the provider has taken it
+    Login(LoginArgs),
+    /// Remove a stored key
+    Logout(LogoutArgs),
     /// Show a whole turn with two real extensions, without a key or a network
     Demo,
     /// Print a completion script for a shell
@@ -50,6 +54,25 @@ pub(crate) enum Command {
     },
 }
 
+/// `haft login …`.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// Whose key it is: anthropic, openai, …, or a provider of models.json. On a terminal haft asks
+    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    pub(crate) provider: Option<String>,
+    /// Store the key without asking the provider whether it takes it
+    #[arg(long)]
+    pub(crate) no_probe: bool,
+}
+
+/// `haft logout …`.
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArgs {
+    /// Whose key; it may be left out when only one is stored
+    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    pub(crate) provider: Option<String>,
+}
+
 /// Flags of a run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -62,9 +85,10 @@ pub(crate) struct RunArgs {
     /// Print every event as a line of JSON
     #[arg(long, conflicts_with = "print")]
     pub(crate) json: bool,
-    /// Print the models of servers on this machine and all known ones, and end; with --provider, only that one's
-    #[arg(long)]
-    pub(crate) list_models: bool,
+    /// Print the models of servers on this machine, of models.json and all known ones, and end: those whose name holds
+    /// PATTERN, or of one --provider. With --json a line of JSON for each
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]
+    pub(crate) list_models: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -97,6 +121,9 @@ pub(crate) struct ModelArgs {
         value_parser = PossibleValuesParser::new(Thinking::NAMES).try_map(|name| name.parse::<Thinking>()),
     )]
     pub(crate) thinking: Option<Thinking>,
+    /// Models to ask while the first is at its limit, down, or refuses its key; separated by commas
+    #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
+    pub(crate) fallback: Option<Vec<String>>,
 }
 
 /// What the agent is and may do.
@@ -150,6 +177,7 @@ impl ModelArgs {
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             thinking: self.thinking,
+            fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
         }
     }

@@ -8,6 +8,7 @@ mod ext;
 mod extensions;
 mod interrupt;
 mod logging;
+mod login;
 mod pages;
 mod prompt;
 mod run;
@@ -43,6 +44,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Login(args)) => login::login(args),
+        Some(Command::Logout(args)) => login::logout(args),
         Some(Command::Demo) => demo::run(),
         Some(Command::Completions { shell }) => pages::completions(shell),
         Some(Command::Man) => pages::man(),

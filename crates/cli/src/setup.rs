@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use haft_config::{Auth, ConfigFile, ExtensionSettings, Home, Layer, Settings};
 use haft_host::discovery::{Project, Search, Trust};
+use haft_providers::Models;
 
 use crate::args::{ExtensionArgs, RunArgs};
 use crate::console::note;
@@ -22,6 +23,8 @@ pub(crate) struct Setup {
     pub(crate) settings: Settings,
     /// The keys in `auth.json`.
     pub(crate) auth: Auth,
+    /// What the user says of models.
+    pub(crate) models: Models,
     /// What the user set for single extensions.
     pub(crate) extensions: BTreeMap<String, ExtensionSettings>,
     /// Whether extensions may wait for their first use.
@@ -41,6 +44,7 @@ impl Setup {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             Auth::default()
         });
+        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
         let cwd = cwd(args).or_exit(Exit::Usage)?;
         let search = search(&args.ext, &home, cwd.clone());
         Ok(Self {
@@ -48,6 +52,7 @@ impl Setup {
             cwd,
             settings,
             auth,
+            models,
             lazy: file.lazy_start.unwrap_or(true),
             extensions: file.extensions,
             search,

@@ -22,6 +22,8 @@ pub struct ConfigFile {
     /// How much the model should think; also read as `reasoning`, its former name.
     #[serde(alias = "reasoning")]
     pub thinking: Option<Thinking>,
+    /// Models to ask while the first cannot be asked, each as `provider/model`.
+    pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take; at least 1.
     pub max_steps: Option<std::num::NonZeroU32>,
     /// Whether an extension that has not changed since it last ran may wait for its first use; it may unless this is
@@ -101,6 +103,7 @@ impl ConfigFile {
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             thinking: self.thinking,
+            fallback: self.fallback.clone(),
             max_steps: self.max_steps,
         }
     }
@@ -114,12 +117,13 @@ mod tests {
     fn reads_every_key() {
         let file = ConfigFile::parse(
             "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
-             max_steps = 7\nlazy_start = false\n[extensions.guard]\non_timeout = 'allow'\n\
+             max_steps = 7\nfallback = ['a/b']\nlazy_start = false\n[extensions.guard]\non_timeout = 'allow'\n\
              [extensions.weather]\nenv = ['WEATHER_TOKEN']\n",
         )
         .unwrap();
         assert_eq!(file.layer().max_steps.map(u32::from), Some(7));
         assert_eq!(file.thinking, Some(Thinking::High));
+        assert_eq!(file.fallback.unwrap(), ["a/b"]);
         assert_eq!(file.lazy_start, Some(false));
         assert_eq!(file.extensions["guard"].on_timeout, Some(OnTimeout::Allow));
         assert_eq!(file.extensions["weather"].env, ["WEATHER_TOKEN"]);

@@ -18,6 +18,8 @@ pub mod env {
     pub const THINKING: &str = "HAFT_THINKING";
     /// The same, by its former name; the newer one is stronger.
     pub const REASONING: &str = "HAFT_REASONING";
+    /// [`Layer::fallback`](super::Layer::fallback), separated by commas.
+    pub const FALLBACK: &str = "HAFT_FALLBACK";
     /// [`Layer::max_steps`](super::Layer::max_steps).
     pub const MAX_STEPS: &str = "HAFT_MAX_STEPS";
 }
@@ -68,6 +70,8 @@ pub struct Layer {
     pub base_url: Option<String>,
     /// How much the model should think.
     pub thinking: Option<Thinking>,
+    /// Models to ask while the first cannot be asked, each as `provider/model`.
+    pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
     pub max_steps: Option<NonZeroU32>,
 }
@@ -83,6 +87,8 @@ pub struct Settings {
     pub base_url: Option<Sourced<String>>,
     /// How much the model should think.
     pub thinking: Sourced<Thinking>,
+    /// Models to ask while the first cannot be asked, each as `provider/model`.
+    pub fallback: Option<Sourced<Vec<String>>>,
     /// How many steps one prompt may take; none for as many as it needs.
     pub max_steps: Option<Sourced<NonZeroU32>>,
 }
@@ -102,7 +108,15 @@ pub struct LayerError {
 impl Layer {
     /// A layer that says nothing.
     pub fn empty(origin: Origin) -> Self {
-        Self { origin, provider: None, model: None, base_url: None, thinking: None, max_steps: None }
+        Self {
+            origin,
+            provider: None,
+            model: None,
+            base_url: None,
+            thinking: None,
+            fallback: None,
+            max_steps: None,
+        }
     }
 
     /// What the environment says; an empty variable says nothing.
@@ -120,6 +134,8 @@ impl Layer {
                 None => read(env::REASONING, var(env::REASONING), LEVELS)?,
                 level => level,
             },
+            fallback: var(env::FALLBACK)
+                .map(|models| models.split(',').map(|model| model.trim().to_owned()).collect()),
             max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
         })
     }
@@ -157,6 +173,7 @@ impl Settings {
             base_url: first(&same_provider, |layer| layer.base_url.clone()),
             thinking: first(layers, |layer| layer.thinking)
                 .unwrap_or(Sourced { value: Thinking::default(), origin: Origin::Default }),
+            fallback: first(layers, |layer| layer.fallback.clone()),
             max_steps: first(layers, |layer| layer.max_steps),
             provider,
         }
@@ -221,6 +238,7 @@ mod tests {
             Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
         };
         assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
+        assert_eq!(with(env::FALLBACK, "a/b, c/d").unwrap().fallback.unwrap(), ["a/b", "c/d"]);
         assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Origin::Env));
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);

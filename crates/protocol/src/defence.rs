@@ -95,10 +95,6 @@ defences! {
     StaleCheck,
     /// A session is written by one.
     SessionLock,
-    /// A session is written by one.
-    SessionLock,
-    /// A file that changed since it was read is not changed before it is read again.
-    StaleCheck,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.

@@ -8,6 +8,8 @@ mod flags;
 mod interception;
 mod interrupt;
 mod lazy;
+mod login;
+mod models;
 mod order;
 mod providers;
 mod quick_start;

@@ -280,6 +280,7 @@ async fn statistics_are_those_of_the_session() {
         files_read: Vec::new(),
         files_modified: Vec::new(),
         by: None,
+        answer: None,
         settings: Settings::default(),
     };
     let session = resumed.session().clone();

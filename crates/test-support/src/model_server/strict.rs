@@ -20,6 +20,8 @@ pub(super) fn check(wire: Wire, body: &Value) -> Result<(), String> {
         Wire::Anthropic => anthropic::check(body),
         Wire::OpenAiChat => chat::check(body),
         Wire::OpenAiResponses => responses::check(body),
+        // What these two refuse is not written down here.
+        Wire::Gemini | Wire::Ollama => Ok(()),
     }
 }
 

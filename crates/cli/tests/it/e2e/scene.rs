@@ -39,6 +39,8 @@ impl Scene {
             Wire::Anthropic => "anthropic",
             Wire::OpenAiChat => "openai-chat",
             Wire::OpenAiResponses => "openai",
+            Wire::Gemini => "gemini",
+            Wire::Ollama => "ollama",
         };
         let url = server.base_url();
         let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
