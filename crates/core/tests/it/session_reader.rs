@@ -112,6 +112,7 @@ async fn compacted(keeps: bool) -> Vec<u8> {
 
 /// Both readers read these bytes alike.
 #[track_caller]
+#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
 fn check(dir: &Path, bytes: &[u8]) {
     let path = dir.join(format!("{:032x}.jsonl", 1));
     std::fs::write(&path, bytes).unwrap();

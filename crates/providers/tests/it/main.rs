@@ -9,6 +9,7 @@ mod choosing;
 mod failures;
 mod fallback;
 mod history;
+mod interrupted;
 mod models;
 mod native;
 mod requests;
