@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::error::TurnError;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{
+    Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+};
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
@@ -27,11 +29,12 @@ pub(crate) struct Answer {
 pub(crate) struct Script {
     answers: Arc<Mutex<VecDeque<Answer>>>,
     pub(crate) requests: Arc<Mutex<Vec<ModelRequest>>>,
+    pub(crate) window: Option<u64>,
 }
 
 impl Script {
     pub(crate) fn new(answers: Vec<Answer>) -> Self {
-        Self { answers: Arc::new(Mutex::new(answers.into())), requests: Arc::default() }
+        Self { answers: Arc::new(Mutex::new(answers.into())), requests: Arc::default(), window: None }
     }
 
     pub(crate) fn agent(&self) -> AgentBuilder {
@@ -43,6 +46,10 @@ impl Script {
 impl Model for Script {
     fn info(&self) -> ModelInfo {
         ModelInfo { provider: "script".into(), model: "test".into() }
+    }
+
+    fn facts(&self) -> ModelFacts {
+        ModelFacts { window: self.window, ..ModelFacts::default() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
