@@ -2,6 +2,7 @@
 
 mod ext;
 mod help;
+mod session;
 mod values;
 
 use std::num::NonZeroU32;
@@ -17,6 +18,7 @@ use crate::console;
 use crate::exit::Exit;
 
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
 #[derive(Debug, Parser)]
@@ -33,6 +35,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// List, show, copy, name and delete sessions
+    Session(SessionCommands),
     /// Show a whole turn with two real extensions, without a key or a network
     Demo,
     /// Print a completion script for a shell
@@ -69,6 +73,8 @@ pub(crate) struct RunArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
+    #[command(flatten)]
+    pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) ext: ExtensionArgs,
 }
@@ -121,9 +127,6 @@ pub(crate) struct AgentArgs {
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
-    /// Do not record the session. Sessions are not recorded yet, so for now it changes nothing
-    #[arg(long)]
-    pub(crate) no_session: bool,
 }
 
 /// Which extensions run.

@@ -1,6 +1,7 @@
 //! The `haft` binary: parse, wire up, print.
 
 mod args;
+mod ask;
 mod console;
 mod demo;
 mod exit;
@@ -11,6 +12,7 @@ mod logging;
 mod pages;
 mod prompt;
 mod run;
+mod session;
 mod setup;
 #[cfg(test)]
 mod sinks;
@@ -43,6 +45,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Session(args)) => session::run(args),
         Some(Command::Demo) => demo::run(),
         Some(Command::Completions { shell }) => pages::completions(shell),
         Some(Command::Man) => pages::man(),

@@ -15,4 +15,5 @@ mod requests;
 mod running;
 mod scene;
 mod secrets;
+mod session;
 mod tools;
