@@ -10,6 +10,7 @@ mod oneshot;
 mod peers;
 mod process;
 mod results;
+mod sessions;
 mod spawn;
 mod start;
 mod stream;
@@ -66,6 +67,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
     row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
     row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),
+    row("sessions", Place::OneCpu, "finding the entries of a session, and going on with a long one", sessions::measure).gate(sessions::measure),
     row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
 ];
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod config;
 mod console;
 mod demo;
 mod exit;
@@ -9,13 +10,16 @@ mod ext;
 mod extensions;
 mod interrupt;
 mod logging;
+mod login;
 mod pages;
 mod prompt;
+mod resources;
 mod run;
 mod session;
 mod setup;
 #[cfg(test)]
 mod sinks;
+mod skill;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -46,7 +50,11 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
         Some(Command::Session(args)) => session::run(args),
+        Some(Command::Config(args)) => config::run(args),
+        Some(Command::Login(args)) => login::login(args),
+        Some(Command::Logout(args)) => login::logout(args),
         Some(Command::Demo) => demo::run(),
+        Some(Command::Skill(args)) => skill::run(args),
         Some(Command::Completions { shell }) => pages::completions(shell),
         Some(Command::Man) => pages::man(),
         Some(Command::Extension { name }) => demo::serve_extension(&name),

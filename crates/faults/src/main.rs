@@ -40,6 +40,7 @@ mod row;
 mod rows;
 mod runner;
 mod world;
+mod writer;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -71,6 +72,8 @@ fn main() -> ExitCode {
         [goals::HOST, tag, dir, guarded] => {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
+        [writer::WRITER, place, size] => return writer::run(&PathBuf::from(place), size),
+        [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
         [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {
             rows::all().for_each(|row| println!("{:<6} {}", row.id, row.title));

@@ -1,14 +1,17 @@
 //! The rows, by group: one file each, and one line here.
 
 mod content;
+mod files;
 mod gates;
 mod ids;
 mod life;
 mod pressure;
 mod protocol;
+mod sessions;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
+pub(crate) use files::{WRITER, write_once};
 use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
@@ -32,6 +35,8 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    sessions::ROWS,
+    files::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

@@ -140,5 +140,5 @@ pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> any
 /// How much to think: what the flag says, otherwise the session, otherwise the settings.
 pub(super) fn thinking(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> Thinking {
     let kept = || chosen.session.context().settings.thinking?.parse().ok();
-    args.model.thinking.or_else(kept).unwrap_or(setup.settings.thinking.value)
+    args.model.thinking.or_else(kept).unwrap_or(setup.settings().thinking.value)
 }

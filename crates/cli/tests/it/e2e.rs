@@ -2,12 +2,15 @@
 
 mod chapter;
 mod content;
+mod context;
 mod demo;
 mod faults;
 mod flags;
 mod interception;
 mod interrupt;
 mod lazy;
+mod login;
+mod models;
 mod order;
 mod providers;
 mod quick_start;
@@ -16,4 +19,8 @@ mod running;
 mod scene;
 mod secrets;
 mod session;
+mod session_commands;
+mod session_interrupted;
+mod session_pick;
+mod settings;
 mod tools;

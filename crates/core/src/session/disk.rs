@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use haft_protocol::defence::{Defence, is_up};
+
 /// Files by their paths.
 pub(super) trait Disk: Send + Sync {
     /// Makes a file that must not exist yet, for its owner alone, and locks it.
@@ -85,6 +87,7 @@ impl Disk for RealDisk {
 fn locked(file: File) -> io::Result<Arc<dyn DiskFile>> {
     match file.try_lock() {
         Ok(()) => Ok(Arc::new(file)),
+        Err(TryLockError::WouldBlock) if !is_up(Defence::SessionLock) => Ok(Arc::new(file)),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(TryLockError::Error(error)) => Err(error),
     }

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haft_protocol::defence::{Defence, is_up};
+
 use super::disk::{Disk, DiskFile, Seen, read_range};
 
 /// How much of the end is looked at in one step when the last newline is searched.
@@ -80,11 +82,10 @@ impl Log {
         let file = disk.open(path)?;
         let Seen { identity, length } = file.look()?;
         let end = last_newline(file.as_ref(), length)?;
-        let cut =
-            match end < length && haft_protocol::defence::is_up(haft_protocol::defence::Defence::TornTails) {
-                true => Some(cut_off(file.as_ref(), path, end, length)?),
-                false => None,
-            };
+        let cut = match end < length && is_up(Defence::TornTails) {
+            true => Some(cut_off(file.as_ref(), path, end, length)?),
+            false => None,
+        };
         let end = if cut.is_some() { end } else { length };
         let log = Self { disk, file, path: path.to_owned(), identity, end, ragged: false };
         Ok((log, cut))

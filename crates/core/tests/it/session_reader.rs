@@ -1,0 +1,155 @@
+//! The reader that `examples/sessions` has in another language reads what haft reads: of a whole file, of one that was
+//! cut anywhere, and of one with any line damaged.
+
+use std::path::Path;
+use std::process::Command;
+
+use haft_core::protocol::RawJson;
+use haft_core::protocol::content::{Content, ToolCall};
+use haft_core::protocol::ids::ToolCallId;
+use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
+use haft_core::session::entry::{Compaction, EntryBody, Settings, ToolStart};
+use haft_core::session::{Durability, EntryId, Session};
+
+const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions/read.py");
+const EVERY_TYPE: &[u8] = include_bytes!("../fixtures/sessions/v1/every-type.jsonl");
+
+fn time() -> Time {
+    Time("2026-01-02T03:04:05.678Z".to_owned())
+}
+
+fn user(text: &str) -> EntryBody {
+    Message::User { content: vec![Content::text(text)], time: time() }.into()
+}
+
+fn call(id: &str) -> ToolCall {
+    ToolCall { id: ToolCallId::new(id), name: "bash".to_owned(), args: RawJson::empty_object() }
+}
+
+fn calls(ids: &[&str]) -> EntryBody {
+    let content = ids.iter().map(|id| AssistantBlock::ToolCall(call(id))).collect();
+    Message::Assistant(AssistantMessage { content, time: time(), native: None }).into()
+}
+
+fn start(id: &str) -> EntryBody {
+    let ToolCall { id: call_id, name, args } = call(id);
+    ToolStart { call_id, name, args }.into()
+}
+
+fn result(id: &str) -> EntryBody {
+    Message::Tool(ToolMessage {
+        call_id: ToolCallId::new(id),
+        name: "bash".to_owned(),
+        content: vec![Content::text("done")],
+        is_error: false,
+        extension: None,
+        details: None,
+        time: time(),
+    })
+    .into()
+}
+
+fn compaction(first_kept: Option<EntryId>) -> EntryBody {
+    Compaction {
+        summary: "much was done".to_owned(),
+        first_kept,
+        tokens_before: 1,
+        files_read: Vec::new(),
+        files_modified: Vec::new(),
+        by: None,
+        answer: None,
+        settings: Settings::default(),
+    }
+    .into()
+}
+
+/// The bytes of a session that `fill` writes.
+async fn session(fill: impl AsyncFnOnce(&Session)) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/project")).with_clock(time);
+    fill(&session).await;
+    session.flush().await.unwrap();
+    std::fs::read(session.path().unwrap()).unwrap()
+}
+
+async fn add(session: &Session, body: EntryBody) -> EntryId {
+    session.append(body, Durability::Soon).await.unwrap()
+}
+
+/// One whose user went back and tried again, after a tool was interrupted.
+async fn branched() -> Vec<u8> {
+    session(async |session| {
+        let root = add(session, user("one")).await;
+        add(session, calls(&["a", "b", "c"])).await;
+        add(session, start("a")).await;
+        add(session, start("b")).await;
+        add(session, result("a")).await;
+        add(session, user("meanwhile")).await;
+        session.move_to(Some(root)).unwrap();
+        add(session, calls(&["d", "e"])).await;
+        add(session, start("e")).await;
+        add(session, user("two")).await;
+    })
+    .await
+}
+
+/// One that was summed up twice; the second time something was kept.
+async fn compacted(keeps: bool) -> Vec<u8> {
+    session(async |session| {
+        add(session, user("one")).await;
+        add(session, compaction(None)).await;
+        add(session, user("two")).await;
+        let kept = add(session, calls(&["a"])).await;
+        add(session, start("a")).await;
+        add(session, result("a")).await;
+        add(session, compaction(keeps.then_some(kept))).await;
+        add(session, user("three")).await;
+    })
+    .await
+}
+
+/// Both readers read these bytes alike.
+#[track_caller]
+#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
+fn check(dir: &Path, bytes: &[u8]) {
+    let path = dir.join(format!("{:032x}.jsonl", 1));
+    std::fs::write(&path, bytes).unwrap();
+    let ours = Session::open_read_only(&path).unwrap().context().messages;
+    let ours: Vec<serde_json::Value> =
+        ours.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
+    let output = Command::new("python3").args([READER, "--json"]).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let theirs: Vec<serde_json::Value> = output
+        .stdout
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    assert_eq!(theirs, ours, "{}", String::from_utf8_lossy(bytes));
+}
+
+#[tokio::test]
+async fn whole_files_are_read_alike() {
+    let dir = tempfile::tempdir().unwrap();
+    for file in [EVERY_TYPE.to_vec(), branched().await, compacted(true).await, compacted(false).await] {
+        check(dir.path(), &file);
+    }
+}
+
+#[tokio::test]
+async fn damaged_files_are_read_alike() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = branched().await;
+    for cut in (0..whole.len()).step_by(whole.len() / 12) {
+        check(dir.path(), &whole[..cut]);
+    }
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    for damaged in 0..lines.len() {
+        let keep_beginning = &lines[damaged][..100];
+        for line in [b"garbage".as_slice(), keep_beginning] {
+            let mut lines = lines.clone();
+            let line = [line, b"\n"].concat();
+            lines[damaged] = &line;
+            check(dir.path(), &lines.concat());
+        }
+    }
+}

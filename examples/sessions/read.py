@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Reads a session file of haft: prints what the model would be sent of it, a message a line.
+
+    read.py FILE          the transcript, for people
+    read.py --json FILE   each message as a line of JSON
+
+Needs nothing but Python. The format is described in docs/sessions.md; the parts of this program have the names of its
+sections.
+"""
+
+import json
+import sys
+
+SUMMED_UP = "{} was summed up as follows:\n\n<summary>\n{}\n</summary>"
+INTERRUPTED = ("interrupted: the tool was started, and may have done part of its work or all of it; "
+               "look before you call it again")
+NOT_RUN = "not run: the turn ended before this call was carried out"
+
+
+def read_line(line):
+    """One line as a dictionary with `id` and `parent`; None if it is damaged."""
+    try:
+        entry = json.loads(line.decode("utf-8"))
+        if isinstance(entry["type"], str) and isinstance(entry["id"], str):
+            entry.setdefault("parent", None)
+            return entry
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return None
+
+
+def read_entries(data):
+    """The entries of a file by their ids, in the order of the lines. What is damaged is passed over."""
+    entries, damaged, last = {}, [], None
+    lines = data.split(b"\n")[:-1]  # Behind the last newline is nothing, or a torn line.
+    for number, line in enumerate(lines):
+        entry = read_line(line)
+        if entry is None:
+            damaged.append((line, last))
+            continue
+        if entry["type"] == "session":
+            if number == 0 and entry["format_version"] > 1:
+                print("written by a newer haft: fields may be missing here", file=sys.stderr)
+            continue
+        if entry["id"] in entries:
+            continue
+        if entry["parent"] is not None and entry["parent"] not in entries:
+            entry["parent"] = stand_in(entry["parent"], damaged, last)
+        last = entry["id"]
+        entries[last] = entry
+    return entries
+
+
+def stand_in(parent, damaged, last):
+    """The entry before the damaged line that a lost parent stood in."""
+    needle = f'"id":"{parent}"'.encode()
+    for line, before in damaged:
+        if needle in line:
+            return before
+    return damaged[-1][1] if damaged else last
+
+
+def branch_of(entries):
+    """The entries from the root, or from what the last compaction kept, to the leaf: the last line."""
+    branch, compaction = [], None
+    at = next(reversed(entries), None)
+    while at is not None:
+        entry = entries[at]
+        branch.append(entry)
+        if compaction is None and entry["type"] == "compaction":
+            compaction = entry
+        if compaction is not None and compaction["first_kept"] in (None, at):
+            break
+        at = entry["parent"]
+    branch.reverse()
+    if compaction is not None and branch[0]["id"] != compaction["first_kept"]:
+        branch = branch[branch.index(compaction):]
+    return branch, compaction
+
+
+def messages_of(branch, compaction):
+    """What the model is sent."""
+    made = Messages()
+    if compaction is not None:
+        made.told(SUMMED_UP.format("The conversation so far", compaction["summary"]), compaction["time"])
+    for entry in branch:
+        kind = entry["type"]
+        if kind == "message":
+            made.say(entry["message"])
+        elif kind == "tool_start":
+            made.started.add(entry["call_id"])
+        elif kind == "branch_summary":
+            made.told(SUMMED_UP.format("Another attempt, which was left,", entry["summary"]), entry["time"])
+        elif kind == "custom_message":
+            made.say({"role": "user", "content": entry["content"], "time": entry["time"]})
+    made.answer()
+    return made.messages
+
+
+class Messages:
+    """A transcript in which every tool call has exactly one result, directly behind the message that asks."""
+
+    def __init__(self):
+        self.messages = []
+        self.asking = None  # The model's last message, while its calls are answered.
+        self.started, self.results, self.behind = set(), [], []
+
+    def told(self, text, time):
+        self.say({"role": "user", "content": [{"type": "text", "text": text}], "time": time})
+
+    def say(self, message):
+        if message["role"] == "assistant":
+            self.answer()
+            self.messages.append(message)
+            if calls_of(message):
+                self.asking, self.started, self.results, self.behind = message, set(), [], []
+        elif message["role"] == "tool":
+            if self.asking:
+                self.results.append(message)
+        elif self.asking:
+            self.behind.append(message)
+        else:
+            self.messages.append(message)
+
+    def answer(self):
+        if not self.asking:
+            return
+        for call in calls_of(self.asking):
+            found = [result for result in self.results if result["call_id"] == call["id"]]
+            if found:
+                self.results.remove(found[0])
+            self.messages.append(found[0] if found else self.closing(call))
+        self.messages.extend(self.behind)
+        self.asking = None
+
+    def closing(self, call):
+        text = INTERRUPTED if call["id"] in self.started else NOT_RUN
+        content = [{"type": "text", "text": text}]
+        return {"role": "tool", "call_id": call["id"], "name": call["name"], "content": content, "is_error": True,
+                "time": self.asking["time"]}
+
+
+def calls_of(message):
+    return [block for block in message["content"] if block["type"] == "tool_call"]
+
+
+def show(message):
+    """A message for people. Control characters are taken out: a file may come from anywhere."""
+    who = message["role"] if message["role"] != "tool" else f"tool {message['name']}"
+    parts = []
+    for block in message["content"]:
+        if block["type"] in ("text", "thinking"):
+            parts.append(block["text"])
+        elif block["type"] == "tool_call":
+            parts.append(f"-> {block['name']} {json.dumps(block['args'])}")
+        else:
+            parts.append(f"[{block['type']}]")
+    text = f"{who}: " + "\n".join(parts)
+    return "".join(c for c in text if c in "\n\t" or c.isprintable())
+
+
+def main(arguments):
+    as_json = arguments[:1] == ["--json"]
+    files = arguments[as_json:]
+    if len(files) != 1:
+        sys.exit(__doc__)
+    with open(files[0], "rb") as file:
+        entries = read_entries(file.read())
+    for message in messages_of(*branch_of(entries)):
+        print(json.dumps(message, ensure_ascii=False) if as_json else show(message))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
