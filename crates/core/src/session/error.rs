@@ -46,6 +46,10 @@ pub enum SessionError {
     /// The entry has no form on disk.
     #[error("the entry cannot be written as JSON: {0}")]
     Unwritable(String),
+    /// The entry is written and survives the end of the program, but nobody could make sure that it is on the disk.
+    /// Whoever writes it again has it twice.
+    #[error("the entry is written, but may not survive a loss of power: {0}")]
+    NotSynced(Arc<SessionError>),
     /// The thread that writes to the disk is gone.
     #[error("whether the entry is on the disk is not known; open the session again")]
     Unknown,

@@ -202,6 +202,22 @@ impl State {
         }
     }
 
+    /// Where an entry with this body will be written; none if it stays in memory.
+    pub(super) fn disk_of(&self, body: &EntryBody) -> Option<&dyn Disk> {
+        match &self.kept {
+            Kept::Unborn { disk, .. } if body.is_content() => Some(disk.as_ref()),
+            Kept::File { .. } | Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => self.disk(),
+        }
+    }
+
+    /// Where the session's file is, if it has one that is written.
+    pub(super) fn disk(&self) -> Option<&dyn Disk> {
+        match &self.kept {
+            Kept::File { disk, .. } => Some(disk.as_ref()),
+            Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => None,
+        }
+    }
+
     /// The file that has to be synced.
     pub(super) fn file(&self) -> Option<Arc<dyn DiskFile>> {
         match &self.kept {

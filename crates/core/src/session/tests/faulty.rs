@@ -45,6 +45,7 @@ enum What {
     Write,
     Sync,
     Create,
+    Thread,
 }
 
 impl Faulty {
@@ -100,6 +101,13 @@ impl Disk for FaultyDisk {
         match self.0.fails(What::Sync) {
             Some(fault) => Err(self.0.error(fault)),
             None => RealDisk.sync_dir(dir),
+        }
+    }
+
+    fn start_thread(&self, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        match self.0.fails(What::Thread) {
+            Some(fault) => Err(self.0.error(fault)),
+            None => RealDisk.start_thread(work),
         }
     }
 }
@@ -279,8 +287,20 @@ fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged(
     failing.recv().unwrap();
     let behind = session.append(name("behind"), Durability::Now);
     go.send(()).unwrap();
-    assert!(runtime.block_on(during).is_err());
-    assert!(runtime.block_on(behind).is_err());
+    for written in [runtime.block_on(during), runtime.block_on(behind)] {
+        assert!(matches!(written, Err(SessionError::NotSynced(_))), "{written:?}");
+    }
     assert!(runtime.block_on(session.flush()).is_err());
-    assert!(runtime.block_on(session.append(name("later"), Durability::Now)).is_err());
+    let later = runtime.block_on(session.append(name("later"), Durability::Now));
+    assert!(matches!(later, Err(SessionError::Io { .. })), "{later:?}");
+    assert_eq!(session.branch().len(), 3);
+}
+
+#[test]
+fn when_the_thread_cannot_be_started_nothing_is_written() {
+    let ran = run(What::Thread, Fault::Broken, 0);
+    check(&ran, "thread");
+    assert!(matches!(&ran.errors[..], [SessionError::Io { .. }]), "{:?}", ran.errors);
+    let there: Vec<EntryId> = ran.recovered.entries.iter().map(|entry| entry.id).collect();
+    assert_eq!((there, ran.acknowledged.len()), (ran.acknowledged, ENTRIES - 1));
 }
