@@ -161,6 +161,15 @@ impl Log {
         read_range(self.file.as_ref(), 0, self.end)
     }
 
+    /// What was left in the file; an error if somebody else took some of it away.
+    pub(super) fn read_all(&self) -> io::Result<Vec<u8>> {
+        let bytes = self.read()?;
+        match bytes.len() as u64 == self.end {
+            true => Ok(bytes),
+            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+        }
+    }
+
     /// Up to where lines are whole.
     pub(super) fn end(&self) -> u64 {
         self.end

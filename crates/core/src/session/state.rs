@@ -37,6 +37,8 @@ enum Kept {
         disk: Arc<dyn Disk>,
         log: Log,
         broken: Option<String>,
+        /// Everything that is in the file is in memory, too.
+        known: bool,
     },
     /// In a file that is only read.
     ReadOnly {
@@ -60,10 +62,10 @@ impl State {
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
         let io = |doing, error| SessionError::io(doing, path, error);
         let (log, cut) = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
-        let recovered = quickly(&log).map_err(|error| io("read", error))?;
+        let (recovered, known) = quickly(&log).map_err(|error| io("read", error))?;
         let mut state = Self::of(recovered, path, |header| match header.format_version > FORMAT_VERSION {
             true => Kept::ReadOnly { path: path.to_owned() },
-            false => Kept::File { disk, log, broken: None },
+            false => Kept::File { disk, log, broken: None, known },
         });
         let torn = cut.map(|cut| Repair::TornTail { bytes: cut.bytes, saved: Some(cut.saved) });
         state.repairs.extend(torn);
@@ -108,7 +110,7 @@ impl State {
                 }
                 let log = Log::create(Arc::clone(disk), path, &lines)
                     .map_err(|error| SessionError::io("make", path, error))?;
-                self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None };
+                self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None, known: true };
                 Ok(())
             }
             Kept::File { .. } => {
@@ -142,13 +144,17 @@ impl State {
     /// Goes on in a new file that holds everything, and is on the disk before anything is acknowledged. The old one is
     /// not written any more. When this fails it is tried again with the next entry.
     fn relocate(&mut self, reason: String) -> Result<(), SessionError> {
-        let Kept::File { disk, log, broken } = &mut self.kept else { return Ok(()) };
+        let Kept::File { disk, log, broken, known } = &mut self.kept else { return Ok(()) };
         *broken = Some(reason.clone());
         if self.closed {
             return Err(SessionError::Unknown);
         }
-        let (disk, from) = (Arc::clone(disk), log.path().to_owned());
-        let old = log.read().unwrap_or_default();
+        let (disk, from, known) = (Arc::clone(disk), log.path().to_owned(), *known);
+        let old = match log.read_all() {
+            Ok(old) => old,
+            Err(_) if known => log.read().unwrap_or_default(),
+            Err(error) => return Err(SessionError::io("read", &from, error)),
+        };
         let origin = Origin { session: self.header.id, entry: self.leaf };
         let header = Header {
             id: SessionId::new(),
@@ -165,7 +171,7 @@ impl State {
         }
         self.repairs.push(Repair::Moved { from, to, session: header.id, reason });
         self.header = header;
-        self.kept = Kept::File { disk, log, broken: None };
+        self.kept = Kept::File { disk, log, broken: None, known };
         Ok(())
     }
 
@@ -283,16 +289,19 @@ impl State {
     }
 }
 
-/// What the session goes on with, read from the end of the file; all of it if something is not as it should be.
-fn quickly(log: &Log) -> io::Result<Recovered> {
+/// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says
+/// whether every line is known then.
+fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
     let file = log.file().as_ref();
     let header = resume::header(file, log.end())?.filter(|header| header.format_version <= FORMAT_VERSION);
     if let Some(header) = header
         && let Some(entries) = resume::branch(file, log.end(), None)?
     {
-        return Ok(Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 });
+        return Ok((Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 }, false));
     }
-    log.read().map(|bytes| recover(&bytes))
+    let recovered = recover(&log.read()?);
+    let known = recovered.repairs.is_empty();
+    Ok((recovered, known))
 }
 
 /// The header of a file that has lost its own: what the file's name still says.
