@@ -151,7 +151,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::NotSynced`] when the entry is written, and the leaf, but may not be on the disk. With any other
-    /// nothing is written: [`SessionError::ReadOnly`]; [`SessionError::Io`] when the next attempt may succeed.
+    /// nothing is written: [`SessionError::ReadOnly`], [`SessionError::Newer`]; [`SessionError::Io`] when the next attempt may succeed.
     pub fn append(
         &self,
         body: impl Into<EntryBody>,

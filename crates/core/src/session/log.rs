@@ -77,18 +77,22 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens a file and cuts off what is no whole line at its end, after saving it.
-    pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<(Self, Option<Cut>)> {
+    /// Opens a file as it stands. Before it is written its end has to be [mended](Self::mend).
+    pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
         let file = disk.open(path)?;
         let Seen { identity, length } = file.look()?;
-        let end = last_newline(file.as_ref(), length)?;
-        let cut = match end < length && is_up(Defence::TornTails) {
-            true => Some(cut_off(file.as_ref(), path, end, length)?),
-            false => None,
-        };
-        let end = if cut.is_some() { end } else { length };
-        let log = Self { disk, file, path: path.to_owned(), identity, end, ragged: false };
-        Ok((log, cut))
+        Ok(Self { disk, file, path: path.to_owned(), identity, end: length, ragged: false })
+    }
+
+    /// Cuts off what is no whole line at the end, after saving it.
+    pub(super) fn mend(&mut self) -> io::Result<Option<Cut>> {
+        let end = last_newline(self.file.as_ref(), self.end)?;
+        if end == self.end || !is_up(Defence::TornTails) {
+            return Ok(None);
+        }
+        let cut = cut_off(self.file.as_ref(), &self.path, end, self.end)?;
+        self.end = end;
+        Ok(Some(cut))
     }
 
     /// Adds whole lines with one write. After an error nothing of them is in the file, or what is cannot be taken for

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use haft_protocol::message::Time;
 
 use super::disk::{Disk, DiskFile};
-use super::entry::{Entry, EntryBody, FORMAT_VERSION, Header, Origin};
+use super::entry::{Entry, EntryBody, Header, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log};
@@ -61,11 +61,17 @@ impl State {
 
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
         let io = |doing, error| SessionError::io(doing, path, error);
-        let (log, cut) = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
+        let mut log = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
+        let header = resume::header(log.file().as_ref(), log.end()).map_err(|error| io("read", error))?;
+        if header.is_some_and(|header| header.newer().is_some()) {
+            // Not even its end is touched: what is torn there, only a newer build knows.
+            return Self::open_read_only(path);
+        }
+        let cut = log.mend().map_err(|error| io("open", error))?;
         let (recovered, known) = quickly(&log).map_err(|error| io("read", error))?;
-        let mut state = Self::of(recovered, path, |header| match header.format_version > FORMAT_VERSION {
-            true => Kept::ReadOnly { path: path.to_owned() },
-            false => Kept::File { disk, log, broken: None, known },
+        let mut state = Self::of(recovered, path, |header| match header.newer() {
+            Some(_) => Kept::ReadOnly { path: path.to_owned() },
+            None => Kept::File { disk, log, broken: None, known },
         });
         let torn = cut.map(|cut| Repair::TornTail { bytes: cut.bytes, saved: Some(cut.saved) });
         state.repairs.extend(torn);
@@ -101,7 +107,10 @@ impl State {
     fn write(&mut self, entry: &Entry) -> Result<(), SessionError> {
         match &mut self.kept {
             Kept::Memory => Ok(()),
-            Kept::ReadOnly { path } => Err(SessionError::ReadOnly { path: path.clone() }),
+            Kept::ReadOnly { path } => Err(match self.header.newer() {
+                Some(version) => SessionError::Newer { path: path.clone(), version },
+                None => SessionError::ReadOnly { path: path.clone() },
+            }),
             Kept::Unborn { .. } if !entry.body.is_content() => Ok(()),
             Kept::Unborn { disk, path } => {
                 let mut lines = line::of_header(&self.header)?;
@@ -293,7 +302,7 @@ impl State {
 /// whether every line is known then.
 fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
     let file = log.file().as_ref();
-    let header = resume::header(file, log.end())?.filter(|header| header.format_version <= FORMAT_VERSION);
+    let header = resume::header(file, log.end())?.filter(|header| header.newer().is_none());
     if let Some(header) = header
         && let Some(entries) = resume::branch(file, log.end(), None)?
     {

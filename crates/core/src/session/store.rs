@@ -10,7 +10,7 @@ use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Time, Usage};
 
 use super::disk::{RealDisk, read_range};
-use super::entry::{EntryBody, Name, Origin, Tags};
+use super::entry::{EntryBody, Header, Name, Origin, Tags};
 use super::id::{EntryId, SessionId};
 use super::index::Index;
 use super::line::{self, Head};
@@ -179,7 +179,7 @@ impl Found {
     /// what happens to one does not happen to the other.
     ///
     /// # Errors
-    /// [`SessionError::NoEntry`], [`SessionError::Io`].
+    /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
     pub fn fork(&self, at: Option<EntryId>) -> Result<Session, SessionError> {
         fork(&self.path, at)
     }
@@ -218,10 +218,13 @@ pub fn read(path: &Path) -> Result<Recovered, SessionError> {
 /// open keeps it.
 ///
 /// # Errors
-/// [`SessionError::NoEntry`], [`SessionError::Io`].
+/// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
 pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
     let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
     let Recovered { header: old, entries, whole, .. } = recover(&bytes);
+    if let Some(version) = old.as_ref().and_then(Header::newer) {
+        return Err(SessionError::Newer { path: path.to_owned(), version });
+    }
     let leaf = at.or_else(|| entries.last().map(|entry| entry.id));
     let parents: std::collections::HashMap<EntryId, Option<EntryId>> =
         entries.iter().map(|entry| (entry.id, entry.parent)).collect();
