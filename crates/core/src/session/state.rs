@@ -60,6 +60,7 @@ impl State {
     }
 
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+        let path = &behind_link(path);
         let io = |doing, error| SessionError::io(doing, path, error);
         let mut log = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
         let header = resume::header(log.file().as_ref(), log.end()).map_err(|error| io("read", error))?;
@@ -296,6 +297,13 @@ impl State {
     pub(super) fn take_repairs(&mut self) -> Vec<Repair> {
         std::mem::take(&mut self.repairs)
     }
+}
+
+/// The file that a path means: a link to it is not replaced.
+fn behind_link(path: &Path) -> PathBuf {
+    let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
+    meant.unwrap_or_else(|| path.to_owned())
 }
 
 /// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says

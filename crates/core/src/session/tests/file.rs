@@ -141,6 +141,21 @@ async fn a_file_of_a_newer_format_is_only_read() {
     assert_eq!((fs::read_to_string(&path).unwrap(), fs::read_dir(dir.path()).unwrap().count()), (torn, 1));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_session_is_the_session() {
+    let dir = TempDir::new().unwrap();
+    let (session, path) = started(dir.path()).await;
+    drop(session);
+    let link = dir.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let session = Session::open(&link).unwrap();
+    session.append(user("second"), Durability::Now).await.unwrap();
+    assert_eq!((session.take_repairs(), session.path()), (vec![], Some(fs::canonicalize(&path).unwrap())));
+    drop(session);
+    assert_eq!(texts(&Session::open(&path).unwrap()), ["first", "second"]);
+}
+
 /// What somebody else does to the file, and why the session goes on elsewhere.
 #[track_caller]
 fn goes_on(reason: &str, harm: impl FnOnce(&Path)) {
