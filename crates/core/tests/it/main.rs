@@ -12,5 +12,6 @@ mod queues;
 mod sanitize;
 mod session_reader;
 mod sessions;
+mod small_window;
 mod steps;
 mod tools;
