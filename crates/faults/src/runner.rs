@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(25);
 
 /// The same for full counts.
-const PATIENCE_IN_FULL: Duration = Duration::from_secs(300);
+const PATIENCE_IN_FULL: Duration = Duration::from_secs(600);
 
 /// How much of a reason is printed; all of it is in the row's output.
 const REASON: usize = 400;

@@ -15,7 +15,7 @@ pub(crate) const WRITER: &str = "writer";
 
 /// One entry of so many is on the disk before it is acknowledged. Rare, because whoever waits for a disk is not killed in
 /// the middle of a line. Which one it is differs, because few are written before the end.
-const DURABLE: usize = 16;
+const DURABLE: usize = 64;
 
 /// Writes entries of `size` bytes to a session: a file, or a new one in a directory. The first line that it prints is
 /// the file; then one for each entry, its id.
