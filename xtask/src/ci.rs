@@ -28,6 +28,9 @@ const FULL_CASES: &str = "10000";
 /// Random texts that are sent through everything that prints, in a full run; see `docs/testing.md`.
 const FULL_TEXTS: &str = "5000000";
 
+/// How often a session is interrupted and resumed, for each provider's dialect, in a full run.
+const FULL_INTERRUPTIONS: &str = "50";
+
 struct Step {
     name: &'static str,
     work: Work,
@@ -115,6 +118,7 @@ fn cargo(args: &str, depth: Depth) -> Result<()> {
     command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings");
     if depth == Depth::Full {
         command.env("PROPTEST_CASES", FULL_CASES).env("HAFT_TERMINAL_TEXTS", FULL_TEXTS);
+        command.env("HAFT_INTERRUPTIONS", FULL_INTERRUPTIONS);
     }
     finish(&mut command, args)
 }

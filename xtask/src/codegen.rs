@@ -1,5 +1,7 @@
-//! Files that follow from the protocol's types: JSON Schema, `meta.json`, the tables in `docs/protocol.md`.
+//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md` from the protocol's, the
+//! tables in `docs/config.md` from those of the configuration.
 
+mod config;
 mod docs;
 mod fields;
 mod schema;
@@ -27,6 +29,7 @@ pub(crate) struct Output {
 pub(crate) fn run(mode: Mode) -> Result<()> {
     let mut outputs = schema::outputs()?;
     outputs.push(docs::output()?);
+    outputs.push(config::output()?);
     let stale: Vec<&Output> = outputs.iter().filter(|output| !is_current(output)).collect();
     if mode == Mode::Check && !stale.is_empty() {
         let paths: Vec<&str> = stale.iter().map(|output| output.path).collect();

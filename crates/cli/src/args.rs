@@ -1,7 +1,11 @@
 //! The command line.
 
+mod config;
 mod ext;
 mod help;
+mod session;
+mod session_files;
+mod skill;
 mod values;
 
 use std::num::NonZeroU32;
@@ -9,14 +13,18 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint};
-use haft_config::{Layer, Origin, SecretString};
+use haft_config::{Layer, Place, SecretString};
 use haft_core::model::Thinking;
 use haft_core::sanitize::sanitize;
 
 use crate::console;
 use crate::exit::Exit;
 
+pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+pub(crate) use session::{SessionCommand, SessionCommands, WhichSession};
+pub(crate) use session_files::{ExportArgs, ImportArgs};
+pub(crate) use skill::{SkillArgs, SkillCommand};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
 #[derive(Debug, Parser)]
@@ -33,6 +41,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// Export and import sessions
+    Session(SessionCommands),
+    /// Show the settings, and where each comes from
+    Config(ConfigArgs),
+    /// List skills
+    Skill(SkillArgs),
+    /// Store a provider's key in auth.json, once the provider has taken it
+    Login(LoginArgs),
+    /// Remove a stored key
+    Logout(LogoutArgs),
     /// Show a whole turn with two real extensions, without a key or a network
     Demo,
     /// Print a completion script for a shell
@@ -50,6 +68,25 @@ pub(crate) enum Command {
     },
 }
 
+/// `haft login …`.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// Whose key it is: anthropic, openai, …, or a provider of models.json. On a terminal haft asks
+    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    pub(crate) provider: Option<String>,
+    /// Store the key without asking the provider whether it takes it
+    #[arg(long)]
+    pub(crate) no_probe: bool,
+}
+
+/// `haft logout …`.
+#[derive(Debug, Args)]
+pub(crate) struct LogoutArgs {
+    /// Whose key; it may be left out when only one is stored
+    #[arg(value_name = "PROVIDER", value_parser = values::Provider, hide_possible_values = true)]
+    pub(crate) provider: Option<String>,
+}
+
 /// Flags of a run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -62,9 +99,10 @@ pub(crate) struct RunArgs {
     /// Print every event as a line of JSON
     #[arg(long, conflicts_with = "print")]
     pub(crate) json: bool,
-    /// Print the models of servers on this machine and all known ones, and end; with --provider, only that one's
-    #[arg(long)]
-    pub(crate) list_models: bool,
+    /// Print the models of servers on this machine, of models.json and all known ones, and end: those whose name holds
+    /// PATTERN, or of one --provider. With --json a line of JSON for each
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]
+    pub(crate) list_models: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
@@ -97,6 +135,9 @@ pub(crate) struct ModelArgs {
         value_parser = PossibleValuesParser::new(Thinking::NAMES).try_map(|name| name.parse::<Thinking>()),
     )]
     pub(crate) thinking: Option<Thinking>,
+    /// Models to ask while the first is at its limit, down, or refuses its key; separated by commas
+    #[arg(long, value_name = "PROVIDER/MODEL", value_delimiter = ',', value_hint = ValueHint::Other)]
+    pub(crate) fallback: Option<Vec<String>>,
 }
 
 /// What the agent is and may do.
@@ -109,6 +150,9 @@ pub(crate) struct AgentArgs {
     /// Add to the system prompt; may be repeated
     #[arg(long, value_name = "TEXT", value_hint = ValueHint::Other)]
     pub(crate) append_system_prompt: Vec<String>,
+    /// Read no AGENTS.md files
+    #[arg(long)]
+    pub(crate) no_context_files: bool,
     /// Work in this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
@@ -136,7 +180,7 @@ pub(crate) struct ExtensionArgs {
     /// Run no installed extensions, only those named by --ext
     #[arg(long)]
     pub(crate) no_ext: bool,
-    /// Run the extensions that the project brings in ./.haft/extensions
+    /// Trust the project: run its extensions, use its settings and read its context files
     #[arg(long)]
     pub(crate) trust_project: bool,
 }
@@ -145,12 +189,14 @@ impl ModelArgs {
     /// The flags as the strongest layer of settings.
     pub(crate) fn layer(&self, agent: &AgentArgs) -> Layer {
         Layer {
-            origin: Origin::Flag,
             provider: self.provider.clone(),
             model: self.model.clone(),
             base_url: self.base_url.clone(),
             thinking: self.thinking,
+            fallback: self.fallback.clone(),
             max_steps: agent.max_steps,
+            context_files: agent.no_context_files.then_some(false),
+            ..Layer::empty(Place::Flags)
         }
     }
 }

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::console::note;
 use crate::exit::Exit;
+use crate::resources::Resources;
 use crate::run::{Output, Parts, ToolChoice, facts, run_with};
 
 /// What the scripted model says.
@@ -42,10 +43,12 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         results: place.path().join("results"),
         lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
+        resources: Resources::default(),
         thinking: Thinking::Default,
         max_steps: None,
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),
+        extension_config: BTreeMap::new(),
         granted: BTreeMap::new(),
         cwd: project,
     };

@@ -1,6 +1,7 @@
 //! The `haft` binary: parse, wire up, print.
 
 mod args;
+mod config;
 mod console;
 mod demo;
 mod exit;
@@ -8,12 +9,16 @@ mod ext;
 mod extensions;
 mod interrupt;
 mod logging;
+mod login;
 mod pages;
 mod prompt;
+mod resources;
 mod run;
+mod session;
 mod setup;
 #[cfg(test)]
 mod sinks;
+mod skill;
 mod timeouts;
 
 use std::process::ExitCode;
@@ -43,7 +48,12 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Session(args)) => session::run(args),
+        Some(Command::Config(args)) => config::run(args),
+        Some(Command::Login(args)) => login::login(args),
+        Some(Command::Logout(args)) => login::logout(args),
         Some(Command::Demo) => demo::run(),
+        Some(Command::Skill(args)) => skill::run(args),
         Some(Command::Completions { shell }) => pages::completions(shell),
         Some(Command::Man) => pages::man(),
         Some(Command::Extension { name }) => demo::serve_extension(&name),

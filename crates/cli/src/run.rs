@@ -3,6 +3,7 @@
 mod drive;
 pub(crate) mod frontend;
 mod join;
+mod list;
 mod model;
 pub(crate) mod output;
 mod results;
@@ -13,7 +14,7 @@ use crate::args::RunArgs;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
-use crate::{extensions, logging, prompt};
+use crate::{console, extensions, logging, prompt};
 
 pub(crate) use join::{Parts, ToolChoice, facts};
 pub(crate) use output::Output;
@@ -27,19 +28,21 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
 fn work(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
-    if args.list_models {
-        return complete(async move { model::list(&setup).await });
+    if let Some(pattern) = args.list_models {
+        let form = if args.json { list::Form::Json } else { list::Form::Table(console::width()) };
+        return complete(async move { list::list(&setup, pattern.as_deref(), form).await });
     }
     let Some(prompt) = prompt::read(&args.prompt)? else {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     };
+    setup.tell();
     model::preload(&setup);
     extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };
     complete(async move {
         let model = model::choose(&args, &setup).await?;
-        if let Some(warning) = model::clamped(&*model, setup.settings.thinking.value) {
+        if let Some(warning) = model::clamped(&*model, setup.settings().thinking.value) {
             note(&warning);
         }
         let parts = Parts::new(&args, setup, model)?;

@@ -1,15 +1,18 @@
 //! What a run needs before anything starts: files, settings, keys, where to look for extensions.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use haft_config::{Auth, ConfigFile, ExtensionSettings, Home, Layer, Settings};
-use haft_host::discovery::{Project, Search, Trust};
+use haft_config::{Auth, Config, Files, Home, Layer, Owner, Settings, Trust};
+use haft_core::sanitize::sanitize_line;
+use haft_host::Origin;
+use haft_host::discovery::{Further, Project, Search};
+use haft_providers::Models;
 
 use crate::args::{ExtensionArgs, RunArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::resources::Resources;
 
 /// What flags, environment and files together say.
 #[derive(Debug)]
@@ -18,14 +21,16 @@ pub(crate) struct Setup {
     pub(crate) home: Home,
     /// Where the agent works, absolute.
     pub(crate) cwd: PathBuf,
-    /// Provider, model and the like, each with its origin.
-    pub(crate) settings: Settings,
+    /// The project there.
+    pub(crate) project: haft_config::Project,
+    /// All settings, each with its origin.
+    pub(crate) config: Config,
+    /// Context files and skills.
+    pub(crate) resources: Resources,
     /// The keys in `auth.json`.
     pub(crate) auth: Auth,
-    /// What the user set for single extensions.
-    pub(crate) extensions: BTreeMap<String, ExtensionSettings>,
-    /// Whether extensions may wait for their first use.
-    pub(crate) lazy: bool,
+    /// What the user says of models.
+    pub(crate) models: Models,
     /// Where to look for extensions.
     pub(crate) search: Search,
 }
@@ -34,40 +39,68 @@ impl Setup {
     /// Reads everything; nothing is started.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
-        let file = ConfigFile::load(&home.config_file()).or_exit(Exit::Configuration)?;
+        let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
+        let project = project(cwd.clone(), args.ext.trust_project);
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-        let settings = Settings::merge(&[args.model.layer(&args.agent), env, file.layer()]);
+        let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
+        let config = files.below(args.model.layer(&args.agent), env).or_exit(Exit::Configuration)?;
         let auth = Auth::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             Auth::default()
         });
-        let cwd = cwd(args).or_exit(Exit::Usage)?;
-        let search = search(&args.ext, &home, cwd.clone());
-        Ok(Self {
-            home,
-            cwd,
-            settings,
-            auth,
-            lazy: file.lazy_start.unwrap_or(true),
-            extensions: file.extensions,
-            search,
-        })
+        let resources = Resources::find(&home, &project, config.settings.context_files.value);
+        let search = search(&args.ext, &home, &config, cwd.clone());
+        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+        Ok(Self { home, cwd, project, config, resources, auth, models, search })
+    }
+
+    /// Provider, model and the like, each with its origin.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.config.settings
+    }
+
+    /// Says what is not used, and what could not be.
+    pub(crate) fn tell(&self) {
+        tell(&self.config, &self.resources, &self.project);
     }
 }
 
-fn cwd(args: &RunArgs) -> anyhow::Result<PathBuf> {
-    let dir = args.agent.cwd.clone().unwrap_or_else(|| ".".into());
+/// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
+pub(crate) fn tell(config: &Config, resources: &Resources, project: &haft_config::Project) {
+    let unused: Vec<_> = config.unused.iter().cloned().chain(resources.unused()).collect();
+    let told = project.told(&unused).into_iter().chain(config.refused.clone());
+    let told = told.chain(resources.problems().map(str::to_owned));
+    told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+}
+
+/// Where the agent works, absolute: `--cwd`, or the directory of the process.
+pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let dir = named.unwrap_or_else(|| ".".into());
     let dir = std::path::absolute(&dir).context("cannot tell the current directory")?;
     anyhow::ensure!(dir.is_dir(), "--cwd: there is no directory {}", dir.display());
     Ok(dir)
 }
 
-fn search(args: &ExtensionArgs, home: &Home, cwd: PathBuf) -> Search {
+/// The project in a directory.
+pub(crate) fn project(dir: PathBuf, trusted: bool) -> haft_config::Project {
+    haft_config::Project { dir, trust: if trusted { Trust::Trusted } else { Trust::Untrusted } }
+}
+
+fn search(args: &ExtensionArgs, home: &Home, config: &Config, cwd: PathBuf) -> Search {
+    use haft_host::discovery::Trust;
     let trust = if args.trust_project { Trust::Trusted } else { Trust::Untrusted };
+    let further = config.extensions.iter().map(|place| Further {
+        dir: place.path.clone(),
+        origin: match place.owner {
+            Owner::User => Origin::Global,
+            Owner::Project => Origin::Project,
+        },
+    });
     Search {
         explicit: args.ext.clone(),
         global: (!args.no_ext).then(|| home.extensions_dir()),
         project: (!args.no_ext).then_some(Project { dir: cwd, trust }),
+        further: further.filter(|_| !args.no_ext).collect(),
         path: std::env::var_os("PATH"),
     }
 }

@@ -1,5 +1,7 @@
 //! `auth.json`: the user's keys, one for each provider.
 
+mod store;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
@@ -38,6 +40,14 @@ pub enum AuthError {
         /// Its permission bits.
         mode: u32,
     },
+    /// The file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The file is not of the form above.
     #[error("{} is not of the form {{\"anthropic\":{{\"key\":\"…\"}}}}: mistake in line {line}, column {column}", path.display())]
     Parse {
@@ -57,18 +67,21 @@ impl Auth {
     /// [`AuthError`] when it cannot be read, is readable by other users, or is not of the right form. None of
     /// these is fatal: warn, and go on without the file's keys.
     pub fn load(path: &Path) -> Result<Self, AuthError> {
-        let read = |source| AuthError::Read { path: path.into(), source };
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(read(error)),
-        };
-        if let Some(mode) = exposed_mode(&file.metadata().map_err(read)?) {
-            return Err(AuthError::Exposed { path: path.into(), mode });
+        match open(path)? {
+            None => Ok(Self::default()),
+            Some(file) => {
+                let metadata =
+                    file.metadata().map_err(|source| AuthError::Read { path: path.into(), source })?;
+                match exposed_mode(&metadata) {
+                    Some(mode) => Err(AuthError::Exposed { path: path.into(), mode }),
+                    None => Self::parse_file(path, &whole(path, file)?),
+                }
+            }
         }
-        let mut text = String::new();
-        file.take(MAX_FILE).read_to_string(&mut text).map_err(read)?;
-        Self::parse(&text).map_err(|error| AuthError::Parse {
+    }
+
+    fn parse_file(path: &Path, text: &str) -> Result<Self, AuthError> {
+        Self::parse(text).map_err(|error| AuthError::Parse {
             path: path.into(),
             // Only the place: serde's message may quote a value, and a value may be a key.
             line: error.line(),
@@ -94,6 +107,22 @@ impl Auth {
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().map(String::as_str)
     }
+}
+
+/// The file; [`None`] where there is none.
+fn open(path: &Path) -> Result<Option<File>, AuthError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(AuthError::Read { path: path.into(), source }),
+    }
+}
+
+fn whole(path: &Path, file: File) -> Result<String, AuthError> {
+    let mut text = String::new();
+    let read = file.take(MAX_FILE).read_to_string(&mut text);
+    read.map_err(|source| AuthError::Read { path: path.into(), source })?;
+    Ok(text)
 }
 
 #[cfg(unix)]

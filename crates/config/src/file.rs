@@ -1,56 +1,34 @@
-//! `config.toml`: what the user set once for all runs.
+//! One `config.toml`: reading it, and where in it each key stands.
+
+mod walk;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_protocol::thinking::Thinking;
-use serde::Deserialize;
+use serde::Deserialize as _;
+use toml::de::DeTable;
 
-use crate::settings::{Layer, Origin};
+use crate::keys::ConfigFile;
+use crate::settings::Origin;
 
-/// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
-/// pass for a setting.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConfigFile {
-    /// The provider to ask: `anthropic`, `openai`, …
-    pub provider: Option<String>,
-    /// The model's id at that provider.
-    pub model: Option<String>,
-    /// Where the provider is reached, for compatible servers.
-    pub base_url: Option<String>,
-    /// How much the model should think; also read as `reasoning`, its former name.
-    #[serde(alias = "reasoning")]
-    pub thinking: Option<Thinking>,
-    /// How many steps one prompt may take; at least 1.
-    pub max_steps: Option<std::num::NonZeroU32>,
-    /// Whether an extension that has not changed since it last ran may wait for its first use; it may unless this is
-    /// `false`.
-    pub lazy_start: Option<bool>,
-    /// Settings of single extensions, by the name in their manifests.
-    #[serde(default)]
-    pub extensions: BTreeMap<String, ExtensionSettings>,
+/// The longest `config.toml` that is read, in bytes.
+const MAX_FILE: u64 = 1024 * 1024;
+
+/// A file that was read: what it sets, and where.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReadFile {
+    /// What it sets.
+    pub content: ConfigFile,
+    /// The file.
+    pub source: Source,
 }
 
-/// What the user set for one extension.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExtensionSettings {
-    /// Environment variables that the extension gets beside those that all get, by name.
-    #[serde(default)]
-    pub env: Vec<String>,
-    /// What happens when the extension, asked as a gate, does not answer.
-    pub on_timeout: Option<OnTimeout>,
-}
-
-/// What a gate's silence means. Only the user can choose; an extension cannot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnTimeout {
-    /// The action does not happen; haft's default for gates.
-    Block,
-    /// The action happens, and the failure is reported.
-    Allow,
+/// Where the keys of a file stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    path: PathBuf,
+    /// Lines counted from 1, by the key with its tables.
+    lines: BTreeMap<String, usize>,
 }
 
 /// `config.toml` could not be used.
@@ -73,61 +51,134 @@ pub enum ConfigError {
         /// The line, a mark below the place, and what was expected.
         detail: String,
     },
+    /// A key that does not exist.
+    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest.as_deref()))]
+    UnknownKey {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// The key, with its tables.
+        key: String,
+        /// The key that is most like it, if any is.
+        nearest: Option<String>,
+    },
+    /// A place of extensions that is not there.
+    #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
+    NoDirectory {
+        /// Where it is named.
+        origin: Origin,
+        /// The place, absolute.
+        path: PathBuf,
+    },
 }
 
-impl ConfigFile {
+fn advice(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(nearest) => format!("; did you mean `{nearest}`?"),
+        None => "; docs/config.md has all keys".to_owned(),
+    }
+}
+
+impl ReadFile {
     /// Reads the file; a file that does not exist sets nothing.
     ///
     /// # Errors
     /// [`ConfigError`] when it cannot be read or has a mistake in it.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text)
-                .map_err(|error| ConfigError::Parse { path: path.into(), detail: error.to_string() }),
+        match read(path) {
+            Ok(text) => Self::parse(path, &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(ConfigError::Read { path: path.into(), source }),
         }
     }
 
-    fn parse(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text)
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when it has a mistake in it.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let mistake = |mut error: toml::de::Error| {
+            error.set_input(Some(text));
+            ConfigError::Parse { path: path.into(), detail: error.to_string() }
+        };
+        let table = DeTable::parse(text).map_err(mistake)?;
+        let mut lines = BTreeMap::new();
+        walk::keys(table.get_ref(), &mut |key, at| {
+            lines.insert(key, line_of(text, at));
+        })
+        .map_err(|unknown| ConfigError::UnknownKey {
+            path: path.into(),
+            line: line_of(text, unknown.at),
+            key: unknown.key,
+            nearest: unknown.nearest,
+        })?;
+        let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(mistake)?;
+        Ok(Self { content, source: Source { path: path.into(), lines } })
+    }
+}
+
+impl Source {
+    /// Where a key stands in this file.
+    pub(crate) fn origin(&self, key: &str) -> Origin {
+        Origin::File { path: self.path.clone(), line: self.lines.get(key).copied().unwrap_or(1) }
     }
 
-    /// The settings that flags and environment can overrule.
-    pub fn layer(&self) -> Layer {
-        Layer {
-            origin: Origin::File,
-            provider: self.provider.clone(),
-            model: self.model.clone(),
-            base_url: self.base_url.clone(),
-            thinking: self.thinking,
-            max_steps: self.max_steps,
-        }
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
+}
+
+/// The keys at the top of a file that is not used; none where it cannot be made out.
+pub(crate) fn top_keys(path: &Path) -> Vec<String> {
+    let text = read(path).unwrap_or_default();
+    let (table, _) = DeTable::parse_recoverable(&text);
+    table.get_ref().iter().map(|(key, _)| key.get_ref().to_string()).collect()
+}
+
+/// The text of a regular file of bounded size.
+fn read(path: &Path) -> std::io::Result<String> {
+    crate::read::text(path, MAX_FILE)
+}
+
+/// Counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::OnTimeout;
+    use haft_protocol::thinking::Thinking;
+
+    fn parse(text: &str) -> Result<ReadFile, ConfigError> {
+        ReadFile::parse(Path::new("config.toml"), text)
+    }
 
     #[test]
-    fn reads_every_key() {
-        let file = ConfigFile::parse(
-            "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
-             max_steps = 7\nlazy_start = false\n[extensions.guard]\non_timeout = 'allow'\n\
-             [extensions.weather]\nenv = ['WEATHER_TOKEN']\n",
-        )
-        .unwrap();
-        assert_eq!(file.layer().max_steps.map(u32::from), Some(7));
-        assert_eq!(file.thinking, Some(Thinking::High));
-        assert_eq!(file.lazy_start, Some(false));
-        assert_eq!(file.extensions["guard"].on_timeout, Some(OnTimeout::Allow));
-        assert_eq!(file.extensions["weather"].env, ["WEATHER_TOKEN"]);
+    fn reads_every_key_and_knows_its_line() {
+        let text = "provider = 'anthropic'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:1'\nthinking = 'high'\n\
+             max_steps = 7\nlazy_start = false\ncontext_files = false\nextensions = ['x']\n\
+             [grant.guard]\non_timeout = 'allow'\n\n[grant.weather]\nenv = ['WEATHER_TOKEN']\n\
+             [extension.weather]\nunits.wind = 'knots'\n";
+        let file = parse(text).unwrap();
+        assert_eq!(file.content.thinking, Some(Thinking::High));
+        assert_eq!(file.content.lazy_start, Some(false));
+        assert_eq!(file.content.grant["guard"].on_timeout, Some(OnTimeout::Allow));
+        assert_eq!(file.content.grant["weather"].env, ["WEATHER_TOKEN"]);
+        assert_eq!(file.content.extension["weather"]["units"]["wind"].as_str(), Some("knots"));
+        let line = |key| file.source.origin(key).to_string();
+        assert_eq!(line("provider"), "config.toml:1");
+        assert_eq!(line("extensions"), "config.toml:8");
+        assert_eq!(line("grant.weather.env"), "config.toml:13");
+        assert_eq!(line("extension.weather.units"), "config.toml:15");
     }
 
     #[track_caller]
     fn check(text: &str, expect: &[&str]) {
-        let error = ConfigFile::parse(text).unwrap_err().to_string();
+        let error = parse(text).unwrap_err().to_string();
         for part in expect {
             assert!(error.contains(part), "{error} should contain {part}");
         }
@@ -135,22 +186,41 @@ mod tests {
 
     #[test]
     fn a_mistake_is_shown_with_its_line() {
-        check("provider = 'a'\nmodle = 'b'\n", &["line 2", "modle = 'b'", "unknown field", "`model`"]);
+        check(
+            "provider = 'a'\nmodle = 'b'\n",
+            &["config.toml:2: unknown key `modle`; did you mean `model`?"],
+        );
+        check("zzz = 'b'\n", &["config.toml:1: unknown key `zzz`; docs/config.md has all keys"]);
+        check(
+            "[grant.g]\nenvs = []",
+            &["config.toml:2: unknown key `grant.g.envs`; did you mean `grant.g.env`?"],
+        );
+        check("[grants.g]\nenv = []", &["config.toml:1: unknown key `grants`; did you mean `grant`?"]);
         check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
         check("max_steps = 0", &["line 1", "nonzero"]);
-        check("[extensions.guard]\non_timeout = 'alow'", &["line 2", "`allow`"]);
-        check("[extensions.guard]\ntimeout = 3", &["line 2", "unknown field", "on_timeout"]);
+        check("\n[grant.guard]\non_timeout = 'alow'", &["line 3", "`allow`", "on_timeout = 'alow'"]);
+        check("extension = 3", &["line 1", "expected a map"]);
+        check("[extensions.guard]\nenv = []", &["line 1", "expected a sequence"]);
         check("provider = ", &["line 1"]);
     }
 
     #[test]
     fn no_file_sets_nothing_and_an_unreadable_one_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(ConfigFile::load(&dir.path().join("none.toml")).unwrap(), ConfigFile::default());
-        assert!(matches!(ConfigFile::load(dir.path()), Err(ConfigError::Read { .. })));
+        assert_eq!(ReadFile::load(&dir.path().join("none.toml")).unwrap(), ReadFile::default());
+        assert!(matches!(ReadFile::load(dir.path()), Err(ConfigError::Read { .. })));
         let path = dir.path().join("config.toml");
-        std::fs::write(&path, "x = 1").unwrap();
-        let error = ConfigFile::load(&path).unwrap_err().to_string();
+        std::fs::write(&path, "provider = 1").unwrap();
+        let error = ReadFile::load(&path).unwrap_err().to_string();
         assert!(error.contains("config.toml has a mistake: ") && error.contains("line 1"), "{error}");
+    }
+
+    #[test]
+    fn what_an_unused_file_would_set_is_made_out_even_if_it_is_broken() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("config.toml");
+        std::fs::write(&path, "base_url = 'x'\n[extension.a]\nb = = 3\n").unwrap();
+        assert_eq!(top_keys(&path), ["base_url", "extension"]);
+        assert_eq!(top_keys(dir.path()), Vec::<String>::new());
     }
 }

@@ -109,6 +109,16 @@ impl Home {
         self.root.join("skills")
     }
 
+    /// Prompt templates of the user.
+    pub fn prompts_dir(&self) -> PathBuf {
+        self.root.join("prompts")
+    }
+
+    /// What the user tells every agent, see [`ContextFiles`](crate::ContextFiles).
+    pub fn context_file(&self) -> PathBuf {
+        self.root.join("AGENTS.md")
+    }
+
     /// Themes of the user.
     pub fn themes_dir(&self) -> PathBuf {
         self.root.join("themes")

@@ -1,21 +1,38 @@
 //! Where haft keeps its files, and what the user configured.
 //!
 //! For whom: the binary, and programs that want to follow the same configuration. The promise: every setting
-//! says where it came from, and a file with a mistake in it is an error that shows the line. Never in here:
-//! extensions and how they run, the terminal, anything read from a project: a cloned repository must not
-//! choose the server that a key is sent to, so `./.haft/config.toml` is not read before trust in projects exists.
+//! says where it came from, and a file with a mistake in it is an error that shows the line. Nothing from a project
+//! that the user does not trust is obeyed: a cloned repository must not choose the server that a key is sent to.
+//! Never in here: extensions and how they run, the terminal.
 //!
-//! * [`Home`]: the directory and the files in it;
-//! * [`ConfigFile`]: `config.toml`; [`Auth`]: `auth.json`;
-//! * [`Layer`] and [`Settings`]: flags over environment over file over defaults.
+//! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
+//! * [`ConfigFile`]: `config.toml`, and [`Key`]: what is known of each key in it; [`Auth`]: `auth.json`;
+//! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
+//! * [`Layer`] and [`Settings`]: flags over environment over files over defaults; [`Files`] and [`Config`]: all of it.
 
 mod auth;
+mod context;
 mod file;
+mod front_matter;
 mod home;
+mod keys;
+mod layers;
+mod project;
+mod read;
+mod rows;
 mod settings;
+mod skill;
+mod template;
 
 pub use auth::{Auth, AuthError};
-pub use file::{ConfigError, ConfigFile, ExtensionSettings, OnTimeout};
+pub use context::{ContextFile, ContextFiles, MAX_CONTEXT, MAX_CONTEXT_FILE, system_prompt};
+pub use file::{ConfigError, ReadFile, Source};
 pub use home::{Home, HomeError};
+pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, all_keys};
+pub use layers::{Config, ExtensionPlace, Files, Owner};
+pub use project::{Project, Trust, Unused};
+pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use settings::{Layer, LayerError, Origin, Settings, Sourced, env};
+pub use settings::{Layer, LayerError, Origin, Place, Settings, Sourced, env};
+pub use skill::{Skill, Skills};
+pub use template::{Expanded, Template, Templates};

@@ -1,10 +1,14 @@
-//! Flags over environment over `config.toml` over defaults, and where each value came from.
+//! Flags over environment over files over defaults, and where each value came from.
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use haft_protocol::thinking::Thinking;
+
+use crate::file::{ReadFile, Source};
+use crate::keys::ConfigFile;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -18,36 +22,42 @@ pub mod env {
     pub const THINKING: &str = "HAFT_THINKING";
     /// The same, by its former name; the newer one is stronger.
     pub const REASONING: &str = "HAFT_REASONING";
+    /// [`Layer::fallback`](super::Layer::fallback), separated by commas.
+    pub const FALLBACK: &str = "HAFT_FALLBACK";
     /// [`Layer::max_steps`](super::Layer::max_steps).
     pub const MAX_STEPS: &str = "HAFT_MAX_STEPS";
 }
 
 /// Where a setting came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A flag of this run.
-    Flag,
-    /// An environment variable.
-    Env,
-    /// `config.toml`.
-    File,
+    /// This flag of this run.
+    Flag(&'static str),
+    /// This environment variable.
+    Env(&'static str),
+    /// The user's `config.toml`, or a trusted project's.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
     /// Nobody set it.
     Default,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Flag => "flag",
-            Self::Env => "environment",
-            Self::File => "config.toml",
-            Self::Default => "default",
-        })
+        match self {
+            Self::Flag(name) | Self::Env(name) => f.write_str(name),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
     }
 }
 
 /// A value and where it came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
@@ -55,11 +65,34 @@ pub struct Sourced<T> {
     pub origin: Origin,
 }
 
+/// What kind of place a layer is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The flags of this run.
+    Flags,
+    /// The environment.
+    Env,
+    /// A `config.toml`.
+    File(Source),
+}
+
+impl Place {
+    /// Where a key of this place stands.
+    fn origin(&self, key: &str) -> Origin {
+        let known = ConfigFile::KEYS.iter().find(|known| known.path == key);
+        match self {
+            Self::Flags => Origin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
+            Self::Env => Origin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
+            Self::File(source) => source.origin(key),
+        }
+    }
+}
+
 /// What one place says; nothing where it says nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     /// The place.
-    pub origin: Origin,
+    pub place: Place,
     /// The provider to ask.
     pub provider: Option<String>,
     /// The model's id at that provider.
@@ -68,8 +101,14 @@ pub struct Layer {
     pub base_url: Option<String>,
     /// How much the model should think.
     pub thinking: Option<Thinking>,
+    /// Models to ask while the first cannot be asked, each as `provider/model`.
+    pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
     pub max_steps: Option<NonZeroU32>,
+    /// Whether extensions may wait for their first use.
+    pub lazy_start: Option<bool>,
+    /// Whether `AGENTS.md` files are read.
+    pub context_files: Option<bool>,
 }
 
 /// What all places together say.
@@ -83,8 +122,14 @@ pub struct Settings {
     pub base_url: Option<Sourced<String>>,
     /// How much the model should think.
     pub thinking: Sourced<Thinking>,
+    /// Models to ask while the first cannot be asked, each as `provider/model`.
+    pub fallback: Option<Sourced<Vec<String>>>,
     /// How many steps one prompt may take; none for as many as it needs.
     pub max_steps: Option<Sourced<NonZeroU32>>,
+    /// Whether extensions may wait for their first use.
+    pub lazy_start: Sourced<bool>,
+    /// Whether `AGENTS.md` files are read.
+    pub context_files: Sourced<bool>,
 }
 
 /// An environment variable has a value that cannot be used.
@@ -101,8 +146,34 @@ pub struct LayerError {
 
 impl Layer {
     /// A layer that says nothing.
-    pub fn empty(origin: Origin) -> Self {
-        Self { origin, provider: None, model: None, base_url: None, thinking: None, max_steps: None }
+    pub fn empty(place: Place) -> Self {
+        Self {
+            place,
+            provider: None,
+            model: None,
+            base_url: None,
+            thinking: None,
+            fallback: None,
+            max_steps: None,
+            lazy_start: None,
+            context_files: None,
+        }
+    }
+
+    /// What a file says.
+    pub fn from_file(file: &ReadFile) -> Self {
+        let content = &file.content;
+        Self {
+            place: Place::File(file.source.clone()),
+            provider: content.provider.clone(),
+            model: content.model.clone(),
+            base_url: content.base_url.clone(),
+            thinking: content.thinking,
+            fallback: content.fallback.clone(),
+            max_steps: content.max_steps,
+            lazy_start: content.lazy_start,
+            context_files: content.context_files,
+        }
     }
 
     /// What the environment says; an empty variable says nothing.
@@ -112,7 +183,6 @@ impl Layer {
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
         Ok(Self {
-            origin: Origin::Env,
             provider: var(env::PROVIDER),
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
@@ -120,7 +190,10 @@ impl Layer {
                 None => read(env::REASONING, var(env::REASONING), LEVELS)?,
                 level => level,
             },
+            fallback: var(env::FALLBACK)
+                .map(|models| models.split(',').map(|model| model.trim().to_owned()).collect()),
             max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
+            ..Self::empty(Place::Env)
         })
     }
 }
@@ -143,7 +216,7 @@ impl Settings {
     /// A model and an address belong to the provider that is named beside them: where a stronger layer names
     /// another provider, they are left out, so that a key is never sent to another provider's server.
     pub fn merge(layers: &[Layer]) -> Self {
-        let provider = first(layers, |layer| layer.provider.clone());
+        let provider = first(layers, "provider", |layer| layer.provider.clone());
         let same_provider: Vec<Layer> = layers
             .iter()
             .filter(|layer| match (&layer.provider, &provider) {
@@ -153,31 +226,44 @@ impl Settings {
             .cloned()
             .collect();
         Self {
-            model: first(&same_provider, |layer| layer.model.clone()),
-            base_url: first(&same_provider, |layer| layer.base_url.clone()),
-            thinking: first(layers, |layer| layer.thinking)
+            model: first(&same_provider, "model", |layer| layer.model.clone()),
+            base_url: first(&same_provider, "base_url", |layer| layer.base_url.clone()),
+            thinking: first(layers, "thinking", |layer| layer.thinking)
                 .unwrap_or(Sourced { value: Thinking::default(), origin: Origin::Default }),
-            max_steps: first(layers, |layer| layer.max_steps),
+            fallback: first(layers, "fallback", |layer| layer.fallback.clone()),
+            max_steps: first(layers, "max_steps", |layer| layer.max_steps),
+            lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
+            context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
             provider,
         }
     }
 }
 
-fn first<T>(layers: &[Layer], get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
-    layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.origin }))
+/// What holds where nobody says no.
+fn yes() -> Sourced<bool> {
+    Sourced { value: true, origin: Origin::Default }
+}
+
+fn first<T>(layers: &[Layer], key: &str, get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
+    layers.iter().find_map(|layer| get(layer).map(|value| Sourced { value, origin: layer.place.origin(key) }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn layer(origin: Origin, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
+    fn layer(place: Place, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
         Layer {
             provider: provider.map(Into::into),
             model: model.map(Into::into),
             base_url: base_url.map(Into::into),
-            ..Layer::empty(origin)
+            ..Layer::empty(place)
         }
+    }
+
+    fn in_file() -> Place {
+        let text = "provider = 'p'\nmodel = 'm'\nbase_url = 'u'";
+        Place::File(ReadFile::parse(std::path::Path::new("config.toml"), text).unwrap().source)
     }
 
     fn shown(value: &Option<Sourced<String>>) -> String {
@@ -192,26 +278,26 @@ mod tests {
 
     #[test]
     fn the_stronger_layer_wins_and_says_where_it_stands() {
-        let flags = layer(Origin::Flag, None, Some("f"), None);
-        let env = layer(Origin::Env, Some("openai"), Some("e"), None);
-        let file = layer(Origin::File, Some("openai"), None, Some("http://c"));
-        check(&[flags, env, file], ["openai (environment)", "f (flag)", "http://c (config.toml)"]);
+        let flags = layer(Place::Flags, None, Some("f"), None);
+        let env = layer(Place::Env, Some("openai"), Some("e"), None);
+        let file = layer(in_file(), Some("openai"), None, Some("http://c"));
+        check(&[flags, env, file], ["openai (HAFT_PROVIDER)", "f (--model)", "http://c (config.toml:3)"]);
         check(&[], ["-", "-", "-"]);
     }
 
     #[test]
     fn another_providers_model_and_address_are_left_out() {
-        let flags = layer(Origin::Flag, Some("openai"), None, None);
-        let file = layer(Origin::File, Some("anthropic"), Some("claude"), Some("http://proxy"));
-        check(&[flags.clone(), file], ["openai (flag)", "-", "-"]);
-        let nameless = layer(Origin::File, None, None, Some("http://proxy"));
-        check(&[flags, nameless], ["openai (flag)", "-", "http://proxy (config.toml)"]);
+        let flags = layer(Place::Flags, Some("openai"), None, None);
+        let file = layer(in_file(), Some("anthropic"), Some("claude"), Some("http://proxy"));
+        check(&[flags.clone(), file], ["openai (--provider)", "-", "-"]);
+        let nameless = layer(in_file(), None, None, Some("http://proxy"));
+        check(&[flags, nameless], ["openai (--provider)", "-", "http://proxy (config.toml:3)"]);
     }
 
     #[test]
     fn the_rest_has_defaults() {
-        let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Origin::Env) }]);
-        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: Origin::Env });
+        let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Place::Env) }]);
+        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: Origin::Env(env::THINKING) });
         assert_eq!(got.max_steps, None);
     }
 
@@ -221,7 +307,8 @@ mod tests {
             Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
         };
         assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
-        assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Origin::Env));
+        assert_eq!(with(env::FALLBACK, "a/b, c/d").unwrap().fallback.unwrap(), ["a/b", "c/d"]);
+        assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Place::Env));
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
         assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
@@ -237,8 +324,11 @@ mod tests {
     fn every_level_is_read_alike_by_flag_and_file() {
         for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL) {
             for key in ["thinking", "reasoning"] {
-                let file: crate::ConfigFile = toml::from_str(&format!("{key} = '{name}'")).unwrap();
-                assert_eq!(file.thinking, Some(level));
+                let text = format!("\n{key} = '{name}'");
+                let file = ReadFile::parse(std::path::Path::new("c"), &text).unwrap();
+                assert_eq!(file.content.thinking, Some(level));
+                let settings = Settings::merge(&[Layer::from_file(&file)]);
+                assert_eq!(settings.thinking.origin.to_string(), "c:2");
             }
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_protocol::defence::{Defence, is_up};
 use tokio::sync::Notify;
 
 use crate::timeouts;
@@ -185,7 +186,7 @@ impl Line {
             Claim::Waiting(theirs) => other < ticket && common(keys, theirs),
             Claim::Running(theirs) => other != ticket && common(keys, theirs),
         });
-        if blocked {
+        if blocked && is_up(Defence::FileQueue) {
             return false;
         }
         let keys = keys.clone();

@@ -1,5 +1,7 @@
 //! The system prompt: who the agent is, which tools there are, what others add.
 
+mod context;
+
 use std::sync::Arc;
 
 use haft_protocol::defence::{Defence, is_up};
@@ -20,6 +22,9 @@ pub const MAX_GUIDELINES: usize = 16 * 1024;
 /// The longest line about one tool, in bytes.
 const MAX_SUMMARY: usize = 256;
 
+/// The tool that loads skills.
+pub const SKILL_TOOL: &str = "skill";
+
 const IDENTITY: &str = "You are haft, a coding agent. You work in the user's files with the tools below. \
 Read before you change, make the smallest change that does the job, check your work, and answer briefly.";
 
@@ -33,6 +38,7 @@ Read before you change, make the smallest change that does the job, check your w
 ///     identity: Some("You are a reviewer.".into()),
 ///     appended: vec!["Answer in one sentence.".into()],
 ///     facts: vec!["Working directory: /srv/app".into()],
+///     ..SystemPrompt::default()
 /// };
 /// let section = PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() };
 /// let text = prompt.render(&[], &[section]);
@@ -47,6 +53,30 @@ pub struct SystemPrompt {
     pub appended: Vec<String>,
     /// Facts about the place of work, a line each: the working directory, the date.
     pub facts: Vec<String>,
+    /// What the user and the project tell every agent, the weightiest last.
+    pub context: Vec<ContextText>,
+    /// Instructions that can be loaded; shown only where the tool that loads them is offered.
+    pub skills: Vec<SkillSummary>,
+}
+
+/// The text of a context file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextText {
+    /// The file, for the model.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// Bytes of it that are left out.
+    pub cut: u64,
+}
+
+/// What the model knows of a skill before it loads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillSummary {
+    /// What the model loads it by.
+    pub name: String,
+    /// What it is good for.
+    pub description: String,
 }
 
 impl SystemPrompt {
@@ -70,6 +100,10 @@ impl SystemPrompt {
         parts.extend(
             bounded(advice, MAX_GUIDELINES).map(|text| format!("# Guidelines of extensions\n{text}")),
         );
+        if tools.iter().any(|tool| tool.name == SKILL_TOOL) {
+            parts.extend(context::skills(&self.skills));
+        }
+        parts.extend(context::files(&self.context));
         parts.extend(self.appended.iter().cloned());
         if !self.facts.is_empty() {
             parts.push(self.facts.join("\n"));
@@ -162,16 +196,16 @@ fn harmless(line: impl AsRef<str>) -> String {
         Some(rest) if !rest.starts_with('#') => format!("##{rest}"),
         Some(_) | None => line,
     };
-    without_fences(&line)
+    without_fences(&line, "extension")
 }
 
-/// `<extension` and `</extension`, however they are written, lose their bracket.
-fn without_fences(line: &str) -> String {
+/// `<extension` and `</extension`, or what else the fence is called, lose their bracket however they are written.
+fn without_fences(line: &str, fence: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, behind)) = rest.split_once('<') {
         let tag = behind.trim_start().trim_start_matches('/').trim_start();
-        let poses = tag.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("extension"));
+        let poses = tag.get(..fence.len()).is_some_and(|start| start.eq_ignore_ascii_case(fence));
         safe.push_str(before);
         safe.push_str(if poses { "&lt;" } else { "<" });
         rest = behind;
@@ -208,6 +242,7 @@ mod tests {
             identity: Some("You are X.".into()),
             appended: vec!["Be brief.".into()],
             facts: vec!["Working directory: /w".into()],
+            ..SystemPrompt::default()
         };
         insta::assert_snapshot!(prompt.render(&tools, &[]), @r#"
         You are X.

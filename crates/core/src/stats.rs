@@ -5,12 +5,13 @@ use std::sync::Arc;
 use haft_protocol::content::Content;
 use haft_protocol::message::{AssistantBlock, Message, Usage};
 
-use crate::session::entry::{Entry, EntryBody};
+use crate::session::Session;
+use crate::session::entry::{BranchSummary, Compaction, Entry, EntryBody, Said};
 
 /// What a session has used, and how full its context is; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
-    /// Tokens and cost of everything since the session began, earlier processes included.
+    /// Tokens and cost of everything since the session began, earlier processes included, branches that were left not.
     pub usage: Usage,
     /// How full the context is.
     pub context: ContextUsage,
@@ -74,19 +75,17 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// What a branch says of which the model is sent this many messages.
-    pub(crate) fn of(branch: &[Arc<Entry>], messages: usize) -> Self {
-        let mut tally = Self::default();
+    pub(crate) fn of(session: &Session, branch: &[Arc<Entry>], messages: usize) -> Self {
+        let mut tally = Self { usage: before(session, branch), counted: None };
         let mut behind = 0;
         for entry in branch {
+            tally.usage += used(&entry.body);
             match &entry.body {
                 EntryBody::Said(said) => {
                     behind += 1;
-                    if let Some(answer) = &said.answer {
-                        tally.usage += answer.usage;
-                        if let Some(counted) = counted(answer.usage, 0) {
-                            tally.counted = Some(counted);
-                            behind = 0;
-                        }
+                    let counted = said.answer.as_ref().and_then(|answer| counted(answer.usage, 0));
+                    if counted.is_some() {
+                        (tally.counted, behind) = (counted, 0);
                     }
                 }
                 EntryBody::CustomMessage(_) | EntryBody::BranchSummary(_) => behind += 1,
@@ -118,6 +117,39 @@ impl Tally {
         let (counted, known) = self.counted.unwrap_or_default();
         let estimated = messages.iter().skip(known).map(estimated_tokens).sum();
         ContextUsage { tokens: counted + estimated, estimated, window }
+    }
+}
+
+/// What was used before a branch that begins at what a compaction kept.
+fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
+    let mut usage = Usage::default();
+    let mut next = branch.first().and_then(|entry| entry.parent);
+    while let Some(entry) = next.and_then(|id| session.entry(id)) {
+        usage += used(&entry.body);
+        next = entry.parent;
+    }
+    usage
+}
+
+/// What an entry cost.
+fn used(body: &EntryBody) -> Usage {
+    match body {
+        EntryBody::Said(Said { answer: Some(answer), .. })
+        | EntryBody::Compaction(Compaction { answer: Some(answer), .. })
+        | EntryBody::BranchSummary(BranchSummary { answer: Some(answer), .. }) => answer.usage,
+        EntryBody::Said(_)
+        | EntryBody::ModelChange(_)
+        | EntryBody::ThinkingChange(_)
+        | EntryBody::ToolsChange(_)
+        | EntryBody::ToolStart(_)
+        | EntryBody::Compaction(_)
+        | EntryBody::BranchSummary(_)
+        | EntryBody::Custom(_)
+        | EntryBody::CustomMessage(_)
+        | EntryBody::Label(_)
+        | EntryBody::Tags(_)
+        | EntryBody::Name(_)
+        | EntryBody::Unknown(_) => Usage::default(),
     }
 }
 

@@ -58,7 +58,7 @@ impl Transcript {
         let Context { messages, settings, closed } = crate::session::context(&branch);
         let state = State {
             made_up: made_up(&messages, &closed),
-            tally: Tally::of(&branch, messages.len()),
+            tally: Tally::of(&session, &branch, messages.len()),
             messages: Arc::new(messages),
             settings,
             unsaved: VecDeque::new(),

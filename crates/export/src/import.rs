@@ -7,8 +7,8 @@ mod zot;
 
 use std::fmt;
 
-use haft_core::session::SessionId;
-use haft_core::session::entry::{Entry, FORMAT_VERSION, Header, Origin};
+use haft_core::session::entry::{Entry, FORMAT_VERSION, Header, Name, Origin};
+use haft_core::session::{EntryId, SessionId};
 use haft_protocol::message::Time;
 use serde::Deserialize;
 
@@ -63,6 +63,16 @@ pub struct Imported {
     pub entries: Vec<Entry>,
     /// What could not be read as it was meant.
     pub problems: Vec<Problem>,
+}
+
+impl Imported {
+    /// Gives the session a name.
+    pub fn name(&mut self, name: &str) {
+        let Some(Entry { id, time, .. }) = self.entries.last() else { return };
+        let body = Name { name: name.to_owned() }.into();
+        let named = Entry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
+        self.entries.push(named);
+    }
 }
 
 /// Something that could not be read as it was meant.

@@ -1,6 +1,7 @@
 //! The rows, by group: one file each, and one line here.
 
 mod content;
+mod files;
 mod gates;
 mod ids;
 mod life;
@@ -10,6 +11,7 @@ mod sessions;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
+pub(crate) use files::{WRITER, write_once};
 use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
@@ -34,6 +36,7 @@ const GROUPS: &[&[Row]] = &[
     failures::ROWS,
     chains::ROWS,
     sessions::ROWS,
+    files::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

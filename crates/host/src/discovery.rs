@@ -1,4 +1,5 @@
-//! Which extensions shall run: `--ext`, then the user's, then the project's.
+//! Which extensions shall run: `--ext`, then the user's, then the project's; behind those of each, what its
+//! configuration adds.
 //!
 //! One order serves names and interceptors alike. An earlier extension keeps its name; a later one of the same
 //! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
@@ -35,8 +36,20 @@ pub struct Search {
     pub global: Option<PathBuf>,
     /// The project; none with `--no-ext`.
     pub project: Option<Project>,
+    /// What configuration adds; nothing with `--no-ext`.
+    pub further: Vec<Further>,
     /// The value of `PATH`, for an `exec` that is a bare name.
     pub path: Option<OsString>,
+}
+
+/// A further place of extensions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Further {
+    /// The directory of an extension, or of several. Relative to the process's own.
+    pub dir: PathBuf,
+    /// Whose it is: [`Origin::Global`] stands behind the user's installed ones, [`Origin::Project`] behind the project's.
+    /// Whoever names a place of an untrusted project runs it.
+    pub origin: Origin,
 }
 
 /// A directory somebody works in, and whether its extensions may run.
@@ -165,9 +178,11 @@ impl Discovery {
         for candidate in search.global.iter().flat_map(|dir| scan(&absolute(dir))) {
             collect.take(Origin::Global, candidate);
         }
+        collect.take_further(Origin::Global);
         for candidate in search.project.iter().flat_map(|project| scan(&project.extensions_dir())) {
             collect.take(Origin::Project, candidate);
         }
+        collect.take_further(Origin::Project);
         collect.found
     }
 }
@@ -201,6 +216,18 @@ fn identity(dir: &Path) -> PathBuf {
 }
 
 impl Collect<'_> {
+    fn take_further(&mut self, origin: Origin) {
+        for further in self.search.further.iter().filter(|further| further.origin == origin) {
+            let dir = absolute(&further.dir);
+            match Manifest::read(&dir) {
+                Err(error) if error.is_missing() => {
+                    scan(&dir).into_iter().for_each(|candidate| self.take(origin, candidate));
+                }
+                manifest => self.take(origin, Candidate { dir, manifest: manifest.map_err(Into::into) }),
+            }
+        }
+    }
+
     fn take(&mut self, origin: Origin, candidate: Candidate) {
         if self.is_known(&candidate) {
             return;

@@ -7,6 +7,7 @@ mod reload;
 mod source;
 mod start;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -16,7 +17,7 @@ use haft_core::model::ModelInfo;
 use haft_core::tool::Tool;
 use haft_launch::Launcher;
 use haft_protocol::ext::{
-    Event, HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability,
+    Event, ExtensionConfig, HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
@@ -80,6 +81,8 @@ pub struct HostConfig {
     /// started directly, with all of this program's rights; what leaves its process group then outlives its
     /// extension, and whatever ignores the end of its input outlives a host that is killed.
     pub launcher: Option<Launcher>,
+    /// What single extensions are told as `hello_ack.config`.
+    pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -105,6 +108,7 @@ impl HostConfig {
             reserved_commands: Vec::new(),
             env: ExtensionEnv::default(),
             launcher: None,
+            extension_config: BTreeMap::new(),
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),

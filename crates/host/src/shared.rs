@@ -117,9 +117,10 @@ impl Shared {
         };
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
+        let config = self.config.extension_config.get(&spec.name).cloned();
         Facts {
             name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir })),
+            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config })),
             timeouts,
             limits: Arc::clone(&self.limits),
         }
@@ -145,6 +146,7 @@ impl Shared {
                 capability::INTERCEPT_ROLES.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
+            config: None,
         })
     }
 

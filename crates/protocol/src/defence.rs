@@ -25,6 +25,8 @@ defences! {
     AnswerKinds,
     /// Arguments that do not fit a tool's schema do not reach it.
     ArgumentSchema,
+    /// A file has its old content until it has the new one.
+    AtomicWrites,
     /// Blank lines are no frames and no fault.
     BlankLines,
     /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
@@ -37,6 +39,8 @@ defences! {
     ExitStatus,
     /// What fails is reported as an event.
     FaultReports,
+    /// Changes of one file wait for each other.
+    FileQueue,
     /// Whoever allowed earlier arguments is asked about the final ones.
     FinalArguments,
     /// Hello is the first frame, and the only one of its kind.
@@ -61,6 +65,8 @@ defences! {
     MendedNames,
     /// Names of tools and commands are made of few characters.
     Names,
+    /// Only regular files are read and written.
+    OnlyFiles,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
     /// Reloads come one after the other.

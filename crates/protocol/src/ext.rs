@@ -21,7 +21,9 @@ mod tool;
 pub use command::{CommandAction, CommandInvoked, CommandResponse};
 pub use event::{Event, EventGap};
 pub use frames::{ExtensionFrame, HostFrame};
-pub use handshake::{Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability};
+pub use handshake::{
+    ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
+};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook,
     Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall,

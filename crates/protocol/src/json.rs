@@ -98,6 +98,12 @@ impl PartialEq for RawJson {
 
 impl Eq for RawJson {}
 
+impl std::hash::Hash for RawJson {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         reader::raw_value(&self.0).map_err(S::Error::custom)?.serialize(serializer)

@@ -23,10 +23,14 @@ pub struct KnownModel {
 /// Every known model that can call tools, by provider in the order of [`PRESETS`]. Local and compatible servers know
 /// their models themselves and have none here; `openai-chat` has those of `openai`.
 pub fn catalogue() -> Vec<KnownModel> {
-    let own = PRESETS.iter().filter(|preset| preset.catalogue == Some(preset.name));
-    own.flat_map(|preset| {
+    let own = PRESETS.iter().filter_map(|preset| {
+        let vendor = preset.catalogue?;
+        let first = PRESETS.iter().find(|other| other.catalogue == Some(vendor))?;
+        (first.name == preset.name).then_some((preset, vendor))
+    });
+    own.flat_map(|(preset, vendor)| {
         let all = Catalog::builtin().iter();
-        let models = all.filter(move |spec| spec.provider.vendor() == preset.name && spec.tools);
+        let models = all.filter(move |spec| spec.provider.vendor() == vendor && spec.tools);
         models.map(move |spec| known(preset.name, spec))
     })
     .collect()

@@ -1,6 +1,9 @@
 //! Which model to use: what the user asked for, then keys in the environment, then a server on this machine.
 
+mod check;
+mod error;
 mod machine;
+mod provider;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,12 +15,15 @@ use haft_core::model::Model;
 use reqwest::Url;
 use secrecy::SecretString;
 
-use crate::catalogue::find;
 use crate::config::{ConfigError, ModelConfig};
 use crate::http::HttpModel;
+use crate::models::{Models, expanded};
 use crate::presets::{PRESETS, Preset, preset};
 use crate::scripted::{ScriptError, Scripted};
+use provider::Provider;
 
+pub use check::{KeyError, check_key};
+pub use error::ChooseError;
 pub use machine::Machine;
 
 /// What the user asked for by flags and configuration; everything may be left open.
@@ -53,6 +59,8 @@ impl fmt::Debug for Wish {
 pub trait Surroundings: Send + Sync {
     /// An environment variable.
     fn var(&self, name: &str) -> Option<String>;
+    /// The key that is stored for a provider.
+    fn key(&self, provider: &str) -> Option<SecretString>;
     /// Whether anything listens on this port of the loopback address.
     async fn listens(&self, port: u16) -> bool;
     /// The ids of the models a server lists; empty when it does not answer as a model server does.
@@ -103,12 +111,16 @@ pub struct Chosen {
 }
 
 /// What led to a choice; its `Display` goes behind "using MODEL, ".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Because {
     /// The user named it.
     Asked,
     /// This variable holds a key.
-    Key(&'static str),
+    Key(String),
+    /// A key is stored for this provider.
+    Stored(String),
+    /// `models.json` names it, and it needs no key.
+    Own,
     /// A server listens on this port of the machine.
     Local(u16),
 }
@@ -118,62 +130,11 @@ impl fmt::Display for Because {
         match self {
             Self::Asked => f.write_str("as asked for"),
             Self::Key(variable) => write!(f, "because {variable} is set"),
+            Self::Stored(provider) => write!(f, "because a key is stored for {provider}"),
+            Self::Own => f.write_str("because models.json names it"),
             Self::Local(port) => write!(f, "because a server listens on port {port}"),
         }
     }
-}
-
-/// Why there is no model to use.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChooseError {
-    /// Nothing was asked for and nothing was found.
-    #[error(
-        "no model to talk to. Name one with --provider and --model, or set ANTHROPIC_API_KEY or OPENAI_API_KEY, \
-         or start a local server (Ollama, llama.cpp, vLLM or LM Studio, on its default port), \
-         or see haft at work without any model: haft demo"
-    )]
-    Nothing,
-    /// The provider is none of the presets, and no address was given.
-    #[error("unknown provider {name:?}; choose one of {known}, or pass --base-url for a server of your own")]
-    UnknownProvider {
-        /// What was asked for.
-        name: String,
-        /// The presets' names.
-        known: String,
-    },
-    /// The provider needs a key.
-    #[error("no key for {provider}; set {variable}, write it to auth.json, or pass --api-key")]
-    NoKey {
-        /// The provider.
-        provider: String,
-        /// Where its key is looked for.
-        variable: &'static str,
-    },
-    /// The provider is a kind of server, not one.
-    #[error("no address for {provider}; pass --base-url")]
-    NoBaseUrl {
-        /// The provider.
-        provider: String,
-    },
-    /// A key was given, but not whose it is.
-    #[error("--api-key was given, but not whose key it is; pass --provider too")]
-    KeyWithoutProvider,
-    /// The provider has no default model.
-    #[error("no model for {provider}; pass --model (haft --list-models shows the known ones)")]
-    NoModel {
-        /// The provider.
-        provider: String,
-    },
-    /// A server was to be asked for its models, and gave none.
-    #[error("no server at {address} lists a model; start it, load a model, or pass --model and --base-url")]
-    NoAnswer {
-        /// The address.
-        address: String,
-    },
-    /// `scripted` needs the script's path.
-    #[error("the scripted model needs a script; pass its path by --model")]
-    NoScript,
 }
 
 /// A server of this machine.
@@ -185,26 +146,26 @@ pub struct LocalServer {
     pub models: Vec<String>,
 }
 
-/// Chooses a model: flags, then keys in the environment, then a local server on its default port.
+/// Chooses a model: flags, then keys in the environment or stored, then a server of `models.json`, then a local server
+/// on its default port.
 ///
 /// A key goes to its own provider only: with an address but no provider, the keys of the environment stay where they
 /// are (but for `HAFT_API_KEY`).
 ///
 /// # Errors
 /// [`ChooseError`], whose message says what to do.
-pub async fn choose(wish: Wish, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
-    let wish = named(wish);
-    match &wish.provider {
+pub async fn choose(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
+    let wish = named(wish, models);
+    match wish.provider.clone() {
         Some(name) if name == "scripted" => {
             let path = wish.model.ok_or(ChooseError::NoScript)?;
             Ok(Chosen { choice: Choice::Scripted(path.into()), because: Because::Asked })
         }
         Some(name) => {
-            let preset = known_or_own(name, &wish)?;
-            let name = name.clone();
-            http(&name, preset, wish, Because::Asked, around).await
+            let provider = known_or_own(&name, &wish, models)?;
+            http(provider, wish, Because::Asked, around).await
         }
-        None => open(wish, around).await,
+        None => open(wish, models, around).await,
     }
 }
 
@@ -222,40 +183,41 @@ pub async fn local_servers(around: &dyn Surroundings) -> Vec<LocalServer> {
 }
 
 /// Takes `provider/model` apart, and an address without a provider as a compatible server.
-fn named(mut wish: Wish) -> Wish {
+fn named(mut wish: Wish, models: &Models) -> Wish {
     if wish.provider.is_none() && wish.base_url.is_some() {
         wish.provider = Some("compatible".to_owned());
     }
     if wish.provider.is_none()
         && let Some((name, model)) = wish.model.as_deref().and_then(|model| model.split_once('/'))
-        && (name == "scripted" || preset(name).is_some())
+        && (name == "scripted" || Provider::named(name, models).is_some())
     {
         (wish.provider, wish.model) = (Some(name.to_owned()), Some(model.to_owned()));
     }
     wish
 }
 
-fn known_or_own(name: &str, wish: &Wish) -> Result<&'static Preset, ChooseError> {
-    let own = wish.base_url.as_ref().and_then(|_| preset("compatible"));
-    preset(name).or(own).ok_or_else(|| {
-        let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).chain(["scripted"]).collect();
+fn known_or_own<'a>(name: &'a str, wish: &Wish, models: &'a Models) -> Result<Provider<'a>, ChooseError> {
+    // Any name is a compatible server's once there is an address.
+    let own = || wish.base_url.as_ref().map(|_| Provider { name, preset: preset("compatible"), own: None });
+    Provider::named(name, models).or_else(own).ok_or_else(|| {
+        let presets = PRESETS.iter().map(|preset| preset.name);
+        let known: Vec<&str> = presets.chain(models.providers()).chain(["scripted"]).collect();
         ChooseError::UnknownProvider { name: name.to_owned(), known: known.join(", ") }
     })
 }
 
 /// No provider was named.
-async fn open(wish: Wish, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
-    let knows =
-        |preset: &&Preset| wish.model.as_ref().is_some_and(|model| find(preset.name, model).is_some());
-    let hosted = || PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
+async fn open(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<Chosen, ChooseError> {
+    let knows = |provider: &Provider<'_>| wish.model.as_ref().is_some_and(|model| provider.knows(model));
     if wish.api_key.is_some() {
-        let preset = hosted().find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
-        return http(preset.name, preset, wish, Because::Asked, around).await;
+        let provider = Provider::candidates(models).find(knows).ok_or(ChooseError::KeyWithoutProvider)?;
+        return http(provider, wish, Because::Asked, around).await;
     }
-    let keyed = || hosted().filter_map(|preset| Some((preset, key_variable(preset, around)?)));
-    let fitting = keyed().find(|(preset, _)| knows(preset)).or_else(|| keyed().next());
-    if let Some((preset, variable)) = fitting {
-        return http(preset.name, preset, wish, Because::Key(variable), around).await;
+    let usable =
+        || Provider::candidates(models).filter_map(|provider| Some((provider, provider.usable(around)?)));
+    let fitting = usable().find(|(provider, _)| knows(provider)).or_else(|| usable().next());
+    if let Some((provider, because)) = fitting {
+        return http(provider, wish, because, around).await;
     }
     let servers = local_servers(around).await;
     let serves =
@@ -263,7 +225,12 @@ async fn open(wish: Wish, around: &dyn Surroundings) -> Result<Chosen, ChooseErr
     let server = servers.iter().find(serves).or(servers.first()).ok_or(ChooseError::Nothing)?;
     let because = Because::Local(server.preset.local_port.unwrap_or_default());
     let model = wish.model.clone().or_else(|| server.models.first().cloned());
-    http(server.preset.name, server.preset, Wish { model, ..wish }, because, around).await
+    let provider = Provider {
+        name: server.preset.name,
+        preset: Some(server.preset),
+        own: models.provider(server.preset.name),
+    };
+    http(provider, Wish { model, ..wish }, because, around).await
 }
 
 /// An address for people. One that cannot be read is not shown, since a password may be anywhere in it.
@@ -274,49 +241,68 @@ fn without_password(address: &str) -> String {
     }
 }
 
-fn key_variable(preset: &Preset, around: &dyn Surroundings) -> Option<&'static str> {
-    preset.key_env.filter(|variable| value(around, variable).is_some())
-}
-
 /// A variable that is set to something.
 fn value(around: &dyn Surroundings, name: &str) -> Option<String> {
     around.var(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 async fn http(
-    name: &str,
-    preset: &'static Preset,
+    provider: Provider<'_>,
     wish: Wish,
     because: Because,
     around: &dyn Surroundings,
 ) -> Result<Chosen, ChooseError> {
-    let base_url = wish.base_url.or_else(|| value(around, preset.base_url_env?));
-    let from_env = || value(around, preset.key_env?).map(SecretString::from);
-    let api_key = wish.api_key.or_else(from_env);
-    if base_url.is_none() && preset.base_url.is_none() {
-        return Err(ChooseError::NoBaseUrl { provider: name.to_owned() });
+    let name = || provider.name.to_owned();
+    let base_url = wish.base_url.clone().or_else(|| provider.own_address(around));
+    let usual = provider.preset.and_then(|preset| preset.base_url);
+    let local = provider.preset.is_some_and(|preset| preset.local_port.is_some());
+    let api_key = wish.api_key.clone().or_else(|| provider.key(around).map(|(key, _)| key));
+    let Some(address) = base_url.as_deref().or(usual) else {
+        return Err(ChooseError::NoBaseUrl { provider: name() });
+    };
+    let own_address = base_url.is_some() || local;
+    // Whoever names a variable for a key means it to be sent.
+    let key_named = provider.own.is_some_and(|own| own.key_env.is_some());
+    if let (None, Some(variable)) = (&api_key, provider.key_env().filter(|_| key_named || !own_address)) {
+        return Err(ChooseError::NoKey { provider: name(), variable: variable.to_owned() });
     }
-    let own_address = base_url.is_some() || preset.local_port.is_some();
-    if let (None, false, Some(variable)) = (&api_key, own_address, preset.key_env) {
-        return Err(ChooseError::NoKey { provider: name.to_owned(), variable });
-    }
-    let asked = wish.model.or_else(|| preset.default_model.map(str::to_owned));
-    let model = match asked {
+    let model = match wish.model.clone().or_else(|| provider.default_model()) {
         Some(model) => model,
-        None if own_address => {
-            let address = base_url.as_deref().or(preset.base_url).unwrap_or_default();
+        None if own_address && !provider.lists_models() => {
             let models = around.models(address, api_key.as_ref()).await;
             let none = || ChooseError::NoAnswer { address: without_password(address) };
             models.into_iter().next().ok_or_else(none)?
         }
-        None => return Err(ChooseError::NoModel { provider: name.to_owned() }),
+        None => return Err(ChooseError::NoModel { provider: name() }),
     };
+    let mut headers = own_headers(&provider, around)?;
+    headers.extend(wish.headers);
+    let own = provider.own.and_then(|own| own.models.get(&model));
     let config = ModelConfig {
         base_url,
         api_key,
-        headers: wish.headers,
+        key_env: provider.key_env().map(str::to_owned),
+        headers,
         max_output_tokens: wish.max_output_tokens,
-        ..ModelConfig::new(preset.dialect, name, model)
+        facts: own.cloned().unwrap_or_default(),
+        ..ModelConfig::new(provider.dialect(), provider.name, model)
     };
     Ok(Chosen { choice: Choice::Http(Box::new(config)), because })
+}
+
+/// The headers of `models.json`, with their variables in place.
+fn own_headers(
+    provider: &Provider<'_>,
+    around: &dyn Surroundings,
+) -> Result<Vec<(String, String)>, ChooseError> {
+    let written = provider.own.map(|own| own.headers.as_slice()).unwrap_or_default();
+    let made = written.iter().map(|(header, value)| {
+        let value = expanded(value, |name| around.var(name)).map_err(|source| ChooseError::Header {
+            provider: provider.name.to_owned(),
+            header: header.clone(),
+            source,
+        })?;
+        Ok((header.clone(), value))
+    });
+    made.collect()
 }

@@ -4,16 +4,27 @@ use std::fmt;
 
 use haft_core::model::ModelFacts;
 use secrecy::SecretString;
+use serde::Deserialize;
 
 /// The API a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// In files it is written `anthropic`, `openai-chat`, `openai-responses`, `gemini`, `ollama`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 pub enum Dialect {
     /// Anthropic Messages, `POST /v1/messages`.
+    #[serde(rename = "anthropic")]
     AnthropicMessages,
     /// OpenAI Chat Completions, `POST /chat/completions`: what compatible and local servers speak.
+    #[serde(rename = "openai-chat")]
     OpenAiChat,
     /// OpenAI Responses, `POST /responses`.
+    #[serde(rename = "openai-responses")]
     OpenAiResponses,
+    /// Gemini, `POST /v1beta/models/MODEL:streamGenerateContent`.
+    #[serde(rename = "gemini")]
+    Gemini,
+    /// Ollama's own, `POST /api/chat`.
+    #[serde(rename = "ollama")]
+    Ollama,
 }
 
 /// One model at one server.
@@ -30,6 +41,8 @@ pub struct ModelConfig {
     pub base_url: Option<String>,
     /// The key; [`None`] sends none.
     pub api_key: Option<SecretString>,
+    /// The variable that holds the key, for what is said when the key is missing or refused.
+    pub key_env: Option<String>,
     /// Headers of every request; they win over what the dialect sends by itself. Their values are treated as
     /// secrets.
     pub headers: Vec<(String, String)>,
@@ -48,6 +61,7 @@ impl ModelConfig {
             model: model.into(),
             base_url: None,
             api_key: None,
+            key_env: None,
             headers: Vec::new(),
             max_output_tokens: None,
             facts: ModelFacts::default(),

@@ -11,6 +11,7 @@ mod client;
 mod endpoint;
 mod failure;
 mod history;
+mod plain;
 mod request;
 mod run;
 mod transport;
@@ -35,6 +36,7 @@ use client::Client;
 pub(crate) use client::{build as build_client, is_loopback};
 use endpoint::Endpoint;
 use failure::Blame;
+pub(crate) use plain::ask_plainly;
 use run::Run;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.
@@ -91,7 +93,7 @@ impl HttpModel {
             blame: Blame {
                 provider: config.provider.clone(),
                 address: base_url.origin().ascii_serialization(),
-                key_env: preset(&config.provider).and_then(|preset| preset.key_env),
+                key_env: key_env(&config),
                 key_sent: config.api_key.is_some(),
                 redactor,
             },
@@ -99,6 +101,12 @@ impl HttpModel {
         };
         Ok(Self { setup: Arc::new(setup) })
     }
+}
+
+/// The variable that holds the key, by the configuration or by the preset.
+fn key_env(config: &ModelConfig) -> Option<String> {
+    let usual = || preset(&config.provider)?.key_env.map(str::to_owned);
+    config.key_env.clone().or_else(usual)
 }
 
 impl Setup {

@@ -26,7 +26,9 @@
 mod catalogue;
 mod choose;
 mod config;
+mod fallback;
 mod http;
+mod models;
 mod presets;
 mod redact;
 pub mod retry;
@@ -35,11 +37,13 @@ mod timeouts;
 
 pub use catalogue::{KnownModel, catalogue, find, preload};
 pub use choose::{
-    Because, Choice, ChooseError, Chosen, LocalServer, Machine, OpenError, Surroundings, Wish, choose,
-    local_servers,
+    Because, Choice, ChooseError, Chosen, KeyError, LocalServer, Machine, OpenError, Surroundings, Wish,
+    check_key, choose, local_servers,
 };
 pub use config::{ConfigError, Dialect, ModelConfig};
+pub use fallback::Fallback;
 pub use http::HttpModel;
+pub use models::{Models, ModelsError, OwnModel, UnsetVariable};
 pub use presets::{PRESETS, Preset, preset};
 pub use scripted::{ScriptError, Scripted};
 pub use timeouts::Timeouts;

@@ -69,11 +69,26 @@ pub const PRESETS: &[Preset] = &[
         catalogue: Some("openai"),
         ..Preset::hosted("openai-chat", Dialect::OpenAiChat, "https://api.openai.com/v1", "OPENAI_API_KEY")
     },
+    Preset {
+        base_url_env: Some("GEMINI_BASE_URL"),
+        default_model: Some("gemini-3.8-flash"),
+        catalogue: Some("gcp.gemini"),
+        ..Preset::hosted(
+            "gemini",
+            Dialect::Gemini,
+            "https://generativelanguage.googleapis.com",
+            "GEMINI_API_KEY",
+        )
+    },
     Preset::hosted("openrouter", Dialect::OpenAiChat, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     Preset::hosted("deepseek", Dialect::OpenAiChat, "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
     Preset::hosted("groq", Dialect::OpenAiChat, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     Preset::hosted("mistral", Dialect::OpenAiChat, "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    Preset::local("ollama", "http://127.0.0.1:11434/v1", 11434, "OLLAMA_API_KEY"),
+    Preset {
+        dialect: Dialect::Ollama,
+        base_url_env: Some("OLLAMA_BASE_URL"),
+        ..Preset::local("ollama", "http://127.0.0.1:11434", 11434, "OLLAMA_API_KEY")
+    },
     Preset::local("llama.cpp", "http://127.0.0.1:8080/v1", 8080, "LLAMA_API_KEY"),
     Preset::local("vllm", "http://127.0.0.1:8000/v1", 8000, "VLLM_API_KEY"),
     Preset::local("lmstudio", "http://127.0.0.1:1234/v1", 1234, "LM_API_TOKEN"),
@@ -113,7 +128,7 @@ mod tests {
         for (index, preset) in PRESETS.iter().enumerate() {
             assert!(PRESETS.iter().skip(index + 1).all(|other| other.name != preset.name));
             if let (Some(port), Some(url)) = (preset.local_port, preset.base_url) {
-                assert!(url.contains(&format!("127.0.0.1:{port}/")), "{url}");
+                assert!(format!("{url}/").contains(&format!("127.0.0.1:{port}/")), "{url}");
             }
         }
     }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// How long a model that stands in for another one is asked before it.
+pub(crate) const FALLBACK_REST: Duration = Duration::from_secs(300);
+
 /// How long to wait for what. The defaults are for people at a terminal; tests shorten the waits between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
@@ -19,6 +22,8 @@ pub struct Timeouts {
     pub probe: Duration,
     /// For a local server to list its models.
     pub probe_models: Duration,
+    /// For a provider to say whether it takes a key.
+    pub probe_key: Duration,
 }
 
 impl Default for Timeouts {
@@ -31,6 +36,7 @@ impl Default for Timeouts {
             retry_after_cap: Duration::from_secs(60),
             probe: Duration::from_millis(150),
             probe_models: Duration::from_secs(2),
+            probe_key: Duration::from_secs(20),
         }
     }
 }

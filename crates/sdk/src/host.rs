@@ -7,8 +7,10 @@ use std::sync::Arc;
 use haft_protocol::event::Level;
 use haft_protocol::ext::{ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender};
 use haft_protocol::ids::PanelId;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use crate::config::ConfigError;
 use crate::logging;
 use crate::outbox::Outbox;
 
@@ -69,6 +71,17 @@ impl Host {
             .as_ref()
             .or(info.extension_dir.as_ref())
             .map_or_else(|| PathBuf::from("."), PathBuf::from)
+    }
+
+    /// What the user set for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it is read from
+    /// an empty object, so give the fields defaults. Waits as [`info`](Self::info) does.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when it does not have the shape of `T`; it names the setting and does not quote its value.
+    pub async fn config<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
+        let info = self.info().await;
+        let text = info.config.as_ref().map_or("{}", |config| config.json().as_str());
+        ConfigError::read(text)
     }
 
     /// Writes one line to the extension's log (stderr); the same as [`log!`](crate::log!).

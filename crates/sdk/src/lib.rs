@@ -26,6 +26,7 @@
 
 #![warn(clippy::exhaustive_structs)]
 
+mod config;
 mod dispatch;
 mod error;
 mod extension;
@@ -43,6 +44,7 @@ mod tool;
 
 pub mod testing;
 
+pub use config::ConfigError;
 pub use error::ServeError;
 pub use extension::{Extension, GateDecision, Tools};
 /// Frames and their parts, for what is not re-exported by name.
@@ -50,7 +52,7 @@ pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;
 pub use haft_protocol::event::Level;
 pub use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CommandAction as Response, Event,
+    AssistantMessageDecision, BeforeAgentStartDecision, CommandAction as Response, Event, ExtensionConfig,
     HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall,
     InterceptTurnStart, Panel, PanelKey, ToolCallDecision, TurnStartDecision,
 };

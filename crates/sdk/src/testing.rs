@@ -78,6 +78,7 @@ pub fn host_info() -> HelloAck {
         data_dir: None,
         capabilities: vec!["before_agent_start".into(), "panel_resize".into(), "intercept_roles".into()],
         limits: None,
+        config: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! A model provider on loopback: three streaming dialects, cut where it hurts, with faults on demand.
+//! A model provider on loopback: five streaming dialects, cut where it hurts, with faults on demand.
 //!
 //! It speaks HTTP over a raw socket, because the tests need what HTTP libraries hide: a body cut every few bytes
 //! (inside a UTF-8 character, inside an SSE frame), a reset in mid-stream, a well-formed end that lacks the final
@@ -41,6 +41,10 @@ pub enum Wire {
     OpenAiChat,
     /// OpenAI Responses: `POST /v1/responses`.
     OpenAiResponses,
+    /// Gemini: `POST /v1beta/models/MODEL:streamGenerateContent`.
+    Gemini,
+    /// Ollama's own: `POST /api/chat`, a line of JSON each.
+    Ollama,
 }
 
 /// One request as the server got it.
@@ -145,10 +149,10 @@ impl ModelServer {
         Ok((Self { address, wire, shared, _stop: stop.drop_guard() }, serve))
     }
 
-    /// What a client is given as base URL: with `/v1` for the two OpenAI dialects, without for Anthropic.
+    /// What a client is given as base URL: with `/v1` for the two OpenAI dialects, without for the others.
     pub fn base_url(&self) -> String {
         match self.wire {
-            Wire::Anthropic => format!("http://{}", self.address),
+            Wire::Anthropic | Wire::Gemini | Wire::Ollama => format!("http://{}", self.address),
             Wire::OpenAiChat | Wire::OpenAiResponses => format!("http://{}/v1", self.address),
         }
     }
@@ -161,6 +165,12 @@ impl ModelServer {
     /// Adds a scenario behind those that are left.
     pub fn push(&self, scenario: Scenario) {
         self.shared.update(|state| state.scenarios.push_back(scenario));
+    }
+
+    /// Every `GET` so far, oldest first. Each is answered with a list of models, or with a 401 when its key contains
+    /// `refused`.
+    pub fn lookups(&self) -> Vec<Recorded> {
+        self.shared.lock().requests.iter().filter(|request| request.method == "GET").cloned().collect()
     }
 
     /// Every `POST` so far, oldest first.

@@ -129,7 +129,7 @@ impl<T: BuiltIn> Tool for On<T> {
 
 /// The schema of a tool's arguments: without references, which some providers refuse, and without what says nothing
 /// to a model.
-fn schema<A: JsonSchema>() -> RawJson {
+pub(crate) fn schema<A: JsonSchema>() -> RawJson {
     let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -1,4 +1,4 @@
-//! The built-in tools: read, write, edit, bash, grep, find, ls.
+//! The built-in tools: read, write, edit, bash, grep, find, ls; and skill, where there are skills.
 //!
 //! For whom: the binary and programs that embed an agent. The promise: no tool blocks the agent's thread, no tool
 //! leaves a half-written file or an unkillable process behind, no result is longer than core's limits. Everything
@@ -16,6 +16,7 @@ mod ls;
 mod path;
 mod read;
 mod seen;
+mod skill;
 mod timeouts;
 mod write;
 
@@ -25,3 +26,4 @@ pub use environment::{
     FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, RunEnd,
     RunReport, ShellCommand, Stat, Written,
 };
+pub use skill::{SkillSource, skill_tool};

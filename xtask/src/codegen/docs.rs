@@ -115,7 +115,7 @@ fn write_fields(out: &mut String, rows: &[Field]) -> Result<()> {
 }
 
 /// Puts `body` between the first `start` and the `end` after it.
-fn replace(text: &mut String, start: &str, end: &str, body: &str) -> Result<()> {
+pub(super) fn replace(text: &mut String, start: &str, end: &str, body: &str) -> Result<()> {
     let after_start = text.find(start).with_context(|| format!("{PATH} has no `{start}`"))? + start.len();
     let (head, tail) = text.split_at(after_start);
     let end = tail.find(end).with_context(|| format!("{PATH}: no `{end}` after `{start}`"))?;

@@ -37,7 +37,7 @@ const RULES: &[Rule] = &[
     rule("haft-example-hello", &["haft-sdk"]),
     rule("haft-example-todo", &["haft-sdk"]),
     rule("haft-example-weather", &["haft-sdk"]),
-    rule("xtask", &["haft-protocol"]),
+    rule("xtask", &["haft-config", "haft-protocol"]),
 ];
 
 /// Only for tests.

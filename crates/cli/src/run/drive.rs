@@ -3,9 +3,11 @@
 use std::time::SystemTime;
 
 use futures::StreamExt as _;
+use haft_config::{Expanded, Templates};
 use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelErrorKind;
+use haft_core::sanitize::sanitize_line;
 use haft_host::{CommandError, CommandInfo, ExtensionState};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
@@ -128,10 +130,17 @@ enum Next {
     Done(Exit),
 }
 
-/// Runs an extension's command when the prompt begins with one. What extensions say meanwhile is shown.
+/// Runs an extension's command when the prompt begins with one, and puts a template or a skill in the place of its name.
+/// What extensions say meanwhile is shown.
 async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Next> {
     let Some(typed) = prompt.strip_prefix('/') else { return Ok(Next::Prompt(prompt.to_owned())) };
     let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let templates = joined.resources.templates();
+    if let Some(owner) = templates.get(name).and_then(|_| owner_of(name, &joined.host.commands())) {
+        note(&format!(
+            "haft: /{name} is a command of extension {owner}; the template of that name is not used"
+        ));
+    }
     let (host, cancel) = (joined.host.clone(), screen.cancel.clone());
     let asked = host.run_command(&cancel, name, args.trim());
     tokio::pin!(asked);
@@ -165,7 +174,13 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
         },
         // A prompt may begin with a path; only a command that exists is one.
         Err(CommandError::Unknown { .. }) => {
-            if let Some(warning) = mistyped(name, &host.commands()) {
+            match joined.resources.expand(&templates, name, args) {
+                Expanded::Prompt(text) => return Ok(Next::Prompt(text)),
+                Expanded::Failed(why) => return Err(anyhow::anyhow!("/{name}: {why}")).or_exit(Exit::Usage),
+                Expanded::Unknown => {}
+            }
+            templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));
+            if let Some(warning) = mistyped(name, &known(&host.commands(), &templates)) {
                 note(&warning);
             }
             Ok(Next::Prompt(prompt.to_owned()))
@@ -174,18 +189,29 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
     }
 }
 
+/// Whose command this is.
+fn owner_of(name: &str, commands: &[CommandInfo]) -> Option<String> {
+    commands.iter().find(|command| command.name == name).map(|command| command.extension.to_string())
+}
+
+/// The names of all commands.
+fn known(commands: &[CommandInfo], templates: &Templates) -> Vec<String> {
+    let templates = templates.templates.iter().map(|template| template.name.clone());
+    commands.iter().map(|command| command.name.clone()).chain(templates).collect()
+}
+
 /// What to say of a prompt whose first word looks like a command and is none; nothing when it looks like a path.
-fn mistyped(name: &str, known: &[CommandInfo]) -> Option<String> {
+fn mistyped(name: &str, known: &[String]) -> Option<String> {
     /// Below this likeness, of at most 1, another command is not what was meant.
     const ALIKE: f64 = 0.8;
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')) {
         return None;
     }
-    let likeness = |command: &CommandInfo| strsim::jaro_winkler(&command.name, name);
+    let likeness = |command: &str| strsim::jaro_winkler(command, name);
     let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest
         .filter(|command| likeness(command) >= ALIKE)
-        .map(|command| format!("; did you mean /{}?", command.name))
+        .map(|command| format!("; did you mean /{command}?"))
         .unwrap_or_default();
     Some(format!("haft: no command /{name}; sent to the model as a prompt{hint}"))
 }

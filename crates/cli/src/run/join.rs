@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{ExtensionSettings, OnTimeout};
+use haft_config::{Config, OnTimeout};
 use haft_core::Agent;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
@@ -17,14 +17,17 @@ use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
 use haft_host::{ExtensionEnv, Host, HostConfig, check_grant};
 use haft_launch::Launcher;
+use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
-use haft_tools::{HostEnvironment, builtin_tools};
+use haft_tools::{HostEnvironment, builtin_tools, skill_tool};
 use tokio::sync::{mpsc, watch};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions;
+use crate::resources::Resources;
 use crate::setup::Setup;
 
 use super::frontend::Printed;
@@ -42,10 +45,14 @@ pub(crate) struct Parts {
     /// Whether extensions may wait for their first use.
     pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
+    /// Skills and templates.
+    pub(crate) resources: Resources,
     pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
+    /// What single extensions are handed.
+    pub(crate) extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
 }
@@ -74,14 +81,15 @@ impl ToolChoice {
 impl Parts {
     /// The parts that arguments, files and environment name.
     pub(crate) fn new(args: &RunArgs, setup: Setup, model: Arc<dyn Model>) -> anyhow::Result<Self> {
-        let system = system_prompt(args, &setup)?;
-        let thinking = setup.settings.thinking.value;
+        let system = setup.resources.system_prompt(&args.agent, facts(&setup.cwd))?;
+        let thinking = setup.settings().thinking.value;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
             (_, true) => ToolChoice::None,
             (Some(names), false) => ToolChoice::Only(names.clone()),
             (None, false) => ToolChoice::All,
         };
-        let loosened = setup.extensions.iter().filter(|(_, set)| set.on_timeout == Some(OnTimeout::Allow));
+        let config = &setup.config;
+        let loosened = config.grant.iter().filter(|(_, set)| set.value.on_timeout == Some(OnTimeout::Allow));
         Ok(Self {
             model,
             search: setup.search,
@@ -89,44 +97,42 @@ impl Parts {
             data: setup.home.data_dir(),
             state: setup.home.state_dir(),
             results: setup.home.results_dir(),
-            lazy: setup.lazy,
+            lazy: config.settings.lazy_start.value,
             system,
             thinking,
-            max_steps: setup.settings.max_steps.map(|sourced| sourced.value.get()),
+            max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-            granted: granted(&setup.extensions).or_exit(Exit::Configuration)?,
+            extension_config: extension_config(config)?,
+            granted: granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
+            resources: setup.resources,
         })
     }
 }
 
-/// What `env` in the settings of extensions names.
-fn granted(
-    extensions: &BTreeMap<String, ExtensionSettings>,
-) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
-    let mut granted = BTreeMap::new();
-    for (name, settings) in extensions {
-        for variable in &settings.env {
-            check_grant(variable).with_context(|| format!("config.toml: extensions.{name}.env"))?;
+/// What the user set for extensions, by their names.
+fn extension_config(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
+    let mut all = BTreeMap::new();
+    for name in config.extension.keys() {
+        let json = RawJson::from_value(&config.extension_json(name))?;
+        if let Some(config) = ExtensionConfig::new(json) {
+            all.insert(ExtensionName::new(name.as_str()), config);
         }
-        granted.insert(ExtensionName::new(name.as_str()), settings.env.clone());
     }
-    Ok(granted)
+    Ok(all)
 }
 
-fn system_prompt(args: &RunArgs, setup: &Setup) -> anyhow::Result<SystemPrompt> {
-    let file = setup.home.system_prompt_file();
-    let identity = match &args.agent.system_prompt {
-        Some(text) => Some(text.clone()),
-        None if file.exists() => {
-            let text =
-                std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()));
-            Some(text.or_exit(Exit::Configuration)?)
+/// The variables that the user lets extensions have.
+fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
+    let mut granted = BTreeMap::new();
+    for (name, grant) in &config.grant {
+        for variable in &grant.value.env {
+            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", grant.origin))?;
         }
-        None => None,
-    };
-    Ok(SystemPrompt { identity, appended: args.agent.append_system_prompt.clone(), facts: facts(&setup.cwd) })
+        granted.insert(ExtensionName::new(name.as_str()), grant.value.env.clone());
+    }
+    Ok(granted)
 }
 
 /// What the model should know of the place it works in.
@@ -145,6 +151,8 @@ pub(crate) struct Joined {
     pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
+    /// Skills and templates.
+    pub(crate) resources: Resources,
     builtin: Vec<Arc<dyn Tool>>,
     tools: ToolChoice,
 }
@@ -154,7 +162,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(&parts.results)
         .with_state(parts.state.join("in-place"));
-    let builtin = builtin_tools(Arc::new(environment));
+    let mut builtin = builtin_tools(Arc::new(environment));
+    builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.logs);
@@ -166,6 +175,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);
     config.on_timeout_allow = parts.on_timeout_allow;
+    config.extension_config = parts.extension_config;
     let source = extensions::source(parts.search);
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
@@ -182,7 +192,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     }
     // Watched from before the tools are taken, so that no change is missed.
     let changes = host.changes();
-    let joined = Joined { agent: builder.build()?, host, events, changes, builtin, tools: parts.tools };
+    let (tools, resources) = (parts.tools, parts.resources);
+    let joined = Joined { agent: builder.build()?, host, events, changes, resources, builtin, tools };
     joined.offer_tools()?;
     Ok(joined)
 }

@@ -1,24 +1,21 @@
-//! Which model answers, and which there are.
+//! Which model answers.
 
 use std::sync::Arc;
 use std::thread;
 
+use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, ExposeSecret as _, Origin, SecretString, Sourced};
+use haft_config::{Auth, Origin, SecretString};
 use haft_core::model::{Model, Thinking};
-use haft_providers::{
-    Choice, KnownModel, Machine, PRESETS, Surroundings, Wish, catalogue, choose as choose_model,
-    local_servers,
-};
+use haft_providers::{Choice, Fallback, Machine, Surroundings, Wish, choose as choose_model};
 
 use crate::args::RunArgs;
-use crate::console::{note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
 
 /// The model that flags, environment, files and this machine lead to.
 pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let settings = &setup.settings;
+    let settings = setup.settings();
     let wish = Wish {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
         model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
@@ -27,12 +24,38 @@ pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<
         ..Wish::default()
     };
     let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
-    let chosen = choose_model(wish, &machine).await.or_exit(Exit::NoProvider)?;
-    let exit = at_fault(&chosen.choice, setup);
-    let model = chosen.choice.open().or_exit(exit)?;
+    let model = opened(wish, setup, &machine).await?;
+    let mut others: Vec<Arc<dyn Model>> = Vec::new();
+    let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
+    for named in fallback {
+        let other = fallback_wish(named)
+            .or_exit(at_fault(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
+        let other = opened(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
+        if other.info() != model.info() {
+            others.push(other);
+        }
+    }
+    Ok(if others.is_empty() { model } else { Arc::new(Fallback::new(model, others)) })
+}
+
+async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Result<Arc<dyn Model>> {
+    let chosen = choose_model(wish, &setup.models, machine).await.or_exit(Exit::NoProvider)?;
+    let named = match &chosen.choice {
+        Choice::Scripted(_) => &setup.settings().model,
+        Choice::Http(_) => &setup.settings().base_url,
+    };
+    let model = chosen.choice.open().or_exit(at_fault(named.as_ref().map(|set| set.origin.clone())))?;
     let info = model.info();
     tracing::info!("using {}/{}, {}", info.provider, info.model, chosen.because);
     Ok(model)
+}
+
+/// A fallback is named in full: its provider is none that a flag names for the first model.
+fn fallback_wish(named: &str) -> anyhow::Result<Wish> {
+    let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
+    let (provider, model) =
+        parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
+    Ok(Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..Wish::default() })
 }
 
 /// What to say when the model does not have the level that was asked for. Nothing is looked up where none was.
@@ -51,30 +74,21 @@ pub(super) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
 }
 
 /// Has what is known of models read on another thread, while extensions start: it takes longer than all else before the
-/// first request. Not for a script, which needs none of it.
+/// first request, and all APIs but Ollama's need it to make one. Not for a script, which sends none.
 pub(super) fn preload(setup: &Setup) {
-    let says = |set: &Option<Sourced<String>>, scripted: fn(&str) -> bool| {
-        set.as_ref().is_some_and(|set| scripted(&set.value))
-    };
-    let scripted = says(&setup.settings.provider, |name| name == "scripted")
-        || says(&setup.settings.model, |model| model.starts_with("scripted/"));
-    if !scripted {
+    const WITHOUT: [&str; 2] = ["scripted", "ollama"];
+    let settings = setup.settings();
+    let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
+    let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
+    if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
         // Without a thread the first request reads it itself.
         let _ = thread::Builder::new().name("catalogue".to_owned()).spawn(haft_providers::preload);
     }
 }
 
-/// How haft ends when the choice cannot be opened: who named the script or the address by a flag mistyped a flag.
-fn at_fault(choice: &Choice, setup: &Setup) -> Exit {
-    let settings = &setup.settings;
-    let named = match choice {
-        Choice::Scripted(_) => &settings.model,
-        Choice::Http(_) => &settings.base_url,
-    };
-    match named {
-        Some(Sourced { origin: Origin::Flag, .. }) => Exit::Usage,
-        Some(_) | None => Exit::Configuration,
-    }
+/// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.
+fn at_fault(named: Option<Origin>) -> Exit {
+    if matches!(named, Some(Origin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
@@ -86,10 +100,11 @@ struct Keyed<'a> {
 #[async_trait]
 impl Surroundings for Keyed<'_> {
     fn var(&self, name: &str) -> Option<String> {
-        self.machine.var(name).or_else(|| {
-            let preset = PRESETS.iter().find(|preset| preset.key_env == Some(name))?;
-            self.auth.key(preset.name).map(|key| key.expose_secret().to_owned())
-        })
+        self.machine.var(name)
+    }
+
+    fn key(&self, provider: &str) -> Option<SecretString> {
+        self.auth.key(provider).cloned()
     }
 
     async fn listens(&self, port: u16) -> bool {
@@ -98,63 +113,5 @@ impl Surroundings for Keyed<'_> {
 
     async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String> {
         self.machine.models(base_url, key).await
-    }
-}
-
-/// `haft --list-models`: the models of servers on this machine, then the known ones, of one provider if one is named.
-pub(super) async fn list(setup: &Setup) -> anyhow::Result<Exit> {
-    let only = setup.settings.provider.as_ref().map(|sourced| sourced.value.as_str());
-    let wanted = |provider: &str| only.is_none_or(|only| only == provider);
-    let mut any = false;
-    for server in local_servers(&Machine::default()).await.iter().filter(|server| wanted(server.preset.name))
-    {
-        for model in &server.models {
-            any = true;
-            print(&format!("{}/{model}", server.preset.name))?;
-        }
-    }
-    let mut known = catalogue();
-    known.retain(|model| wanted(model.provider) && !model.deprecated);
-    for row in table(&known) {
-        any = true;
-        print(&row)?;
-    }
-    if !any {
-        note("haft: no models known for this provider; ask the provider, then pass --model");
-    }
-    Ok(Exit::Ok)
-}
-
-/// A row for each model, in columns: its name, its context window where known, whether it reasons.
-fn table(models: &[KnownModel]) -> Vec<String> {
-    let name = |model: &KnownModel| format!("{}/{}", model.provider, model.model);
-    let width = models.iter().map(|model| name(model).chars().count()).max().unwrap_or_default();
-    let row = |model: &KnownModel| {
-        let window = model.facts.window.map(|tokens| format!("{}k context", tokens / 1000));
-        let thinks = model.facts.thinking.as_ref().is_none_or(|levels| levels.len() > 1);
-        let thinking = if thinks { "thinking" } else { "" };
-        let row = format!("{:<width$}  {:>13}  {thinking}", name(model), window.unwrap_or_default());
-        row.trim_end().to_owned()
-    };
-    models.iter().map(row).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_model_of_unknown_size_keeps_the_columns() {
-        let model = |model: &str, window| KnownModel {
-            provider: "p",
-            model: model.into(),
-            facts: haft_core::model::ModelFacts { window, ..Default::default() },
-            deprecated: false,
-        };
-        let rows = table(&[model("short", Some(1_000_000)), model("a-longer-one", None)]);
-        assert_eq!(
-            rows,
-            ["p/short         1000k context  thinking", "p/a-longer-one                 thinking"]
-        );
     }
 }

@@ -2,12 +2,15 @@
 
 mod chapter;
 mod content;
+mod context;
 mod demo;
 mod faults;
 mod flags;
 mod interception;
 mod interrupt;
 mod lazy;
+mod login;
+mod models;
 mod order;
 mod providers;
 mod quick_start;
@@ -15,4 +18,5 @@ mod requests;
 mod running;
 mod scene;
 mod secrets;
+mod settings;
 mod tools;

@@ -39,7 +39,7 @@ fn a_setting_that_cannot_be_used() {
     let world = World::new();
     std::fs::create_dir(world.home()).unwrap();
     std::fs::write(world.home().join("config.toml"), "modle = 'x'\n").unwrap();
-    check(&world, &["-p", "hi"], 9, "config.toml has a mistake");
+    check(&world, &["-p", "hi"], 9, "home/config.toml:1: unknown key `modle`; did you mean `model`?");
     std::fs::remove_file(world.home().join("config.toml")).unwrap();
 
     let output = world.command(&["-p", "hi"]).env("HAFT_MAX_STEPS", "none").output().unwrap();
@@ -71,7 +71,7 @@ fn a_script_that_a_flag_names() {
 }
 
 #[test]
-fn a_projects_own_settings_are_not_read() {
+fn an_untrusted_projects_settings_are_not_obeyed_whatever_they_are() {
     let world = World::new();
     std::fs::create_dir(world.project().join(".haft")).unwrap();
     std::fs::write(world.project().join(".haft/config.toml"), "this is no toml").unwrap();

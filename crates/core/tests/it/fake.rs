@@ -25,13 +25,19 @@ pub(crate) struct Answer {
 /// Plays its answers in turn and keeps the requests.
 #[derive(Clone, Default)]
 pub(crate) struct Script {
+    name: Option<&'static str>,
     answers: Arc<Mutex<VecDeque<Answer>>>,
     pub(crate) requests: Arc<Mutex<Vec<ModelRequest>>>,
 }
 
 impl Script {
     pub(crate) fn new(answers: Vec<Answer>) -> Self {
-        Self { answers: Arc::new(Mutex::new(answers.into())), requests: Arc::default() }
+        Self { answers: Arc::new(Mutex::new(answers.into())), ..Self::default() }
+    }
+
+    /// The same as another model.
+    pub(crate) fn named(self, name: &'static str) -> Self {
+        Self { name: Some(name), ..self }
     }
 
     pub(crate) fn agent(&self) -> AgentBuilder {
@@ -42,7 +48,7 @@ impl Script {
 #[async_trait]
 impl Model for Script {
     fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "script".into(), model: "test".into() }
+        ModelInfo { provider: "script".into(), model: self.name.unwrap_or("test").into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -1,6 +1,7 @@
 //! Behaviour of the agent seen from outside: a scripted model, real tools and hooks, the events in order.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one kind it is about")]
 
 mod cancellation;
 mod fake;
@@ -9,5 +10,6 @@ mod messages;
 mod queues;
 mod sanitize;
 mod session_reader;
+mod sessions;
 mod steps;
 mod tools;

@@ -1,6 +1,8 @@
 //! The reader that `examples/sessions` has in another language reads what haft reads: of a whole file, of one that was
 //! cut anywhere, and of one with any line damaged.
 
+#![expect(clippy::disallowed_methods, reason = "the other reader is a program of its own")]
+
 use std::path::Path;
 use std::process::Command;
 
@@ -110,6 +112,7 @@ async fn compacted(keeps: bool) -> Vec<u8> {
 
 /// Both readers read these bytes alike.
 #[track_caller]
+#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
 fn check(dir: &Path, bytes: &[u8]) {
     let path = dir.join(format!("{:032x}.jsonl", 1));
     std::fs::write(&path, bytes).unwrap();

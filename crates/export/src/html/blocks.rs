@@ -68,7 +68,8 @@ pub(super) fn diff(out: &mut String, unified: &str) {
             Some(b'-') => "del",
             Some(_) | None => "same",
         };
-        let _ = writeln!(out, "<span class=\"{class}\">{}</span>", text(line));
+        // The line's end is inside, for who copies it.
+        let _ = write!(out, "<span class=\"{class}\">{}\n</span>", text(line));
     }
     out.push_str("</pre>");
 }

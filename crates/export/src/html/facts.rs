@@ -93,7 +93,7 @@ impl Facts {
         fact("Began", session.header.as_ref().map(|header| moment(&header.created)).unwrap_or_default());
         fact("Last entry", self.last.as_ref().map(moment).unwrap_or_default());
         let models: Vec<String> = self.models.iter().map(|model| text(model)).collect();
-        fact(if models.len() == 1 { "Model" } else { "Models" }, models.join(", "));
+        fact(if models.len() == 1 { "Model" } else { "Models" }, models.join("<br>"));
         fact("Messages", format!("{} of the user, {} of the model", self.prompts, self.answers));
         fact(
             "Tool calls",

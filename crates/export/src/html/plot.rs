@@ -10,9 +10,9 @@ use super::facts::{count, dollars};
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 708.0;
-const TOP: f64 = 26.0;
+const TOP: f64 = 30.0;
 const PLOT: f64 = 88.0;
-const PANEL: f64 = 146.0;
+const PANEL: f64 = 150.0;
 /// What is written below the last chart.
 const FOOT: f64 = 20.0;
 
@@ -118,9 +118,9 @@ fn legend(out: &mut String, panel: &Panel) {
             out,
             "<text class=\"tick\" text-anchor=\"end\" x=\"{right}\" y=\"14\">{name}</text>\
              <rect class=\"{class}\" x=\"{}\" y=\"5\" width=\"10\" height=\"10\" rx=\"2\"/>",
-            right - 16.0 - name.len() as f64 * 6.2
+            right - 17.0 - name.len() as f64 * 6.4
         );
-        right -= 34.0 + name.len() as f64 * 6.2;
+        right -= 36.0 + name.len() as f64 * 6.4;
     }
 }
 

@@ -12,12 +12,16 @@ use super::text::{short, text};
 use super::thread::Call;
 
 /// Arguments that say most about a call.
-const TELLING: &[&str] = &["path", "file_path", "command", "pattern", "query", "url", "name"];
+const TELLING: &[&str] = &["command", "pattern", "query", "url", "path", "file_path", "name"];
 
 /// One call.
 pub(super) fn call(out: &mut String, call: &Call<'_>) {
     let failed = call.result.is_some_and(|result| result.is_error);
-    let class = if failed { "tool failed" } else { "tool" };
+    let class = match call.interventions.iter().any(|it| it.action != Action::Rewritten) {
+        true => "tool stopped",
+        false if failed => "tool failed",
+        false => "tool",
+    };
     let _ = write!(
         out,
         "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <code>{}</code>",

@@ -145,7 +145,7 @@ mod tests {
             r#"["/home/anna","/home/ann/workshop","/home/ann-2"]"#,
             r#"["/home/anna","~/workshop","/home/ann-2"]"#,
         );
-        check(r#"["/mnt/home/ann/x","a/home/ann"]"#, r#"["/mnt/home/ann/x","a/home/ann"]"#);
+        check(r#"["/mnt/home/ann/x","-x/home/ann"]"#, r#"["/mnt/home/ann/x","-x~"]"#);
         check(r#"["-I/home/ann/include file:///home/ann/x"]"#, r#"["-I~/include file://~/x"]"#);
         check(r#"["in /home/ann/work. Then /home/ann/work: ok"]"#, r#"["in .. Then .: ok"]"#);
     }

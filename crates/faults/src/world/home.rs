@@ -64,7 +64,7 @@ impl World {
         fs::create_dir_all(home.join("data")).context("make a home")?;
         fs::create_dir_all(dir.join("work")).context("make a place to work")?;
         let granted = json!(GRANTED);
-        fs::write(home.join("config.toml"), format!("[extensions.{EVIL}]\nenv = {granted}\n"))
+        fs::write(home.join("config.toml"), format!("[grant.{EVIL}]\nenv = {granted}\n"))
             .context("write the configuration")?;
         let script = dir.join("script.json");
         fs::write(&script, json!({ "steps": steps }).to_string()).context("write the model's script")?;

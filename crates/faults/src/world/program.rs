@@ -66,7 +66,7 @@ impl World {
         let mut command = Command::new(beside("haft"));
         for (fault, name, more) in extensions {
             command.arg("--ext").arg(extension(&dir, fault, name, more)?);
-            config.push_str(&format!("[extensions.{name}]\nenv = {VARIABLES:?}\n"));
+            config.push_str(&format!("[grant.{name}]\nenv = {VARIABLES:?}\n"));
         }
         fs::write(dir.join("home/config.toml"), config).context("write config.toml")?;
         let path = std::env::var_os("PATH").map(|path| ("PATH", path));

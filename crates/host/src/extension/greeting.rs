@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_protocol::ext::{HelloAck, HostFrame};
+use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
 use haft_protocol::{RawJson, codec};
 use serde::Serialize;
 
@@ -16,13 +16,15 @@ pub(crate) struct Greeting {
     places: Places,
 }
 
-/// The fields of a `hello_ack` that differ between extensions.
+/// The fields of a `hello_ack` that differ between extensions. What the user set may hold a key.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Places {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) extension_dir: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) data_dir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) config: Option<ExtensionConfig>,
 }
 
 impl Greeting {
@@ -58,7 +60,7 @@ mod tests {
     use haft_protocol::ext::PROTOCOL_VERSION;
 
     #[track_caller]
-    fn check(extension_dir: Option<&str>, data_dir: Option<&str>) {
+    fn check(extension_dir: Option<&str>, data_dir: Option<&str>, config: Option<&str>) {
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: "0.1.0".into(),
@@ -70,20 +72,27 @@ mod tests {
             data_dir: None,
             capabilities: vec!["ping".into()],
             limits: None,
+            config: None,
         };
+        let config = config.and_then(|config| ExtensionConfig::new(RawJson::parse(config).unwrap()));
         let (extension_dir, data_dir) = (extension_dir.map(str::to_owned), data_dir.map(str::to_owned));
-        let places = Places { extension_dir: extension_dir.clone(), data_dir: data_dir.clone() };
+        let places = Places {
+            extension_dir: extension_dir.clone(),
+            data_dir: data_dir.clone(),
+            config: config.clone(),
+        };
         let line = Greeting::new(Greeting::common(ack.clone()), places).line().unwrap();
         assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
         let read: HelloAck = serde_json::from_str(&line).unwrap();
-        assert_eq!(read, HelloAck { extension_dir, data_dir, ..ack });
+        assert_eq!(read, HelloAck { extension_dir, data_dir, config, ..ack });
     }
 
     #[test]
     fn the_parts_make_the_frame_that_the_whole_would_have_made() {
-        check(None, None);
-        check(Some("/ext"), None);
-        check(None, Some("/data \"x\"\n\u{2028}"));
-        check(Some("/ext}"), Some("{}"));
+        check(None, None, None);
+        check(Some("/ext"), None, None);
+        check(None, None, Some(r#"{"units":{"wind":"kn"},"since":1.50}"#));
+        check(None, Some("/data \"x\"\n\u{2028}"), Some("{}"));
+        check(Some("/ext}"), Some("{}"), Some(r#"{"a":"}"}"#));
     }
 }

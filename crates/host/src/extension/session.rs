@@ -8,6 +8,7 @@
 
 mod ending;
 mod frames;
+mod lines;
 mod panels;
 mod rates;
 mod reports;
@@ -21,7 +22,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::codec;
 use haft_protocol::ext::{ClearNotes, HostFrame, Limits, Notify, PanelClose, PanelRender, Response};
 use haft_protocol::ids::{ExtensionName, RequestId};
 
@@ -381,19 +381,6 @@ impl<T> Session<T> {
 
     fn log(&mut self, text: String) {
         self.out.push_back(Output::Log(text));
-    }
-
-    /// One line, or why it is none.
-    fn encode(&self, frame: &HostFrame) -> Result<String, String> {
-        self.bounded(codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?)
-    }
-
-    fn bounded(&self, line: String) -> Result<String, String> {
-        let most = self.facts.limits.max_result_line;
-        if line.len() > most {
-            return Err(format!("{} bytes are more than the {most} a frame may have", line.len()));
-        }
-        Ok(line)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_host::discovery::{Discovery, Project, Search, SkipReason, Trust};
+use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
 use haft_host::{Launch, Origin};
 use tempfile::TempDir;
 
@@ -28,7 +28,7 @@ impl World {
 
     fn search(&self, trust: Trust) -> Search {
         let project = Some(Project { dir: self.project(), trust });
-        Search { explicit: Vec::new(), global: Some(self.global()), project, path: None }
+        Search { global: Some(self.global()), project, ..Search::default() }
     }
 
     fn found(&self, trust: Trust) -> Discovery {
@@ -233,4 +233,30 @@ fn relative_places_become_absolute() {
     let project = Project { dir: ".".into(), trust: Trust::Trusted };
     let expect = std::env::current_dir().unwrap().join(".haft/extensions");
     assert_eq!(project.extensions_dir(), expect);
+}
+
+#[test]
+fn configuration_adds_single_extensions_and_directories_of_them() {
+    let world = World::new();
+    world.in_global("installed", r#"{"name":"installed"}"#);
+    world.in_project("local", r#"{"name":"local"}"#);
+    let root = world.root.path();
+    extension(&root.join("one"), r#"{"name":"one"}"#);
+    extension(&root.join("many/b"), r#"{"name":"b"}"#);
+    extension(&root.join("many/a"), r#"{"name":"a"}"#);
+    extension(&root.join("theirs"), r#"{"name":"theirs"}"#);
+    extension(&root.join("copy"), r#"{"name":"installed"}"#);
+    let further = |dir: &str, origin| Further { dir: root.join(dir), origin };
+    let mut search = world.search(Trust::Trusted);
+    search.further = vec![
+        further("theirs", Origin::Project),
+        further("copy", Origin::Project),
+        further("one", Origin::Global),
+        further("many", Origin::Global),
+    ];
+    let found = Discovery::run(&search);
+    let expect =
+        ["Global installed", "Global one", "Global a", "Global b", "Project local", "Project theirs"];
+    assert_eq!(names(&found), expect);
+    assert_eq!(found.skipped[0].reason, SkipReason::NameTaken { by: world.global().join("installed") });
 }

@@ -1,5 +1,7 @@
 //! `hello`, `hello_ack`, `ready`, `shutdown`, `shutdown_ack`: the life of a connection.
 
+use std::fmt;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -111,6 +113,40 @@ pub struct HelloAck {
     /// The limits that this connection keeps to; absent when the host is zot.
     #[serde(default, deserialize_with = "named_limits", skip_serializing_if = "Option::is_none")]
     pub limits: Option<Box<Limits>>,
+    /// What the user set for this extension, in whatever form it asks for; absent when there is nothing. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    pub config: Option<ExtensionConfig>,
+}
+
+/// The settings of one extension: a JSON object. They may hold keys, so `Debug` does not show them.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
+pub struct ExtensionConfig(RawJson);
+
+impl ExtensionConfig {
+    /// The settings in this object; nothing when it is none.
+    pub fn new(object: RawJson) -> Option<Self> {
+        object.is_object().then_some(Self(object))
+    }
+
+    /// The object.
+    pub fn json(&self) -> &RawJson {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for ExtensionConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(RawJson::deserialize(deserializer)?)
+            .ok_or_else(|| D::Error::custom("expected a JSON object"))
+    }
+}
+
+impl fmt::Debug for ExtensionConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ExtensionConfig(…)")
+    }
 }
 
 /// By name only: every limit has a default, so a derived reader would take `[]` for all of them.

@@ -70,6 +70,7 @@ fn hello_ack() -> HelloAck {
             capability::INTERCEPT_ROLES.into(),
         ],
         limits: Some(Box::default()),
+        config: ExtensionConfig::new(json(r#"{"units":"si"}"#)),
     }
 }
 

@@ -96,8 +96,9 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
 fn hello_ack() -> impl Strategy<Value = HostFrame> {
     let words = (text(), text(), text(), text());
     let options = (option::of(text()), option::of(text()), option::of(text()));
-    (any::<u32>(), words, options, texts(), any::<bool>()).prop_map(
-        |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, limits)| {
+    let config = option::of(object().prop_map(|object| ExtensionConfig::new(object).unwrap()));
+    (any::<u32>(), words, options, texts(), (any::<bool>(), config)).prop_map(
+        |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, (limits, config))| {
             let (haft_version, extension_dir, data_dir) = options;
             let limits = limits.then(Box::<Limits>::default);
             let ack = HelloAck {
@@ -111,6 +112,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
                 data_dir,
                 capabilities,
                 limits,
+                config,
             };
             ack.into()
         },

@@ -114,7 +114,8 @@ fn key_header(dialect: Dialect, key: &SecretString) -> (HeaderName, Value) {
     let key = key.expose_secret();
     match dialect {
         Dialect::AnthropicMessages => (HeaderName::from_static("x-api-key"), HeaderValue::from_str(key)),
-        Dialect::OpenAiChat | Dialect::OpenAiResponses => {
+        Dialect::Gemini => (HeaderName::from_static("x-goog-api-key"), HeaderValue::from_str(key)),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Ollama => {
             (AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {key}")))
         }
     }

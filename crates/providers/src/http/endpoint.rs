@@ -1,9 +1,12 @@
-//! The wire library's three endpoints behind one type.
+//! The wire library's endpoints behind one type.
 
 use reqwest::Url;
 use rig_core::completion::CompletionRequest;
 use rig_core::error::ProviderError;
 use rig_core::providers::anthropic::wire::{ANTHROPIC, AnthropicConfig, Messages};
+use rig_core::providers::gemini::GeminiConfig;
+use rig_core::providers::gemini::completion::GenerateContent;
+use rig_core::providers::ollama::{self, OllamaConfig};
 use rig_core::providers::openai::OpenAIConfig;
 use rig_core::providers::openai::responses_api::wire::Responses;
 use rig_core::providers::openai::wire::{self, Chat, LLAMACPP, OLLAMA, OPENAI};
@@ -19,6 +22,8 @@ pub(super) enum Endpoint {
     Messages(Box<Messages>),
     Chat(Box<Chat>),
     Responses(Box<Responses>),
+    Gemini(Box<GenerateContent>),
+    Ollama(Box<ollama::Chat>),
 }
 
 impl Endpoint {
@@ -34,6 +39,14 @@ impl Endpoint {
                 let provider = OpenAIConfig::with_key(&OPENAI, "").with_base_url(address);
                 Self::Responses(Box::new(Responses::new(provider, &config.model)))
             }
+            Dialect::Gemini => {
+                let provider = GeminiConfig::new("").with_base_url(address);
+                Self::Gemini(Box::new(GenerateContent::new(provider, &config.model)))
+            }
+            Dialect::Ollama => {
+                let provider = OllamaConfig::new().with_base_url(address);
+                Self::Ollama(Box::new(ollama::Chat::new(provider, &config.model)))
+            }
         }
     }
 
@@ -47,6 +60,8 @@ impl Endpoint {
             Self::Messages(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
             Self::Chat(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
             Self::Responses(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
+            Self::Gemini(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
+            Self::Ollama(wire) => rig_core::Model::new((**wire).clone(), transport).stream(request),
         }
     }
 }
@@ -66,14 +81,21 @@ fn messages(config: &ModelConfig, address: &str) -> Messages {
 
 /// What is known of a Chat Completions server's habits; an unknown one is taken to have none.
 fn chat_dialect(provider: &str) -> wire::Dialect {
+    known_dialect(provider).unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY"))
+}
+
+fn known_dialect(provider: &str) -> Option<wire::Dialect> {
     match provider {
-        "openai" | "openai-chat" => OPENAI,
-        "ollama" => OLLAMA,
-        "llama.cpp" => LLAMACPP,
-        other => wire::by_name(other)
-            .copied()
-            .unwrap_or_else(|| wire::Dialect::gateway("compatible", "", "HAFT_API_KEY")),
+        "openai" | "openai-chat" => Some(OPENAI),
+        "ollama" => Some(OLLAMA),
+        "llama.cpp" => Some(LLAMACPP),
+        other => wire::by_name(other).copied(),
     }
+}
+
+/// Whether the wire library does not know this server, and so tells it nothing about thinking.
+pub(super) fn is_unknown(provider: &str) -> bool {
+    known_dialect(provider).is_none()
 }
 
 /// The address of the API: what the user or the preset says, without an endpoint that was pasted along, and with
@@ -85,7 +107,16 @@ pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
         return Err(ConfigError::NoBaseUrl { provider: config.provider.clone() });
     };
     let mut text = text.trim().trim_end_matches('/');
-    for endpoint in ["/chat/completions", "/responses", "/messages"] {
+    // What the dialect adds by itself.
+    let endpoints: &[&str] = match config.dialect {
+        Dialect::AnthropicMessages | Dialect::OpenAiChat | Dialect::OpenAiResponses => {
+            &["/chat/completions", "/responses", "/messages"]
+        }
+        Dialect::Gemini => &["/models", "/v1beta"],
+        // Many have the address of the other API that Ollama speaks.
+        Dialect::Ollama => &["/chat", "/api", "/v1"],
+    };
+    for endpoint in endpoints {
         text = text.strip_suffix(endpoint).unwrap_or(text);
     }
     let wrong = || ConfigError::BaseUrl { provider: config.provider.clone() };
@@ -93,7 +124,7 @@ pub(super) fn base_url(config: &ModelConfig) -> Result<Url, ConfigError> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(wrong());
     }
-    if url.path() == "/" && config.dialect != Dialect::AnthropicMessages {
+    if url.path() == "/" && matches!(config.dialect, Dialect::OpenAiChat | Dialect::OpenAiResponses) {
         url.set_path("/v1");
     }
     Ok(url)

@@ -23,7 +23,7 @@ pub(super) struct Blame {
     /// Scheme, host and port of the server.
     pub(super) address: String,
     /// The variable that holds this provider's key.
-    pub(super) key_env: Option<&'static str>,
+    pub(super) key_env: Option<String>,
     pub(super) key_sent: bool,
     pub(super) redactor: Redactor,
 }
@@ -115,7 +115,7 @@ impl Blame {
                 )
             }
             Kind::Rejected | Kind::Connection | Kind::Truncated | Kind::Cancelled => match status {
-                None if words.codes.is_empty() => {
+                None if words.codes.is_empty() && !words.is_error => {
                     format!(
                         "at {} did not answer with an event stream ({said}); check --base-url",
                         self.address
@@ -134,7 +134,7 @@ impl Blame {
 
     fn key_hint(&self) -> String {
         let sent = if self.key_sent { "check" } else { "none was sent: set" };
-        match self.key_env {
+        match &self.key_env {
             Some(variable) => format!("{sent} {variable} or pass --api-key"),
             None => format!("{sent} --api-key"),
         }
@@ -156,6 +156,8 @@ struct Words {
     /// The codes it gave: `type` and `code`, in lower case.
     codes: Vec<String>,
     message: String,
+    /// Whether it calls them an error, and not only a status does.
+    is_error: bool,
 }
 
 impl Words {
@@ -164,12 +166,16 @@ impl Words {
         let nested = body.pointer("/response/error").or_else(|| body.get("error"));
         let error = nested.filter(|error| error.is_object()).unwrap_or(&body);
         let field = |name: &str| error.get(name).and_then(Value::as_str);
-        let given = [response.code.as_deref(), field("code"), field("type")];
+        let given = [response.code.as_deref(), field("code"), field("type"), field("status")];
         let mut codes: Vec<String> =
             given.into_iter().flatten().filter(|code| *code != "error").map(str::to_lowercase).collect();
         codes.dedup();
+        // Gemini calls it a bad argument, and what it is only in the details.
+        if response.body.contains("API_KEY_INVALID") {
+            codes.push("api_key_invalid".to_owned());
+        }
         let message = field("message").or_else(|| nested.and_then(Value::as_str));
-        Self { codes, message: quote(message.unwrap_or(&response.body)) }
+        Self { codes, message: quote(message.unwrap_or(&response.body)), is_error: nested.is_some() }
     }
 
     /// Whether the request was longer than the model's window. There is no code that all providers use, and some have
@@ -216,6 +222,7 @@ const OVERFLOW_WORDS: &[&str] = &[
     "exceed context",
     "exceeds the available context size",
     "exceeds context size",
+    "exceeds the context length",
     "greater than the context length",
     // Groq, xAI.
     "reduce the length of the messages",
@@ -228,12 +235,16 @@ fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     let used_up = says("insufficient_quota") || says("billing");
     match status {
         Some(401 | 403) => (Kind::Auth, false),
+        Some(400) if says("api_key_invalid") => (Kind::Auth, false),
         Some(429) => (Kind::RateLimited, !used_up),
         Some(408 | 425 | 500..=599) => (Kind::Unavailable, true),
         Some(_) => (Kind::Rejected, false),
         None if used_up => (Kind::RateLimited, false),
-        None if says("rate_limit") => (Kind::RateLimited, true),
-        None if says("overloaded") || says("server_error") || says("api_error") || says("timeout") => {
+        None if says("rate_limit") || says("resource_exhausted") => (Kind::RateLimited, true),
+        None if ["overloaded", "server_error", "api_error", "timeout", "unavailable", "internal"]
+            .iter()
+            .any(|part| says(part)) =>
+        {
             (Kind::Unavailable, true)
         }
         None if says("authentication") || says("permission") || says("invalid_api_key") => {
@@ -266,6 +277,7 @@ mod tests {
     fn the_status_decides() {
         check(Some(401), &["authentication_error"], (Kind::Auth, false));
         check(Some(403), &[], (Kind::Auth, false));
+        check(Some(400), &["invalid_argument", "api_key_invalid"], (Kind::Auth, false));
         check(Some(429), &["rate_limit_error"], (Kind::RateLimited, true));
         check(Some(429), &["insufficient_quota"], (Kind::RateLimited, false));
         for status in [408, 500, 502, 503, 504, 529] {
@@ -291,7 +303,7 @@ mod tests {
 
     #[track_caller]
     fn overflows(status: Option<u16>, code: &str, message: &str, expect: bool) {
-        let words = Words { codes: vec![code.to_owned()], message: message.to_owned() };
+        let words = Words { codes: vec![code.to_owned()], message: message.to_owned(), is_error: true };
         assert_eq!(words.too_long(status), expect, "{status:?} {code} {message}");
     }
 

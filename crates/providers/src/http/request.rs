@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use haft_core::model::{ModelError, ModelErrorKind, ModelRequest, Thinking};
+use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, Thinking};
 use haft_core::tool::ToolSpec;
 use rig_core::completion::{CompletionRequest, Effort, OnUnsupported, Reasoning, ToolDefinition};
 use rig_core::message::{Message, ToolName};
 use serde_json::{Value, json};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, is_unknown};
 use super::{Setup, history};
 use crate::catalogue;
 
@@ -36,7 +36,17 @@ pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionR
     built.options.reasoning = thinking(setup, request.thinking);
     match setup.endpoint {
         Endpoint::Messages(_) => built.max_tokens = Some(claude_output(setup)),
-        Endpoint::Chat(_) => built.accept_unknown_finish_reasons = true,
+        Endpoint::Chat(_) => {
+            built.accept_unknown_finish_reasons = true;
+            built.additional_params = told_effort(setup, request.thinking);
+        }
+        Endpoint::Gemini(_) => built.accept_unknown_finish_reasons = true,
+        Endpoint::Ollama(_) => {
+            built.accept_unknown_finish_reasons = true;
+            // Ollama cuts the conversation at a window of its own, which is much smaller than most models'.
+            built.additional_params =
+                setup.own_facts.window.map(|window| json!({"options": {"num_ctx": window}}));
+        }
         // haft keeps the conversation; the provider must not.
         Endpoint::Responses(_) => built.additional_params = Some(json!({"store": false})),
     }
@@ -77,7 +87,8 @@ fn thinking(setup: &Setup, wanted: Thinking) -> Option<Reasoning> {
     if wanted == Thinking::Default {
         return None;
     }
-    let facts = setup.facts();
+    let facts =
+        setup.facts().or(ModelFacts { thinking: dialect_levels(&setup.endpoint), ..ModelFacts::default() });
     if facts.thinking.as_ref().is_some_and(|levels| levels.iter().all(|level| *level <= Thinking::Off)) {
         return None;
     }
@@ -90,6 +101,24 @@ fn thinking(setup: &Setup, wanted: Thinking) -> Option<Reasoning> {
         Some(range) => budget(setup.max_output_tokens, range, level),
         None => effort(taken.map(|taken| taken.levels.as_slice()), level).map(Reasoning::from),
     }
+}
+
+/// The levels that the API has for every model.
+fn dialect_levels(endpoint: &Endpoint) -> Option<Vec<Thinking>> {
+    match endpoint {
+        Endpoint::Ollama(_) => Some(vec![Thinking::Off, Thinking::Low, Thinking::Medium, Thinking::High]),
+        Endpoint::Messages(_) | Endpoint::Chat(_) | Endpoint::Responses(_) | Endpoint::Gemini(_) => None,
+    }
+}
+
+/// The level for a server that only the user knows, as OpenAI names it; nothing unless the user says that the model has
+/// levels.
+fn told_effort(setup: &Setup, wanted: Thinking) -> Option<Value> {
+    let levels = setup.own_facts.thinking.as_ref().filter(|_| is_unknown(&setup.provider))?;
+    let level =
+        if wanted == Thinking::Default || levels.len() < 2 { return None } else { wanted.clamped(levels) };
+    let name = if level == Thinking::Off { "none" } else { level.name() };
+    Some(json!({ "reasoning_effort": name }))
 }
 
 /// The level by its name among those the catalogue knows; where it knows none, the name is all there is.

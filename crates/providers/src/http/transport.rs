@@ -8,7 +8,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use rig_core::driver::{self, Exchange, Opened, Opening};
 use rig_core::error::ProviderError;
 use rig_core::http_client;
-use rig_core::http_client::framing::SseFramer;
+use rig_core::http_client::framing::{Framing, NdjsonFramer, SseFramer};
 use rig_core::wire::{Body, Encoded, Wire, WireFrame};
 
 use super::call_ids::CallIds;
@@ -32,18 +32,23 @@ impl<W: Wire<Payload = Encoded, Frame = WireFrame>> driver::Transport<W> for Tra
 impl Transport {
     async fn open(self, payload: Encoded) -> Result<Opened<WireFrame>, ProviderError> {
         let client = self.client.get().map_err(ProviderError::Provider)?;
+        let framing = payload.framing;
         let request = self.request(client, payload)?;
         let response = client.execute(request).await.map_err(broken)?;
         let status = response.status();
         let headers = response.headers().clone();
-        if !status.is_success() || !is_event_stream(headers.get(CONTENT_TYPE)) {
+        if !status.is_success() || !is_stream(framing, headers.get(CONTENT_TYPE)) {
             let body = read_limited(response).await;
             let error = ProviderError::from_http_response(status, body);
             return Err(error.with_response_headers(Some(headers)));
         }
         let request_id = ["request-id", "x-request-id"].iter().find_map(|name| headers.get(*name));
         let request_id = request_id.and_then(|id| id.to_str().ok()).map(str::to_owned);
-        Ok(Opened::new(frames(response, self.call_ids)).with_request_id(request_id))
+        let frames = match framing {
+            Framing::Ndjson => lines(response).left_stream(),
+            Framing::Sse | Framing::Whole => events(response, self.call_ids).right_stream(),
+        };
+        Ok(Opened::new(frames).with_request_id(request_id))
     }
 
     fn request(&self, client: &reqwest::Client, payload: Encoded) -> Result<reqwest::Request, ProviderError> {
@@ -54,21 +59,32 @@ impl Transport {
         // The wire library was given no key, so its own authorization is empty.
         parts.headers.remove(AUTHORIZATION);
         parts.headers.remove("x-api-key");
-        parts.headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let accepted = if payload.framing == Framing::Ndjson { NDJSON } else { EVENTS };
+        parts.headers.insert(ACCEPT, HeaderValue::from_static(accepted));
         for (name, value) in self.client.headers() {
             parts.headers.insert(name, value.clone());
         }
-        let url: Url = parts.uri.to_string().parse().map_err(ProviderError::Url)?;
+        // Gemini's key would stand in the address; its place there is empty, too.
+        let url = parts.uri.to_string();
+        let url: Url = url.strip_suffix("&key=").unwrap_or(&url).parse().map_err(ProviderError::Url)?;
         // A name and password in the address become a header, which gives way to the key's and the user's own.
         let request = client.request(parts.method, url).headers(parts.headers).body(bytes);
         request.build().map_err(broken)
     }
 }
 
-/// A missing content type is forgiven; anything else but an event stream is an answer of another kind.
-fn is_event_stream(content_type: Option<&HeaderValue>) -> bool {
+const EVENTS: &str = "text/event-stream";
+const NDJSON: &str = "application/x-ndjson";
+
+/// A missing content type is forgiven; anything else but a stream is an answer of another kind.
+fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
+    let expected: &[&str] = match framing {
+        Framing::Sse | Framing::Whole => &[EVENTS],
+        Framing::Ndjson => &[NDJSON, "application/json"],
+    };
     content_type.is_none_or(|value| {
-        value.as_bytes().to_ascii_lowercase().trim_ascii().starts_with(b"text/event-stream")
+        let value = value.as_bytes().to_ascii_lowercase();
+        expected.iter().any(|expected| value.trim_ascii().starts_with(expected.as_bytes()))
     })
 }
 
@@ -87,7 +103,7 @@ async fn read_limited(mut response: reqwest::Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-fn frames(
+fn events(
     response: reqwest::Response,
     call_ids: Arc<CallIds>,
 ) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
@@ -101,6 +117,23 @@ fn frames(
                 .map(|event| Ok(WireFrame::Text(event.data)))
                 .collect(),
             Err(error) => vec![Err(broken(error))],
+        };
+        stream::iter(frames)
+    })
+}
+
+/// A line of JSON each; what is behind the last end of line counts, since a server may end without one.
+fn lines(
+    response: reqwest::Response,
+) -> impl Stream<Item = Result<WireFrame, ProviderError>> + Send + 'static {
+    let chunks = response.bytes_stream().map(Some).chain(stream::once(async { None }));
+    let mut framer = NdjsonFramer::new();
+    chunks.flat_map(move |chunk| {
+        let whole = |line: Vec<u8>| Ok(WireFrame::from_bytes(line));
+        let frames: Vec<_> = match chunk {
+            Some(Ok(bytes)) => framer.push(&bytes).map(whole).collect(),
+            Some(Err(error)) => vec![Err(broken(error))],
+            None => framer.finish().map(whole).into_iter().collect(),
         };
         stream::iter(frames)
     })

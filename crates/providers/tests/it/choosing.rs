@@ -5,23 +5,28 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use haft_providers::{
-    Because, Choice, ChooseError, Dialect, Machine, Surroundings, Wish, choose, local_servers,
+    Because, Choice, ChooseError, Chosen, Dialect, Machine, Models, Surroundings, Wish, choose, local_servers,
 };
 use haft_test_support::model_server::{ModelServer, Wire};
 use secrecy::{ExposeSecret, SecretString};
 
 /// Made-up surroundings: variables, and the models of the servers that listen.
 #[derive(Default)]
-struct Stage {
-    vars: HashMap<&'static str, &'static str>,
-    servers: HashMap<u16, Vec<&'static str>>,
-    keys_sent: Mutex<Vec<Option<String>>>,
+pub(crate) struct Stage {
+    pub(crate) vars: HashMap<&'static str, &'static str>,
+    pub(crate) stored: HashMap<&'static str, &'static str>,
+    pub(crate) servers: HashMap<u16, Vec<&'static str>>,
+    pub(crate) keys_sent: Mutex<Vec<Option<String>>>,
 }
 
 #[async_trait]
 impl Surroundings for Stage {
     fn var(&self, name: &str) -> Option<String> {
         self.vars.get(name).map(|value| (*value).to_owned())
+    }
+
+    fn key(&self, provider: &str) -> Option<SecretString> {
+        self.stored.get(provider).map(|key| SecretString::from(*key))
     }
 
     async fn listens(&self, port: u16) -> bool {
@@ -35,7 +40,7 @@ impl Surroundings for Stage {
     }
 }
 
-fn wish(flags: &[(&str, &str)]) -> Wish {
+pub(crate) fn wish(flags: &[(&str, &str)]) -> Wish {
     let flag = |name: &str| flags.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
     Wish {
         provider: flag("provider"),
@@ -54,7 +59,12 @@ async fn line(
 ) -> String {
     let servers = ports.iter().map(|(port, models)| (*port, models.to_vec())).collect();
     let stage = Stage { vars: vars.iter().copied().collect(), servers, ..Stage::default() };
-    match choose(wish(flags), &stage).await {
+    told(choose(wish(flags), &Models::default(), &stage).await)
+}
+
+/// A choice in one line.
+pub(crate) fn told(chosen: Result<Chosen, ChooseError>) -> String {
+    match chosen {
         Err(error) => format!("error: {error}"),
         Ok(chosen) => match chosen.choice {
             Choice::Scripted(path) => format!("script {}", path.display()),
@@ -190,13 +200,13 @@ async fn errors_say_what_to_do() {
         [("provider", "anthropic")],
         [],
         [],
-        "error: no key for anthropic; set ANTHROPIC_API_KEY, write it to auth.json, or pass --api-key"
+        "error: no key for anthropic; set ANTHROPIC_API_KEY, store one in auth.json by haft login, or pass --api-key"
     );
     check!(
         [("provider", "ollama")],
         [],
         [],
-        "error: no server at http://127.0.0.1:11434/v1 lists a model; start it, load a model, or pass --model and \
+        "error: no server at http://127.0.0.1:11434/ lists a model; start it, load a model, or pass --model and \
          --base-url"
     );
     check!(
@@ -240,12 +250,13 @@ async fn looking_for_local_servers_sends_no_key() {
 #[tokio::test]
 async fn a_choice_opens_its_model() {
     let stage = Stage { vars: HashMap::from([OPENAI]), ..Stage::default() };
-    let chosen = choose(wish(&[]), &stage).await.unwrap();
+    let chosen = choose(wish(&[]), &Models::default(), &stage).await.unwrap();
     let model = chosen.choice.open().unwrap();
     let info = model.info();
     assert_eq!((info.provider.as_str(), info.model.as_str()), ("openai", "gpt-5.6"));
     assert_eq!(model.facts().window, Some(1_050_000));
-    let chosen = choose(wish(&[("model", "scripted//nonexistent.json")]), &stage).await.unwrap();
+    let chosen =
+        choose(wish(&[("model", "scripted//nonexistent.json")]), &Models::default(), &stage).await.unwrap();
     let error = chosen.choice.open().err().unwrap();
     assert_eq!(error.to_string(), "cannot read the script /nonexistent.json");
 }
@@ -267,7 +278,7 @@ async fn the_real_machine_sees_a_server() {
     let bare = server.base_url().replace("/v1", "");
     assert_eq!(machine.models(&bare, None).await, ["local-model"]);
     let wish = Wish { base_url: Some(server.base_url()), ..Wish::default() };
-    let chosen = choose(wish, &machine).await.unwrap();
+    let chosen = choose(wish, &Models::default(), &machine).await.unwrap();
     let Choice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
     assert_eq!(chosen.because, Because::Asked);

@@ -159,7 +159,7 @@ async fn arguments_that_are_no_object_do_not_break_the_next_request() {
                 let sent = match wire {
                     Wire::Anthropic => body["messages"][1]["content"][0]["input"].clone(),
                     Wire::OpenAiChat => parsed(&find(&body["messages"], "tool_calls")[0]["function"]),
-                    Wire::OpenAiResponses => parsed(&call_of(&body["input"])),
+                    _ => parsed(&call_of(&body["input"])),
                 };
                 assert!(sent.is_object(), "{wire:?} {args} {keeps_native}: {body}");
             }

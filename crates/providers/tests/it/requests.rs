@@ -37,9 +37,7 @@ async fn each_dialect_has_its_path_key_and_tools() {
                 "/tools/0/function/name",
                 "/tools/0/function/parameters",
             ),
-            Wire::OpenAiResponses => {
-                ("/v1/responses", format!("Bearer {KEY}"), "/tools/0/name", "/tools/0/parameters")
-            }
+            _ => ("/v1/responses", format!("Bearer {KEY}"), "/tools/0/name", "/tools/0/parameters"),
         };
         assert_eq!(sent.path, path);
         let header = if wire == Wire::Anthropic { "x-api-key" } else { "authorization" };

@@ -7,13 +7,13 @@ use haft_core::model::ModelEvent;
 use haft_providers::{ConfigError, Dialect, HttpModel, ModelConfig};
 use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 
-use crate::support::{DIALECTS, KEY, ask, config, impatient};
+use crate::support::{DIALECTS, KEY, NATIVE, ask, config, impatient};
 
 const TOKEN: &str = "proxy-token-987";
 
 #[tokio::test]
 async fn a_server_that_echoes_the_key_does_not_leak_it() {
-    for (wire, name) in DIALECTS {
+    for (wire, name) in DIALECTS.into_iter().chain(NATIVE) {
         for status in [401, 400, 500] {
             let message = format!("Incorrect API key provided: {{key}}, or {TOKEN}");
             let scenario = Scenario::status(status, "some_error", &message);
@@ -29,7 +29,8 @@ async fn a_server_that_echoes_the_key_does_not_leak_it() {
             let retry = events.iter().any(|event| matches!(event, ModelEvent::Retry { .. }));
             assert_eq!(retry, status == 500, "{events:?}");
             let sent = &server.requests()[0];
-            let key = sent.header("x-api-key").or(sent.header("authorization")).unwrap();
+            let keys = ["x-api-key", "x-goog-api-key", "authorization"];
+            let key = keys.iter().find_map(|name| sent.header(name)).unwrap();
             assert!(key.contains(KEY), "the key really was sent");
             assert_eq!(sent.header("proxy-authorization"), Some(format!("Bearer {TOKEN}").as_str()));
         }
@@ -38,7 +39,7 @@ async fn a_server_that_echoes_the_key_does_not_leak_it() {
 
 #[tokio::test]
 async fn debug_output_has_no_secret() {
-    for (wire, name) in DIALECTS {
+    for (wire, name) in DIALECTS.into_iter().chain(NATIVE) {
         let server = ModelServer::start(wire, Vec::new()).await;
         let mut config = config(&server, wire, name);
         config.headers.push(("x-token".into(), TOKEN.into()));
@@ -101,7 +102,7 @@ async fn no_log_has_a_secret_at_any_level() {
         .with_writer(move || writer.clone())
         .finish();
     let _logging = tracing::subscriber::set_default(subscriber);
-    for (wire, name) in DIALECTS {
+    for (wire, name) in DIALECTS.into_iter().chain(NATIVE) {
         let echo = format!("no: {{key}} {TOKEN}");
         let scenarios = vec![Scenario::status(500, "server_error", &echo), Scenario::text("hi")];
         let server = ModelServer::start(wire, scenarios).await;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const KEY: &str = "sk-test-0123456789";
 
-/// Every dialect with the model the tests use there; both are in the catalogue.
+/// The dialects that give calls piece by piece, with the model the tests use there; both are in the catalogue.
 pub(crate) const DIALECTS: [(Wire, &str); 3] = [
     (Wire::Anthropic, "claude-sonnet-4-6"),
     (Wire::OpenAiChat, "gpt-4.1"),
@@ -28,11 +28,16 @@ pub(crate) fn impatient() -> Timeouts {
     Timeouts { backoff_first: Duration::ZERO, ..Timeouts::default() }
 }
 
+/// The dialects that give calls whole, with the model the tests use there.
+pub(crate) const NATIVE: [(Wire, &str); 2] = [(Wire::Gemini, "gemini-3.8-flash"), (Wire::Ollama, "qwen3")];
+
 pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConfig {
     let (dialect, provider) = match wire {
         Wire::Anthropic => (Dialect::AnthropicMessages, "anthropic"),
         Wire::OpenAiChat => (Dialect::OpenAiChat, "openai-chat"),
         Wire::OpenAiResponses => (Dialect::OpenAiResponses, "openai"),
+        Wire::Gemini => (Dialect::Gemini, "gemini"),
+        Wire::Ollama => (Dialect::Ollama, "ollama"),
     };
     ModelConfig {
         base_url: Some(server.base_url()),
@@ -42,7 +47,7 @@ pub(crate) fn config(server: &ModelServer, wire: Wire, model: &str) -> ModelConf
 }
 
 pub(crate) fn model(server: &ModelServer, wire: Wire) -> HttpModel {
-    let (_, name) = DIALECTS.iter().find(|(other, _)| *other == wire).unwrap();
+    let (_, name) = DIALECTS.iter().chain(&NATIVE).find(|(other, _)| *other == wire).unwrap();
     HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap()
 }
 

@@ -8,13 +8,15 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Fault, Recorded, Scenario, Shared, sse, strict};
+use super::{Fault, Recorded, Scenario, Shared, Wire, sse, strict};
 
 /// Serves one request and closes: each request of a client is a connection of its own.
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     let Ok(Some(request)) = read_request(&mut stream).await else { return };
     if request.method != "POST" {
-        let _ = write_whole(&mut stream, "200 OK", "", "application/json", MODELS).await;
+        let refused = sent_key(&request).contains(REFUSED);
+        let (status, body) = if refused { ("401 Unauthorized", "{}") } else { ("200 OK", MODELS) };
+        let _ = write_whole(&mut stream, status, "", "application/json", body).await;
         shared.update(|state| state.requests.push(request));
         return;
     }
@@ -41,6 +43,9 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
     });
     next.unwrap_or_else(|| refused("the model server has no scenario left"))
 }
+
+/// A `GET` with a key that contains this is refused.
+const REFUSED: &str = "refused";
 
 const MODELS: &str = r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#;
 
@@ -76,8 +81,11 @@ async fn play_stream(
     scenario: &Scenario,
 ) -> io::Result<()> {
     let model = request.body.get("model").and_then(Value::as_str).unwrap_or("model");
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_1\r\n\
-                transfer-encoding: chunked\r\nconnection: close\r\n\r\n";
+    let kind = if shared.wire == Wire::Ollama { "application/x-ndjson" } else { "text/event-stream" };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nrequest-id: req_1\r\n\
+         transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+    );
     stream.write_all(head.as_bytes()).await?;
     let body = sse::body(shared.wire, model, scenario);
     let step = if scenario.cut_every == 0 { body.len().max(1) } else { scenario.cut_every };
@@ -139,7 +147,7 @@ async fn write_whole(
 
 fn sent_key(request: &Recorded) -> String {
     let bearer = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    request.header("x-api-key").or(bearer).unwrap_or_default().to_owned()
+    request.header("x-api-key").or(request.header("x-goog-api-key")).or(bearer).unwrap_or_default().to_owned()
 }
 
 async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Recorded>> {

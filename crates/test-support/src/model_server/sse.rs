@@ -2,6 +2,8 @@
 
 mod anthropic;
 mod chat;
+mod gemini;
+mod ollama;
 mod responses;
 
 use serde_json::{Value, json};
@@ -18,6 +20,8 @@ pub(super) fn body(wire: Wire, model: &str, scenario: &Scenario) -> String {
         Wire::Anthropic => anthropic::body(model, scenario),
         Wire::OpenAiChat => chat::body(model, scenario),
         Wire::OpenAiResponses => responses::body(model, scenario),
+        Wire::Gemini => gemini::body(model, scenario),
+        Wire::Ollama => ollama::body(model, scenario),
     }
 }
 
@@ -25,6 +29,9 @@ pub(super) fn body(wire: Wire, model: &str, scenario: &Scenario) -> String {
 pub(super) fn error_body(wire: Wire, code: &str, message: &str) -> String {
     match wire {
         Wire::Anthropic => json!({"type": "error", "error": {"type": code, "message": message}}),
+        // The code of HTTP, which the client sees anyway, is left out.
+        Wire::Gemini => json!({"error": {"message": message, "status": code.to_uppercase()}}),
+        Wire::Ollama => json!({ "error": message }),
         Wire::OpenAiChat | Wire::OpenAiResponses => {
             json!({"error": {"message": message, "type": code, "param": null, "code": code}})
         }

@@ -5,6 +5,7 @@
 
 mod anthropic;
 mod chat;
+mod native;
 mod responses;
 
 use serde_json::Value;
@@ -20,6 +21,8 @@ pub(super) fn check(wire: Wire, body: &Value) -> Result<(), String> {
         Wire::Anthropic => anthropic::check(body),
         Wire::OpenAiChat => chat::check(body),
         Wire::OpenAiResponses => responses::check(body),
+        Wire::Gemini => native::gemini(body),
+        Wire::Ollama => native::ollama(body),
     }
 }
 

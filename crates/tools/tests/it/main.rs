@@ -8,5 +8,6 @@ mod environment;
 mod ground;
 mod read;
 mod search;
+mod skill;
 mod specs;
 mod write;

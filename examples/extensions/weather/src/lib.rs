@@ -11,26 +11,46 @@ struct Place {
     city: String,
 }
 
+/// What the user may set in `[extension.weather]` of `config.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    units: Units,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Units {
+    #[default]
+    Celsius,
+    Fahrenheit,
+}
+
 /// The extension: one tool, `weather`.
 pub fn extension() -> Extension {
     Extension::new("weather", "1.0.0")
-        .tool("weather", "Get the current weather for a city.", |place: Place, _host| async move {
+        .tool("weather", "Get the current weather for a city.", |place: Place, host| async move {
             let city = place.city.trim();
             if city.is_empty() {
-                ToolResult::error("city must not be empty")
-            } else {
-                ToolResult::text(report(city))
+                return ToolResult::error("city must not be empty");
+            }
+            match host.config::<Settings>().await {
+                Ok(settings) => ToolResult::text(report(city, settings.units)),
+                Err(error) => ToolResult::error(error.to_string()),
             }
         })
         .guideline("weather", "Call `weather` for the weather of a city instead of guessing it.")
 }
 
-fn report(city: &str) -> String {
+fn report(city: &str, units: Units) -> String {
     const SKIES: [&str; 6] = ["sunny", "cloudy", "fog", "light rain", "thunderstorms", "snow"];
     let seed = hash(&city.to_lowercase()) >> 32;
     let degrees = i64::try_from(seed % 36).unwrap_or_default() - 10;
     let sky = SKIES.iter().cycle().nth((seed % 6) as usize).copied().unwrap_or("sunny");
-    format!("{city}: {degrees}°C, {sky}")
+    match units {
+        Units::Celsius => format!("{city}: {degrees}°C, {sky}"),
+        Units::Fahrenheit => format!("{city}: {}°F, {sky}", degrees * 9 / 5 + 32),
+    }
 }
 
 /// FNV-1a: the same number for the same text on every machine, unlike the standard library's hashers.

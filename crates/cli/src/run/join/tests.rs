@@ -42,10 +42,12 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         results: root.join("results"),
         lazy: true,
         system: SystemPrompt::default(),
+        resources: Resources::default(),
         thinking: Thinking::Default,
         max_steps: None,
         tools,
         on_timeout_allow: Vec::new(),
+        extension_config: BTreeMap::new(),
         granted: BTreeMap::new(),
     };
     join(parts).await.unwrap()

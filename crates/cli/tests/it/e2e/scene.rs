@@ -39,6 +39,8 @@ impl Scene {
             Wire::Anthropic => "anthropic",
             Wire::OpenAiChat => "openai-chat",
             Wire::OpenAiResponses => "openai",
+            Wire::Gemini => "gemini",
+            Wire::Ollama => "ollama",
         };
         let url = server.base_url();
         let model = ["--provider", provider, "--model", "m", "--base-url", &url, "--api-key", KEY];
@@ -145,7 +147,7 @@ impl Scene {
         fs::create_dir_all(self.world.home()).unwrap();
         let mut file =
             File::options().create(true).append(true).open(self.world.home().join("config.toml")).unwrap();
-        writeln!(file, "[extensions.{extension}]\nenv = ['{variable}']").unwrap();
+        writeln!(file, "[grant.{extension}]\nenv = ['{variable}']").unwrap();
     }
 
     fn write_python(&self, dir: &Path, name: &str, body: &str) {

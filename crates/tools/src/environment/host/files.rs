@@ -4,6 +4,8 @@ use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use haft_protocol::defence::{Defence, is_up};
+
 use crate::environment::{Entry, EnvironmentError, FileKind, Stat};
 
 pub(super) fn stat(path: &Path) -> Result<Stat, EnvironmentError> {
@@ -39,6 +41,9 @@ pub(super) fn too_long(path: &Path, len: u64, limit: u64) -> EnvironmentError {
 }
 
 pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), EnvironmentError> {
+    if !is_up(Defence::OnlyFiles) {
+        return Ok(());
+    }
     let reason = match kind {
         FileKind::File => return Ok(()),
         FileKind::Directory => "is a directory, not a file",

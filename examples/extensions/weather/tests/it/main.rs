@@ -1,8 +1,8 @@
 //! The tool, through the harness.
 
 use haft_example_weather::extension;
-use haft_sdk::ToolResult;
-use haft_sdk::testing::Harness;
+use haft_sdk::testing::{Harness, host_info};
+use haft_sdk::{ExtensionConfig, HostInfo, RawJson, ToolResult};
 use serde_json::json;
 
 #[tokio::test]
@@ -16,6 +16,18 @@ async fn the_weather_is_the_same_every_time() {
     ] {
         assert_eq!(harness.tool("weather", json!({ "city": city })).await, ToolResult::text(expect));
     }
+}
+
+#[tokio::test]
+async fn the_user_chooses_the_units() {
+    let told = async |config: &str| {
+        let config = ExtensionConfig::new(RawJson::parse(config).unwrap());
+        let harness = Harness::start_with(extension(), HostInfo { config, ..host_info() }).await;
+        harness.tool("weather", json!({ "city": "Berlin" })).await
+    };
+    assert_eq!(told(r#"{"units":"fahrenheit"}"#).await, ToolResult::text("Berlin: 60°F, fog"));
+    let expect = "units: expected `celsius` or `fahrenheit`; correct [extension.NAME] in config.toml";
+    assert_eq!(told(r#"{"units":"kelvin"}"#).await, ToolResult::error(expect));
 }
 
 #[tokio::test]

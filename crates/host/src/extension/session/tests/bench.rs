@@ -41,6 +41,7 @@ impl Bench {
             data_dir: None,
             capabilities: Vec::new(),
             limits: None,
+            config: None,
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),

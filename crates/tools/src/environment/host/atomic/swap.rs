@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
+use haft_protocol::defence::{Defence, is_up};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use super::dir::Dir;
@@ -123,6 +124,9 @@ pub(in super::super) fn replace(
     let target = Target { dir, name, path, content };
     let Some(stat) = target.dir.stat(name).map_err(failed)? else { return target.create() };
     files::must_be_file(path, kind(&stat))?;
+    if !is_up(Defence::AtomicWrites) {
+        return std::fs::write(path, content).map(|()| Written::Replaced).map_err(failed);
+    }
     let why = match target.swap(read)? {
         None => return Ok(Written::Replaced),
         Some(why) => why,

@@ -1,0 +1,39 @@
+//! The command line of `haft config`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+/// `haft config …`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: ConfigCommand,
+}
+
+/// What can be done with the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every setting that holds here
+    Show(ShowArgs),
+}
+
+/// What `haft config show` prints.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Say where each value is set
+    #[arg(long)]
+    pub(crate) origin: bool,
+    /// List the context files and skills that the model is told of
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) context: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As seen from this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// As in a run that trusts the project
+    #[arg(long)]
+    pub(crate) trust_project: bool,
+}

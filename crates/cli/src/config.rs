@@ -1,0 +1,124 @@
+//! `haft config`: the settings as they hold, and where they come from.
+
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use haft_config::{Config, Files, Home, Layer, Origin, Place, Row};
+use haft_core::sanitize::sanitize_line;
+use serde_json::{Value, json};
+
+use crate::args::{ConfigArgs, ConfigCommand, ShowArgs};
+use crate::console::print;
+use crate::exit::{Exit, OrExit as _};
+use crate::resources::Resources;
+use crate::setup;
+
+/// Runs one of the subcommands.
+pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
+    match args.command {
+        ConfigCommand::Show(args) => show(args),
+    }
+}
+
+/// Prints what holds; a file with a mistake is told and takes nothing of the others away.
+fn show(args: ShowArgs) -> anyhow::Result<Exit> {
+    let home = Home::locate().or_exit(Exit::Configuration)?;
+    let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
+    let project = setup::project(cwd, args.trust_project);
+    let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+    let (files, mistakes) = Files::read_what_can_be(&home, &project);
+    let config = files.below_unchecked(Layer::empty(Place::Flags), env);
+    let resources = Resources::find(&home, &project, config.settings.context_files.value);
+    print(&match (args.json, args.context) {
+        (true, _) => as_json(&config, &resources)?,
+        (false, true) => as_context(&resources),
+        (false, false) => as_text(&config.rows(), args.origin),
+    })?;
+    setup::tell(&config, &resources, &project);
+    match mistakes.is_empty() {
+        true => Ok(Exit::Ok),
+        false => {
+            let mistakes: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
+            Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration)
+        }
+    }
+}
+
+/// A line for each file that becomes part of the system prompt, and for each skill.
+fn as_context(resources: &Resources) -> String {
+    let files = resources.context.files.iter().map(|file| match file.cut {
+        0 => format!("{} ({} bytes)", file.path.display(), file.text.len()),
+        cut => format!("{} ({} bytes, {cut} cut)", file.path.display(), file.text.len()),
+    });
+    let skills = resources
+        .skills
+        .skills
+        .iter()
+        .map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
+    let lines: Vec<_> = files.chain(skills).map(|line| sanitize_line(&line)).collect();
+    if lines.is_empty() { "no context files and no skills".to_owned() } else { lines.join("\n") }
+}
+
+/// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
+fn as_text(rows: &[Row], origins: bool) -> String {
+    let shown: Vec<(String, &Origin)> = rows.iter().map(|row| (line(row), &row.origin)).collect();
+    let width = shown.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (line, origin) in shown {
+        // Writing to a String cannot fail.
+        let _ = match origins {
+            true => writeln!(text, "{line:<width$}  # {}", sanitize_line(&origin.to_string())),
+            false => writeln!(text, "{line}"),
+        };
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn line(row: &Row) -> String {
+    let line = match &row.value {
+        Some(value) => format!("{} = {}", row.key, toml(value)),
+        None => format!("# {} is not set: {}", row.key, row.default),
+    };
+    sanitize_line(&line)
+}
+
+/// A value as TOML writes it, on one line.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let fields = map.iter().map(|(key, value)| format!("{} = {}", json!(key), toml(value)));
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(values) => format!("[{}]", values.iter().map(toml).collect::<Vec<_>>().join(", ")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+fn as_json(config: &Config, resources: &Resources) -> anyhow::Result<String> {
+    let settings: Vec<Value> = config.rows().iter().map(setting).collect();
+    let unused = config.unused.iter().cloned().chain(resources.unused());
+    let unused: Vec<_> = unused.map(|unused| json!({"path": unused.path, "sets": unused.sets})).collect();
+    let context = resources.context.files.iter();
+    let context: Vec<_> = context.map(|file| json!({"path": file.path, "cut": file.cut})).collect();
+    let skills = resources.skills.skills.iter();
+    let skills: Vec<_> = skills.map(|skill| json!({"name": skill.name, "path": skill.dir})).collect();
+    let all = json!({
+        "settings": settings,
+        "context": context,
+        "skills": skills,
+        "unused": unused,
+        "refused": config.refused,
+    });
+    serde_json::to_string_pretty(&all).context("cannot write JSON")
+}
+
+fn setting(row: &Row) -> Value {
+    let origin = match &row.origin {
+        Origin::Flag(flag) => json!({"kind": "flag", "name": flag}),
+        Origin::Env(variable) => json!({"kind": "environment", "name": variable}),
+        Origin::File { path, line } => json!({"kind": "file", "path": path, "line": line}),
+        Origin::Default => json!({"kind": "default"}),
+    };
+    json!({"key": row.key, "value": row.value, "default": row.default, "origin": origin})
+}

@@ -1,0 +1,117 @@
+//! What the user and the project tell the model: system prompt, context files, skills, templates.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use haft_config::{ContextFiles, Expanded, Home, Project, Skill, Skills, Templates, Unused, system_prompt};
+use haft_core::prompt::{ContextText, SkillSummary, SystemPrompt};
+use haft_tools::SkillSource;
+
+use crate::args::AgentArgs;
+use crate::exit::{Exit, OrExit as _};
+
+/// All of it, as it was when the run began.
+#[derive(Debug, Default)]
+pub(crate) struct Resources {
+    pub(crate) context: ContextFiles,
+    pub(crate) skills: Skills,
+    home: Option<Home>,
+    project: Option<Project>,
+}
+
+impl Resources {
+    /// Looks at all places; context files only where they are wanted.
+    pub(crate) fn find(home: &Home, project: &Project, context_files: bool) -> Self {
+        Self {
+            context: if context_files { ContextFiles::find(home, project) } else { ContextFiles::default() },
+            skills: Skills::find(home, std::env::home_dir().as_deref(), project),
+            home: Some(home.clone()),
+            project: Some(project.clone()),
+        }
+    }
+
+    /// What is not used, because the project is not trusted.
+    pub(crate) fn unused(&self) -> impl Iterator<Item = Unused> {
+        let system = self.project.iter().filter(|project| !project.is_trusted());
+        let system = system.map(Project::system_prompt_file).filter(|file| file.exists());
+        let system = system.map(|path| Unused { path, sets: Vec::new() });
+        system.chain(self.context.unused.iter().cloned()).chain(self.skills.unused.iter().cloned())
+    }
+
+    /// What could not be used as it is.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = &str> {
+        self.context.problems.iter().chain(&self.skills.problems).map(String::as_str)
+    }
+
+    /// The system prompt of a run with these arguments.
+    pub(crate) fn system_prompt(&self, args: &AgentArgs, facts: Vec<String>) -> anyhow::Result<SystemPrompt> {
+        let identity = match (&args.system_prompt, &self.home, &self.project) {
+            (Some(text), _, _) => Some(text.clone()),
+            (None, Some(home), Some(project)) => system_prompt(home, project)
+                .map_err(|(path, error)| anyhow::anyhow!("cannot read {}: {error}", path.display()))
+                .or_exit(Exit::Configuration)?,
+            (None, _, _) => None,
+        };
+        let context = self.context.files.iter().map(|file| ContextText {
+            path: file.path.display().to_string(),
+            text: file.text.clone(),
+            cut: file.cut,
+        });
+        let skills = self
+            .skills
+            .skills
+            .iter()
+            .map(|skill| SkillSummary { name: skill.name.clone(), description: skill.description.clone() });
+        Ok(SystemPrompt {
+            identity,
+            appended: args.append_system_prompt.clone(),
+            facts,
+            context: context.collect(),
+            skills: skills.collect(),
+        })
+    }
+
+    /// Where the skill tool loads from; none where there are no skills.
+    pub(crate) fn skill_source(&self) -> Option<Arc<dyn SkillSource>> {
+        let skills = self.skills.skills.clone();
+        (!skills.is_empty()).then(|| Arc::new(Loader { skills }) as Arc<dyn SkillSource>)
+    }
+
+    /// The templates. Looked for when a prompt looks like a command, and not before.
+    pub(crate) fn templates(&self) -> Templates {
+        match (&self.home, &self.project) {
+            (Some(home), Some(project)) => Templates::find(home, project),
+            _ => Templates::default(),
+        }
+    }
+
+    /// What `/name arguments` stands for.
+    pub(crate) fn expand(&self, templates: &Templates, name: &str, arguments: &str) -> Expanded {
+        templates.expand(&self.skills.skills, name, arguments)
+    }
+}
+
+struct Loader {
+    skills: Vec<Skill>,
+}
+
+impl SkillSource for Loader {
+    fn load(&self, name: &str, file: Option<&str>) -> Result<String, String> {
+        let Some(skill) = self.skills.iter().find(|skill| skill.name == name) else {
+            let names: Vec<_> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
+            return Err(format!("there is no skill {name:?}; there are {}", names.join(", ")));
+        };
+        match file {
+            None => skill.load(),
+            Some(file) => skill.load_file(file),
+        }
+    }
+}
+
+/// A path as people write it: below the home directory with `~`.
+pub(crate) fn shown(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}

@@ -1,0 +1,268 @@
+//! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
+
+use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_providers::{Machine, catalogue, local_servers};
+use serde_json::{Value, json};
+
+use crate::console::{note, print};
+use crate::exit::Exit;
+use crate::setup::Setup;
+
+/// How the list is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For people: in columns of a terminal this wide, or a line for each model where there is no terminal.
+    Table(Option<usize>),
+    /// For programs: an object a line.
+    Json,
+}
+
+/// A model of the list.
+#[derive(Debug, Clone, PartialEq)]
+struct Listed {
+    provider: String,
+    model: String,
+    facts: ModelFacts,
+    /// Where it comes from: `port N`, `models.json`, `built-in`.
+    source: String,
+    deprecated: bool,
+}
+
+/// Prints the models whose name holds `pattern`, in any case of its letters.
+pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> anyhow::Result<Exit> {
+    let only = setup.settings().provider.as_ref().map(|sourced| sourced.value.as_str());
+    let pattern = pattern.unwrap_or_default().to_lowercase();
+    let mut models = gathered(setup).await;
+    models.retain(|listed| {
+        only.is_none_or(|only| only == listed.provider) && listed.holds(&pattern) && !listed.deprecated
+    });
+    let rows = match form {
+        Form::Json => models.iter().map(|listed| listed.json().to_string()).collect(),
+        Form::Table(width) => table(&models, width),
+    };
+    for row in rows {
+        print(&row)?;
+    }
+    if models.is_empty() {
+        note(
+            "haft: no such model is known; a provider may have it nevertheless: pass --provider and --model",
+        );
+    }
+    Ok(Exit::Ok)
+}
+
+/// All of them. A model that `models.json` names is that one, wherever else it is known.
+async fn gathered(setup: &Setup) -> Vec<Listed> {
+    let own = setup.models.models().map(|own| Listed {
+        provider: own.provider,
+        model: own.model,
+        facts: own.facts,
+        source: "models.json".to_owned(),
+        deprecated: false,
+    });
+    let own: Vec<Listed> = own.collect();
+    let served = local_servers(&Machine::default()).await.into_iter().flat_map(|server| {
+        let port = server.preset.local_port.unwrap_or_default();
+        server.models.into_iter().map(move |model| Listed {
+            provider: server.preset.name.to_owned(),
+            model,
+            facts: ModelFacts::default(),
+            source: format!("port {port}"),
+            deprecated: false,
+        })
+    });
+    let known = catalogue().into_iter().map(|known| Listed {
+        provider: known.provider.to_owned(),
+        model: known.model,
+        facts: known.facts,
+        source: "built-in".to_owned(),
+        deprecated: known.deprecated,
+    });
+    let others: Vec<Listed> =
+        served.chain(known).filter(|listed| !own.iter().any(|own| own.same(listed))).collect();
+    own.into_iter().chain(others).collect()
+}
+
+impl Listed {
+    fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.provider == other.provider && self.model == other.model
+    }
+
+    fn holds(&self, pattern: &str) -> bool {
+        let names = [Some(self.name()), self.facts.name.clone()];
+        names.into_iter().flatten().any(|name| name.to_lowercase().contains(pattern))
+    }
+
+    fn json(&self) -> Value {
+        let facts = &self.facts;
+        json!({
+            "provider": self.provider,
+            "model": self.model,
+            "name": facts.name,
+            "window": facts.window,
+            "max_output": facts.max_output,
+            "thinking": facts.thinking,
+            "images": facts.images,
+            "prices": facts.prices.map(|prices| json!({
+                "input": prices.input,
+                "output": prices.output,
+                "cache_read": prices.cache_read,
+                "cache_write": prices.cache_write,
+            })),
+            "source": self.source,
+        })
+    }
+
+    /// What stands behind the name: window, output, thinking, prices, source.
+    fn columns(&self) -> [String; 5] {
+        let facts = &self.facts;
+        let size = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), short);
+        let prices = facts.prices.map_or_else(|| "?".to_owned(), priced);
+        [
+            size(facts.window),
+            size(facts.max_output),
+            thinks(facts.thinking.as_deref()),
+            prices,
+            self.source.clone(),
+        ]
+    }
+}
+
+/// Above the columns behind the name.
+const HEADS: [&str; 5] = ["WINDOW", "OUTPUT", "THINKING", "$/M IN/OUT", "FROM"];
+
+/// Rows for people. On a terminal, a name that leaves no room for the rest of its row stands on a row of its own.
+fn table(models: &[Listed], width: Option<usize>) -> Vec<String> {
+    /// How wide a list is at most where the terminal is wider.
+    const WIDEST: usize = 120;
+    if models.is_empty() {
+        return Vec::new();
+    }
+    let cells: Vec<[String; 5]> = models.iter().map(Listed::columns).collect();
+    let mut widths = [0; 5];
+    let heads = HEADS.map(str::to_owned);
+    for row in cells.iter().chain([&heads]) {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let rest: usize = widths.iter().map(|width| width + 2).sum();
+    let longest = models.iter().map(|listed| listed.name().chars().count()).max().unwrap_or_default();
+    let room = width.map_or(longest, |width| longest.min(width.min(WIDEST).saturating_sub(rest + 1)).max(5));
+    let line = |name: &str, row: &[String; 5]| {
+        let mut line = format!("{name:<room$}");
+        for (index, (cell, width)) in row.iter().zip(widths).enumerate() {
+            // Numbers stand to the right.
+            line += &if index < 2 { format!("  {cell:>width$}") } else { format!("  {cell:<width$}") };
+        }
+        line.trim_end().to_owned()
+    };
+    let heads = line("MODEL", &heads);
+    let rows = models.iter().zip(&cells).flat_map(|(listed, row)| {
+        let name = listed.name();
+        if name.chars().count() <= room { vec![line(&name, row)] } else { vec![name, line("", row)] }
+    });
+    [heads].into_iter().chain(rows).collect()
+}
+
+/// A number of tokens as people write it.
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}k", tokens / 1_000),
+        _ if (tokens / 100_000).is_multiple_of(10) => format!("{}M", tokens / 1_000_000),
+        _ => format!("{}.{}M", tokens / 1_000_000, tokens / 100_000 % 10),
+    }
+}
+
+/// The least and the most that a model can be told to think.
+fn thinks(levels: Option<&[Thinking]>) -> String {
+    match levels {
+        None => "?".to_owned(),
+        Some([least, .., most]) => format!("{least}–{most}"),
+        Some([only]) if *only > Thinking::Off => only.to_string(),
+        Some(_) => "–".to_owned(),
+    }
+}
+
+fn priced(prices: Prices) -> String {
+    if prices.input == 0.0 && prices.output == 0.0 {
+        return "free".to_owned();
+    }
+    format!("{}/{}", dollars(prices.input), dollars(prices.output))
+}
+
+/// Dollars without digits that say nothing.
+fn dollars(price: f64) -> String {
+    let text = format!("{price:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(model: &str, facts: ModelFacts) -> Listed {
+        Listed {
+            provider: "p".into(),
+            model: model.into(),
+            facts,
+            source: "built-in".into(),
+            deprecated: false,
+        }
+    }
+
+    fn facts() -> ModelFacts {
+        ModelFacts {
+            window: Some(1_050_000),
+            max_output: Some(64_000),
+            thinking: Some(vec![Thinking::Off, Thinking::High]),
+            prices: Some(Prices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
+            ..ModelFacts::default()
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_keeps_the_columns() {
+        let models = [listed("short", facts()), listed("a-longer-one", ModelFacts::default())];
+        insta::assert_snapshot!(table(&models, None).join("\n"), @r"
+        MODEL           WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
+        p/short             1M     64k  off–high  0.075/15    built-in
+        p/a-longer-one       ?       ?  ?         ?           built-in
+        ");
+        insta::assert_snapshot!(table(&models, Some(58)).join("\n"), @r"
+        MODEL      WINDOW  OUTPUT  THINKING  $/M IN/OUT  FROM
+        p/short        1M     64k  off–high  0.075/15    built-in
+        p/a-longer-one
+                        ?       ?  ?         ?           built-in
+        ");
+    }
+
+    #[test]
+    fn rows_fit_the_terminal() {
+        let long = "x".repeat(60);
+        let rows = table(&[listed(&long, facts()), listed("m", facts())], Some(80));
+        assert_eq!(rows.len(), 4);
+        assert!(rows.iter().all(|row| row.chars().count() <= 80), "{rows:#?}");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (tokens, expect) in
+            [(999, "999"), (8_192, "8k"), (200_000, "200k"), (1_000_000, "1M"), (1_048_576, "1M")]
+        {
+            assert_eq!(short(tokens), expect);
+        }
+        assert_eq!(
+            (short(1_500_000).as_str(), dollars(3.0).as_str(), dollars(0.3).as_str()),
+            ("1.5M", "3", "0.3")
+        );
+        let free = Prices { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+        assert_eq!(priced(free), "free");
+        assert_eq!((thinks(Some(&[Thinking::Off])), thinks(Some(&[]))), ("–".to_owned(), "–".to_owned()));
+    }
+}

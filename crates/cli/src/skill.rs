@@ -1,0 +1,37 @@
+//! `haft skill`: which skills there are.
+
+use std::io::{self, IsTerminal as _};
+
+use haft_config::{Home, Owner, Skills};
+use haft_core::sanitize::sanitize_line;
+
+use crate::args::{SkillArgs, SkillCommand};
+use crate::console::{note, print};
+use crate::exit::{Exit, OrExit as _};
+use crate::resources::shown;
+use crate::setup;
+
+/// Runs one of the subcommands.
+pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
+    let SkillCommand::List { cwd, trust_project } = args.command;
+    let home = Home::locate().or_exit(Exit::Configuration)?;
+    let project = setup::project(setup::cwd(cwd).or_exit(Exit::Usage)?, trust_project);
+    let user_home = std::env::home_dir();
+    let skills = Skills::find(&home, user_home.as_deref(), &project);
+    let short = user_home.as_deref().filter(|_| io::stdout().is_terminal());
+    for skill in &skills.skills {
+        let owner = match skill.owner {
+            Owner::User => "user",
+            Owner::Project => "project",
+        };
+        let head = format!("{} ({owner}, {})", skill.name, shown(&skill.dir, short));
+        print(&sanitize_line(&head))?;
+        print(&format!("  {}", sanitize_line(&skill.description)))?;
+    }
+    if skills.skills.is_empty() {
+        note(&format!("no skills; put them into {}", home.skills_dir().display()));
+    }
+    let told = project.told(&skills.unused).into_iter().chain(skills.problems);
+    told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,78 @@
+//! `haft config`, and the settings of a project in a run.
+
+use std::fs;
+
+use crate::world::World;
+
+/// A world whose user and project say this.
+fn world(user: &str, project: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.home()).unwrap();
+    fs::create_dir_all(world.project().join(".haft")).unwrap();
+    fs::write(world.home().join("config.toml"), user).unwrap();
+    fs::write(world.project().join(".haft/config.toml"), project).unwrap();
+    world
+}
+
+/// What a project may ask for, and what only the user may.
+const PROJECT: &str = "model = 'theirs'\nbase_url = 'http://evil'\n[extension.weather]\nunits = 'si'\n\
+    [grant.weather]\nenv = ['OPENAI_API_KEY']\n";
+
+#[test]
+fn what_holds_is_shown_with_its_origin() {
+    let world = world("provider = 'openai'\nmodel = 'mine'\n[extension.weather]\ntoken = 'x'\n", PROJECT);
+    let mut command = world.command(&["config", "show", "--origin"]);
+    let output = command.env("HAFT_MAX_STEPS", "7").output().unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("max_steps = 7"));
+    insta::assert_snapshot!(world.haft(&["config", "show", "--origin"]).transcript());
+    insta::assert_snapshot!(world.haft(&["config", "show", "--trust-project"]).transcript());
+}
+
+#[test]
+fn programs_are_told_as_json() {
+    let world = world("model = 'mine'\n", PROJECT);
+    let ended = world.haft(&["config", "show", "--json"]);
+    let all: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let model = all["settings"].as_array().unwrap().iter().find(|row| row["key"] == "model").unwrap();
+    assert_eq!((model["value"].as_str(), model["origin"]["line"].as_u64()), (Some("mine"), Some(1)));
+    assert_eq!(all["unused"][0]["sets"], serde_json::json!(["base_url", "extension", "grant", "model"]));
+}
+
+#[test]
+fn a_mistake_in_one_file_takes_nothing_of_the_other_away() {
+    let world = world("model = 'mine'\n", "[grant.g]\nenvv = ['A']\n");
+    let ended = world.haft(&["config", "show", "--trust-project"]);
+    assert_eq!(ended.code, 9);
+    assert!(ended.stdout.contains("model = \"mine\"\n"), "{ended:?}");
+    let told = "project/.haft/config.toml:2: unknown key `grant.g.envv`; did you mean `grant.g.env`?\n";
+    assert!(ended.stderr.ends_with(told), "{ended:?}");
+    let ended = world.haft(&["-p", "--trust-project", "hi"]);
+    assert!(ended.code == 9 && ended.stderr.ends_with(told), "{ended:?}");
+}
+
+/// A script that says which steps it was asked for, by the setting that the project makes.
+#[test]
+fn a_projects_settings_hold_in_a_run_that_trusts_it() {
+    let world = world("", "provider = 'scripted'\nmodel = 'script.json'\n[grant.x]\nenv = ['KEY']\n");
+    fs::write(world.project().join("script.json"), r#"{"steps":[{"say":[{"text":"from the project"}]}]}"#)
+        .unwrap();
+    let ended = world.haft(&["-p", "--trust-project", "hi"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "from the project\n"), "{ended:?}");
+    let told = "haft: ROOT/project/.haft/config.toml sets grant, which only the user's own config.toml may: ignored\n";
+    assert_eq!(ended.stderr, told);
+    let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
+    assert_eq!(ended.code, 6);
+    let told = "haft: not used, because the project is not trusted: .haft/config.toml (sets grant, model, \
+                provider); --trust-project uses it\n";
+    assert!(ended.stderr.starts_with(told), "{ended:?}");
+}
+
+#[test]
+fn a_place_of_extensions_that_is_gone_is_named() {
+    let world = world("extensions = ['gone']\n", "");
+    let ended = world.haft(&["-p", "hi"]);
+    assert_eq!(ended.code, 9);
+    let told = "haft: ROOT/home/config.toml:1: extensions: there is no directory ROOT/home/gone; correct the path or \
+                remove it\n";
+    assert_eq!(ended.stderr, told);
+}

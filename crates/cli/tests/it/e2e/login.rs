@@ -1,0 +1,120 @@
+//! `haft login` and `haft logout`: a key is probed, stored, used, removed, and shown nowhere.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+
+use haft_test_support::model_server::{ModelServer, Scenario, Wire};
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+
+use super::running::Running;
+use super::scene::KEY;
+use crate::world::World;
+
+/// `haft` with a provider's address, and this on its standard input.
+fn haft(world: &World, args: &[&str], url: &str, input: &str) -> (i32, String) {
+    let mut command = world.command(args);
+    command.env("ANTHROPIC_BASE_URL", url).env("OPENAI_BASE_URL", url).env("GEMINI_BASE_URL", url);
+    command.env("HAFT_LOG", "trace");
+    let ran = Running::start(command, Some(input)).wait();
+    let shown = [KEY, "sk-refused"].iter().any(|key| format!("{ran:?}").contains(key));
+    assert!(!shown, "a key shows: {ran:?}");
+    (ran.code, ran.stderr)
+}
+
+fn stored(world: &World) -> String {
+    fs::read_to_string(world.home().join("auth.json")).unwrap_or_default()
+}
+
+#[test]
+fn a_key_from_a_pipe_is_probed_stored_used_and_removed() {
+    let cases = [
+        (Wire::Anthropic, "anthropic", "/v1/models?limit=1", "x-api-key"),
+        (Wire::OpenAiResponses, "openai", "/v1/models", "authorization"),
+        (Wire::Gemini, "gemini", "/v1beta/models?pageSize=1", "x-goog-api-key"),
+    ];
+    for (wire, provider, path, header) in cases {
+        let server = ModelServer::spawn_thread(wire, vec![Scenario::text("Hi.")]);
+        let (world, url) = (World::new(), server.base_url());
+        let (code, said) = haft(&world, &["login", provider], &url, &format!("{KEY}\n"));
+        assert!(code == 0 && said.contains(&format!("stored the key of {provider}")), "{said}");
+        let probe = &server.lookups()[0];
+        assert!(probe.path == path && probe.header(header).unwrap().contains(KEY), "{probe:?}");
+        assert!(stored(&world).contains(KEY));
+        let (code, said) = haft(&world, &["-p", "hi"], &url, "");
+        assert_eq!(code, 0, "{said}");
+        assert!(server.requests()[0].header(header).unwrap().contains(KEY));
+        let (code, said) = haft(&world, &["logout"], &url, "");
+        assert!(code == 0 && said.contains(&format!("removed the key of {provider}")), "{said}");
+        assert!(!stored(&world).contains(KEY));
+        let (code, said) = haft(&world, &["logout", provider], &url, "");
+        assert!(code == 1 && said.contains("no key of"), "{said}");
+    }
+}
+
+#[test]
+fn a_refused_key_is_not_stored_unless_nobody_is_asked() {
+    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+    let (world, url) = (World::new(), server.base_url());
+    // The key of two presets is one.
+    let (code, said) = haft(&world, &["login", "openai-chat"], &url, "sk-refused-1");
+    assert!(code == 6 && said.contains("openai refused the key (401)"), "{said}");
+    assert_eq!(stored(&world), "");
+    let nobody = "http://127.0.0.1:1/v1";
+    let (code, said) = haft(&world, &["login", "openai"], nobody, "sk-refused-1");
+    assert!(code == 5 && said.contains("--no-probe"), "{said}");
+    assert_eq!(stored(&world), "");
+    let (code, said) = haft(&world, &["login", "openai", "--no-probe"], nobody, "sk-refused-1");
+    assert_eq!(code, 0, "{said}");
+    assert!(stored(&world).contains("sk-refused-1"));
+}
+
+#[test]
+fn what_is_no_key_and_no_provider_is_told() {
+    let world = World::new();
+    for (args, input, says) in [
+        (["login", "antropic"].as_slice(), "sk-1", "unknown provider \"antropic\""),
+        (&["login", "openai"], " \n", "no key was given"),
+        (&["login", "openai"], "sk 1\nsk-2", "blanks"),
+        (&["login"], "sk-1", "haft login PROVIDER"),
+    ] {
+        let (code, said) = haft(&world, args, "http://127.0.0.1:1", input);
+        assert!(code == 2 && said.contains(says), "{said}");
+    }
+    let (code, said) = haft(&world, &["logout"], "http://127.0.0.1:1", "");
+    assert!(code == 1 && said.contains("no key is stored"), "{said}");
+    assert_eq!(stored(&world), "");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_key_typed_at_a_terminal_is_not_shown_and_only_the_owner_can_read_the_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_haft"));
+    command.args(["login", "openai", "--no-probe"]);
+    command.env_clear();
+    command.env("HAFT_HOME", world.home());
+    command.cwd(world.project());
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut writer = pair.master.take_writer().unwrap();
+    let mut shown = Vec::new();
+    let mut typed = false;
+    let mut piece = [0; 256];
+    // A terminal whose program is gone reads as an error.
+    while let Ok(length @ 1..) = reader.read(&mut piece) {
+        shown.extend_from_slice(&piece[..length]);
+        if !typed && String::from_utf8_lossy(&shown).contains("it is not shown") {
+            writer.write_all(format!("{KEY}\n").as_bytes()).unwrap();
+            typed = true;
+        }
+    }
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(child.wait().unwrap().success(), "{shown}");
+    assert!(typed && !shown.contains(KEY) && shown.contains("stored the key of openai"), "{shown}");
+    assert!(stored(&world).contains(KEY));
+    let file = fs::metadata(world.home().join("auth.json")).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
+}

@@ -1,0 +1,115 @@
+//! `models.json`, `--list-models`, thinking levels and fallback models, as a user meets them.
+
+use std::fs;
+
+use haft_test_support::model_server::{ModelServer, Scenario, Tokens, Wire};
+use serde_json::{Value, json};
+
+use super::running::{Ran, Running};
+use super::scene::KEY;
+use crate::world::World;
+
+fn with_models(text: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("models.json"), text).unwrap();
+    world
+}
+
+fn lab(server: &ModelServer) -> World {
+    let model = json!({"window": 32768, "thinking": ["off", "high"], "prices": {"input": 1, "output": 2}});
+    let provider = json!({"base_url": server.base_url(), "key_env": "LAB_KEY",
+        "headers": {"x-team": "blue-$LAB_TEAM"}, "models": {"small": model}});
+    with_models(&json!({"providers": {"lab": provider}}).to_string())
+}
+
+fn run(world: &World, args: &[&str], vars: &[(&str, &str)]) -> Ran {
+    let mut command = world.command(args);
+    command.envs(vars.iter().copied());
+    Running::start(command, None).wait()
+}
+
+#[test]
+fn a_server_of_ones_own_answers_with_its_headers_levels_and_prices() {
+    let tokens = Tokens { input: 1_000_000, output: 500_000, cache_read: 0, cache_write: 0 };
+    let server = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Hi.").usage(tokens)]);
+    let world = lab(&server);
+    let vars = [("LAB_KEY", KEY), ("LAB_TEAM", "7")];
+    let ran = run(&world, &["--json", "--model", "lab/small", "--thinking", "medium", "hi"], &vars);
+    ran.expect(0);
+    assert_eq!(ran.of("usage")[0]["cost_usd"], 2.0);
+    assert_eq!(ran.of("usage")[0]["cumulative"]["cost_usd"], 2.0);
+    assert!(ran.stderr.contains("lab/small has no thinking level medium; high is used"), "{}", ran.stderr);
+    let sent = &server.requests()[0];
+    assert_eq!((sent.header("x-team"), &sent.body["reasoning_effort"]), (Some("blue-7"), &json!("high")));
+    assert_eq!(sent.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    let missing = run(&world, &["-p", "--model", "lab/small", "hi"], &[("LAB_KEY", KEY)]);
+    missing.expect(6);
+    assert!(missing.stderr.contains("the variable LAB_TEAM is not set"), "{}", missing.stderr);
+}
+
+#[test]
+fn a_mistake_in_the_file_is_told() {
+    let world =
+        with_models(r#"{"providers": {"lab": {"base_url": "http://x", "models": {"m": {"window": "8k"}}}}}"#);
+    let ran = world.haft(&["-p", "hi"]);
+    assert_eq!(ran.code, 9);
+    let place = "models.json: providers.lab.models.m.window: invalid type: string \"8k\"";
+    assert!(ran.stderr.contains(place), "{}", ran.stderr);
+}
+
+#[test]
+fn the_list_has_a_model_a_line() {
+    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+    let world = lab(&server);
+    let all = world.haft(&["--list-models"]);
+    assert_eq!((all.code, all.stderr.as_str()), (0, ""));
+    let lines: Vec<&str> = all.stdout.lines().collect();
+    assert!(lines[0].starts_with("MODEL") && lines[1].starts_with("lab/small"), "{}", lines[1]);
+    assert!(lines[1].ends_with("models.json") && lines[1].contains("off–high"), "{}", lines[1]);
+    assert!(lines.iter().any(|line| line.starts_with("anthropic/claude-haiku-4-5 ")));
+    let found = world.haft(&["--list-models", "HAIKU", "--provider", "anthropic", "--json"]);
+    let models: Vec<Value> = found.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(models[0]["model"], "claude-haiku-4-5");
+    assert_eq!((&models[0]["window"], &models[0]["prices"]["output"]), (&json!(200_000), &json!(5.0)));
+    assert_eq!(models[0]["thinking"][0], "off");
+    let none = world.haft(&["--list-models", "no-such-model"]);
+    assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+    assert!(none.stderr.contains("pass --provider and --model"), "{}", none.stderr);
+}
+
+#[test]
+fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
+    let refused = Scenario::status(401, "authentication_error", "expired key {key}");
+    let first = ModelServer::spawn_thread(Wire::Anthropic, vec![refused]);
+    let second =
+        ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Here."), Scenario::text("Here.")]);
+    let world = lab(&second);
+    let file = "provider = 'anthropic'\nmodel = 'm'\nfallback = ['lab/small']\n";
+    fs::write(world.home().join("config.toml"), file).unwrap();
+    let url = first.base_url();
+    let vars =
+        [("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", &url), ("LAB_KEY", KEY), ("LAB_TEAM", "7")];
+    let ran = run(&world, &["-p", "hi"], &vars);
+    ran.expect(0);
+    assert_eq!(ran.stdout, "Here.\n");
+    assert!(
+        ran.stderr.contains("401") && ran.stderr.contains("anthropic/m gives way to lab/small"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains(KEY), "{}", ran.stderr);
+    first.push(Scenario::status(401, "authentication_error", "no"));
+    let ran = run(&world, &["--json", "hi"], &vars);
+    assert_eq!(ran.of("model_fallback")[0]["to"], "lab/small");
+    let wrong = run(&world, &["-p", "--fallback", "small", "hi"], &vars);
+    wrong.expect(2);
+    assert!(wrong.stderr.contains("not of the form provider/model"), "{}", wrong.stderr);
+    let keyless = run(&world, &["-p", "--fallback", "groq/m", "hi"], &vars);
+    keyless.expect(6);
+    assert!(
+        keyless.stderr.contains("fallback groq/m") && keyless.stderr.contains("GROQ_API_KEY"),
+        "{}",
+        keyless.stderr
+    );
+}

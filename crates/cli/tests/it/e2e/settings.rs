@@ -1,0 +1,87 @@
+//! What the user sets for an extension reaches it, and nobody else.
+
+use std::fs;
+
+use haft_test_support::model_server::Scenario;
+
+use super::scene::Scene;
+
+/// Shows what it was told.
+const TELLS: &str = r#"
+emit("register_command", name=f"tell-{NAME}", description="Tells.")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "hello_ack":
+        told = json.dumps(frame.get("config"), sort_keys=True)
+    elif frame["type"] == "command_invoked":
+        emit("command_response", id=frame["id"], action="display", display=told)
+"#;
+
+const SECRET: &str = "sk-settings-0123456789";
+
+fn configure(scene: &Scene, user: &str, project: &str) {
+    let project_dir = scene.world.project().join(".haft");
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::create_dir_all(&project_dir).unwrap();
+    fs::write(scene.world.home().join("config.toml"), user).unwrap();
+    fs::write(project_dir.join("config.toml"), project).unwrap();
+}
+
+#[test]
+fn an_extension_is_told_its_own_settings() {
+    let scene = Scene::new(Vec::new()).python("one", TELLS).python("two", TELLS);
+    let user = format!("[extension.one]\ntoken = '{SECRET}'\nunits = 'si'\nwhen = 2026-01-02\n");
+    configure(&scene, &user, "[extension.one]\nunits = 'imperial'\n");
+    let told = |args: &[&str]| {
+        let ran = scene.haft(args);
+        ran.expect(0);
+        ran.stdout
+    };
+    let expect = format!(r#"[one] {{"token": "{SECRET}", "units": "si", "when": "2026-01-02"}}"#);
+    assert_eq!(told(&["-p", "/tell-one"]), format!("{expect}\n"));
+    assert!(told(&["-p", "--trust-project", "/tell-one"]).contains(r#""units": "imperial""#));
+    assert_eq!(told(&["-p", "/tell-two"]), "[two] null\n");
+    assert!(!scene.logs().contains(SECRET));
+}
+
+/// One made with the SDK. Its settings decide what it says about the weather.
+#[test]
+fn an_extension_made_with_the_sdk_reads_them_into_a_type() {
+    let scene = Scene::new(vec![
+        Scenario::text("Let me see.").tool("t1", "weather", r#"{"city":"Berlin"}"#),
+        Scenario::text("Hot."),
+    ])
+    .example("weather");
+    configure(&scene, "[extension.weather]\nunits = 'fahrenheit'\n", "");
+    scene.haft(&["-p", "weather?"]).expect(0);
+    let result = &super::requests::said(&scene.server.requests()[1], "tool")[0];
+    assert!(result.contains("°F"), "{result}");
+}
+
+#[test]
+fn other_settings_start_an_extension_that_waits() {
+    let body = r#"
+mark("started")
+emit("register_command", name="wait", description="Waits.")
+emit("ready")
+for frame in frames():
+    pass
+"#;
+    let scene = Scene::new(vec![Scenario::text("Hi."); 12]);
+    scene.home_python("waits", body);
+    // Until it has been seen to wait: files that were just written are looked at once more.
+    let mut waited = false;
+    for _ in 0..10 {
+        let before = scene.marks().len();
+        scene.haft(&["-p", "hi"]).expect(0);
+        waited = scene.marks().len() == before;
+        if waited {
+            break;
+        }
+    }
+    assert!(waited, "it never waited for its first use");
+    let before = scene.marks().len();
+    configure(&scene, "[extension.waits]\nunits = 'si'\n", "");
+    scene.haft(&["-p", "hi"]).expect(0);
+    assert_eq!(scene.marks().len(), before + 1);
+}

@@ -1,0 +1,236 @@
+//! Context files: what the user and the project tell every agent, in `AGENTS.md`.
+
+use std::path::{Path, PathBuf};
+
+use crate::home::Home;
+use crate::project::{Project, Unused};
+use crate::read;
+
+/// The most that is used of one file, in bytes: 64 KiB.
+pub const MAX_CONTEXT_FILE: u64 = 64 * 1024;
+
+/// The most that is used of all files together, in bytes: 128 KiB.
+pub const MAX_CONTEXT: u64 = 128 * 1024;
+
+/// What a context file may be called; a directory's first one counts.
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// A context file that is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text; what is not UTF-8 in it is replaced.
+    pub text: String,
+    /// Bytes at its end that are not used.
+    pub cut: u64,
+}
+
+/// The context files of a place of work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextFiles {
+    /// The user's own first, then from the outermost directory inwards.
+    pub files: Vec<ContextFile>,
+    /// What is not used, because the project is not trusted.
+    pub unused: Vec<Unused>,
+    /// What could not be used as it is, a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl ContextFiles {
+    /// Looks in `$HAFT_HOME` and, for a project that is trusted, in its directory and in all above. Above its repository
+    /// only what belongs to root or to the owner of the directory counts: anybody may put a file into `/tmp`.
+    pub fn find(home: &Home, project: &Project) -> Self {
+        let mut found = Self::default();
+        let mut room = MAX_CONTEXT;
+        let global = home.context_file();
+        let users = found.read(&global, &mut room);
+        let own = global.canonicalize().ok();
+        let mut inwards = Vec::new();
+        for path in outwards(&project.dir) {
+            if own.is_some() && path.canonicalize().ok() == own {
+                continue;
+            }
+            if project.is_trusted() {
+                // The nearest has the first claim on the room that there is.
+                inwards.extend(found.read(&path, &mut room));
+            } else {
+                found.unused.push(Unused { path, sets: Vec::new() });
+            }
+        }
+        inwards.reverse();
+        found.files = users.into_iter().chain(inwards).collect();
+        found
+    }
+
+    fn read(&mut self, path: &Path, room: &mut u64) -> Option<ContextFile> {
+        let limit = MAX_CONTEXT_FILE.min(*room);
+        let (bytes, len) = match read::head(path, limit) {
+            Ok(read) => read,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                self.problems.push(format!("{} is not used: {error}", path.display()));
+                return None;
+            }
+        };
+        let cut = len.saturating_sub(limit);
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        // Where the cut goes through a character, its half is left out.
+        let text = if cut > 0 { text.trim_end_matches('\u{fffd}') } else { text }.trim();
+        if cut > 0 {
+            let path = path.display();
+            self.problems.push(format!("{path} is {len} bytes long: only the first {limit} are used"));
+        }
+        *room -= bytes.len() as u64;
+        (!text.is_empty()).then(|| ContextFile { path: path.into(), text: text.to_owned(), cut })
+    }
+}
+
+/// The context file of each directory from here to the root, if it has one.
+fn outwards(dir: &Path) -> Vec<PathBuf> {
+    let repository = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(dir);
+    let named = |dir: &Path| NAMES.map(|name| dir.join(name)).into_iter().find(|path| path.is_file());
+    let is_ours = |path: &PathBuf| path.starts_with(repository) || belongs_to_owner_of(dir, path);
+    dir.ancestors().filter_map(named).filter(is_ours).collect()
+}
+
+#[cfg(unix)]
+fn belongs_to_owner_of(dir: &Path, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
+    // The directory, too: who may rename in it chooses the file.
+    let theirs = [owner(path), path.parent().and_then(owner)];
+    theirs.iter().all(|theirs| *theirs == Some(0) || theirs.is_some() && *theirs == owner(dir))
+}
+
+#[cfg(not(unix))]
+fn belongs_to_owner_of(_: &Path, _: &Path) -> bool {
+    true
+}
+
+/// The text that replaces haft's own system prompt: the trusted project's, or else the user's.
+///
+/// # Errors
+/// The file that cannot be read, and why.
+pub fn system_prompt(home: &Home, project: &Project) -> Result<Option<String>, (PathBuf, std::io::Error)> {
+    let projects = project.is_trusted().then(|| project.system_prompt_file());
+    for path in projects.into_iter().chain([home.system_prompt_file()]) {
+        match read::text(&path, MAX_CONTEXT_FILE) {
+            Ok(text) => return Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err((path, error)),
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::Trust;
+
+    struct Ground(tempfile::TempDir);
+
+    impl Ground {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let ground = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir_all(ground.0.path().join("src/repo/.git")).unwrap();
+            std::fs::create_dir_all(ground.0.path().join("src/repo/a/b")).unwrap();
+            std::fs::create_dir_all(ground.0.path().join("home")).unwrap();
+            for (path, text) in files {
+                std::fs::write(ground.0.path().join(path), text).unwrap();
+            }
+            ground
+        }
+
+        fn find(&self, trust: Trust) -> ContextFiles {
+            let home = Home::at(self.0.path().join("home"));
+            ContextFiles::find(&home, &Project { dir: self.0.path().join("src/repo/a/b"), trust })
+        }
+
+        fn names(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<String> {
+            paths.map(|path| path.strip_prefix(self.0.path()).unwrap().display().to_string()).collect()
+        }
+    }
+
+    const ALL: [(&str, &str); 6] = [
+        ("home/AGENTS.md", "users\n"),
+        ("src/AGENTS.md", "outer"),
+        ("src/repo/CLAUDE.md", "\u{feff}repo"),
+        ("src/repo/a/AGENTS.md", "a"),
+        ("src/repo/a/CLAUDE.md", "not this one"),
+        ("src/repo/a/b/AGENTS.md", " \n"),
+    ];
+
+    #[test]
+    fn the_users_file_comes_first_and_the_nearest_last() {
+        let ground = Ground::new(&ALL);
+        let found = ground.find(Trust::Trusted);
+        let names = ground.names(found.files.iter().map(|file| file.path.clone()));
+        assert_eq!(names, ["home/AGENTS.md", "src/AGENTS.md", "src/repo/CLAUDE.md", "src/repo/a/AGENTS.md"]);
+        let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
+        assert_eq!(texts, ["users", "outer", "repo", "a"]);
+        assert_eq!((found.unused, found.problems), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn of_an_untrusted_project_nothing_is_read() {
+        let ground = Ground::new(&ALL);
+        let found = ground.find(Trust::Untrusted);
+        assert_eq!(ground.names(found.files.into_iter().map(|file| file.path)), ["home/AGENTS.md"]);
+        let unused = ground.names(found.unused.into_iter().map(|unused| unused.path));
+        assert_eq!(
+            unused,
+            ["src/repo/a/b/AGENTS.md", "src/repo/a/AGENTS.md", "src/repo/CLAUDE.md", "src/AGENTS.md"]
+        );
+    }
+
+    #[test]
+    fn long_files_are_cut_the_outermost_first_and_it_is_said() {
+        let long = "é".repeat(40 * 1024);
+        let ground = Ground::new(&[
+            ("src/AGENTS.md", &long),
+            ("src/repo/AGENTS.md", &long),
+            ("src/repo/a/AGENTS.md", &long),
+            ("home/AGENTS.md", "x"),
+        ]);
+        let found = ground.find(Trust::Trusted);
+        let cuts: Vec<_> = found.files.iter().map(|file| file.cut).collect();
+        let whole = 80 * 1024;
+        assert_eq!(cuts, [0, whole - MAX_CONTEXT_FILE + 1, whole - MAX_CONTEXT_FILE]);
+        assert!(found.files.iter().all(|file| !file.text.contains('\u{fffd}')));
+        assert_eq!(found.problems.len(), 3);
+        assert!(
+            found.problems[0].ends_with("is 81920 bytes long: only the first 65536 are used"),
+            "{found:?}"
+        );
+        assert!(found.problems[2].ends_with("only the first 0 are used"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_file_is_passed_over_and_one_file_counts_once() {
+        let ground = Ground::new(&[("home/AGENTS.md", "users"), ("src/repo/CLAUDE.md", "repo")]);
+        let root = ground.0.path();
+        std::fs::create_dir(root.join("src/repo/AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink(root.join("home/AGENTS.md"), root.join("src/repo/a/AGENTS.md")).unwrap();
+        let found = ground.find(Trust::Trusted);
+        let names = ground.names(found.files.into_iter().map(|file| file.path));
+        assert_eq!(names, ["home/AGENTS.md", "src/repo/CLAUDE.md"]);
+    }
+
+    #[test]
+    fn the_trusted_projects_system_prompt_comes_before_the_users() {
+        let ground = Ground::new(&[("home/SYSTEM.md", "users")]);
+        let dir = ground.0.path().join("src/repo");
+        std::fs::create_dir(dir.join(".haft")).unwrap();
+        std::fs::write(dir.join(".haft/SYSTEM.md"), "projects").unwrap();
+        let home = Home::at(ground.0.path().join("home"));
+        let prompt = |trust| system_prompt(&home, &Project { dir: dir.clone(), trust }).unwrap();
+        assert_eq!(prompt(Trust::Trusted).as_deref(), Some("projects"));
+        assert_eq!(prompt(Trust::Untrusted).as_deref(), Some("users"));
+        std::fs::remove_file(home.system_prompt_file()).unwrap();
+        assert_eq!(prompt(Trust::Untrusted), None);
+    }
+}

@@ -1,0 +1,200 @@
+//! The front matter of a Markdown file: a few lines of YAML between two lines of `---`.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// The deepest nesting that is read.
+const MAX_DEPTH: usize = 8;
+
+/// The keys of a front matter.
+pub(crate) type Fields = BTreeMap<String, Value>;
+
+/// What stands beside a key. Numbers and truth values are text: nothing here needs them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Text(String),
+    List(Vec<Self>),
+    Table(Fields),
+}
+
+/// A file in its two parts; the first is none where the file does not begin with `---`, or does not end it.
+pub(crate) fn split(text: &str) -> (Option<&str>, &str) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let Some(rest) =
+        text.strip_prefix("---").and_then(|rest| rest.strip_prefix("\r\n").or(rest.strip_prefix('\n')))
+    else {
+        return (None, text);
+    };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            let (yaml, body) = rest.split_at(at);
+            return (
+                Some(yaml),
+                body.strip_prefix(line).unwrap_or_default().trim_start_matches(['\r', '\n']),
+            );
+        }
+        at += line.len();
+    }
+    (None, text)
+}
+
+/// Reads the YAML. Anchors are refused: a short text could stand for an endless one.
+pub(crate) fn parse(yaml: &str) -> Result<Fields, String> {
+    let mut events = Parser::new_from_str(yaml);
+    loop {
+        match next(&mut events)? {
+            Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
+            Event::MappingStart(..) => return table(&mut events, 0),
+            Event::StreamEnd | Event::DocumentEnd => return Ok(Fields::new()),
+            Event::Alias(_)
+            | Event::Scalar(..)
+            | Event::SequenceStart(..)
+            | Event::SequenceEnd
+            | Event::MappingEnd => {
+                return Err("the front matter is not a list of `key: value` lines".to_owned());
+            }
+        }
+    }
+}
+
+type Events<'a> = Parser<'a, saphyr_parser::StrInput<'a>>;
+
+fn next<'a>(events: &mut Events<'a>) -> Result<Event<'a>, String> {
+    match events.next() {
+        Some(Ok((event, _))) => Ok(event),
+        Some(Err(error)) => {
+            // Lines are counted from the one behind the first `---`.
+            Err(format!("line {}: {}{}", error.marker().line() + 1, error.info(), HINT))
+        }
+        None => Err("the front matter ends too early".to_owned()),
+    }
+}
+
+/// The usual mistake.
+const HINT: &str = " (a text with `: ` or `#` in it must stand in quotes)";
+
+fn table(events: &mut Events<'_>, depth: usize) -> Result<Fields, String> {
+    let mut fields = Fields::new();
+    loop {
+        let event = next(events)?;
+        if event == Event::MappingEnd {
+            return Ok(fields);
+        }
+        let Event::Scalar(key, ..) = event else { return Err("a key is not a plain text".to_owned()) };
+        let key = key.into_owned();
+        let first = next(events)?;
+        let value = value(events, first, depth)?;
+        if fields.insert(key.clone(), value).is_some() {
+            return Err(format!("`{key}` stands there twice"));
+        }
+    }
+}
+
+fn value(events: &mut Events<'_>, first: Event<'_>, depth: usize) -> Result<Value, String> {
+    if depth == MAX_DEPTH {
+        return Err(format!("it is nested more than {MAX_DEPTH} levels deep"));
+    }
+    match first {
+        Event::Scalar(text, ScalarStyle::Plain, ..) if matches!(&*text, "~" | "null" | "") => {
+            Ok(Value::Text(String::new()))
+        }
+        Event::Scalar(text, ..) => Ok(Value::Text(text.into_owned())),
+        Event::MappingStart(..) => table(events, depth + 1).map(Value::Table),
+        Event::SequenceStart(..) => {
+            let mut list = Vec::new();
+            loop {
+                let first = next(events)?;
+                if first == Event::SequenceEnd {
+                    return Ok(Value::List(list));
+                }
+                list.push(value(events, first, depth + 1)?);
+            }
+        }
+        Event::Alias(_) => Err("anchors (`*name`) are not supported".to_owned()),
+        Event::Nothing
+        | Event::StreamStart
+        | Event::StreamEnd
+        | Event::DocumentStart(_)
+        | Event::DocumentEnd
+        | Event::SequenceEnd
+        | Event::MappingEnd => Err("a value is missing".to_owned()),
+    }
+}
+
+/// A field that is a text.
+pub(crate) fn text(fields: &Fields, key: &str) -> Result<Option<String>, String> {
+    match fields.get(key) {
+        None => Ok(None),
+        Some(Value::Text(text)) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Some(Value::List(_) | Value::Table(_)) => Err(format!("`{key}` is not a text")),
+    }
+}
+
+/// A field that is a list of words, or a text with blanks or commas between them.
+pub(crate) fn words(fields: &Fields, key: &str) -> Result<Vec<String>, String> {
+    let separated = |text: &str| {
+        let words = text.split([' ', ',', '\n']).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    match fields.get(key) {
+        None => Ok(Vec::new()),
+        Some(Value::Text(text)) => Ok(separated(text)),
+        Some(Value::List(list)) => list
+            .iter()
+            .map(|value| match value {
+                Value::Text(text) => Ok(text.clone()),
+                Value::List(_) | Value::Table(_) => Err(format!("`{key}` is not a list of texts")),
+            })
+            .collect(),
+        Some(Value::Table(_)) => Err(format!("`{key}` is not a list of texts")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_front_matter_is_split_off() {
+        assert_eq!(split("---\na: 1\n---\n\nbody\n"), (Some("a: 1\n"), "body\n"));
+        assert_eq!(split("\u{feff}---\r\na: 1\r\n---\r\nbody"), (Some("a: 1\r\n"), "body"));
+        assert_eq!(split("---\n---"), (Some(""), ""));
+        assert_eq!(split("body\n---\n"), (None, "body\n---\n"));
+        assert_eq!(split("---\nnever ends"), (None, "---\nnever ends"));
+        assert_eq!(split("----\na\n---\n"), (None, "----\na\n---\n"));
+    }
+
+    #[test]
+    fn texts_lists_and_tables_are_read() {
+        let yaml = "# c\nname: x\ndescription: >\n  two\n  lines\nallowed-tools: Read, Bash\nlist: [a, 'b c']\n\
+                    metadata:\n  version: \"1.0\"\nempty:\nyes: true\n";
+        let fields = parse(yaml).unwrap();
+        assert_eq!(text(&fields, "description").unwrap().as_deref(), Some("two lines"));
+        assert_eq!(text(&fields, "yes").unwrap().as_deref(), Some("true"));
+        assert_eq!(text(&fields, "empty").unwrap(), None);
+        assert_eq!(words(&fields, "allowed-tools").unwrap(), ["Read", "Bash"]);
+        assert_eq!(words(&fields, "list").unwrap(), ["a", "b c"]);
+        assert!(matches!(&fields["metadata"], Value::Table(table) if table.len() == 1));
+        assert_eq!(text(&fields, "list").unwrap_err(), "`list` is not a text");
+        assert_eq!(parse("").unwrap(), Fields::new());
+    }
+
+    #[track_caller]
+    fn check(yaml: &str, expect: &str) {
+        let error = parse(yaml).unwrap_err();
+        assert!(error.contains(expect), "{error} should contain {expect}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        check("a: 1\nb: c: d\n", "line 3: ");
+        check("a: [", "line ");
+        check("a: &x 1\nb: *x\n", "anchors");
+        check("- a\n", "not a list of `key: value` lines");
+        check("a: 1\na: 2\n", "twice");
+        check(&format!("a: {}{}", "[".repeat(20), "]".repeat(20)), "nested");
+        check("? [a]\n: b\n", "not a plain text");
+    }
+}

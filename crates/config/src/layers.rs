@@ -1,0 +1,193 @@
+//! The files of the user and of the project, and what they say together with flags and environment.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::file::{ConfigError, ReadFile, top_keys};
+use crate::home::Home;
+use crate::keys::{ConfigFile, Grant, Reach};
+use crate::project::{Project, Unused};
+use crate::settings::{Layer, Origin, Settings, Sourced};
+
+/// The two files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Files {
+    user: ReadFile,
+    project: ReadFile,
+    /// What a trusted project sets and may not: the file, and the keys.
+    refused: Option<(PathBuf, Vec<&'static str>)>,
+    unused: Option<Unused>,
+}
+
+/// What all places together say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// What flags and environment can set, too.
+    pub settings: Settings,
+    /// Further places of extensions, the user's before the project's.
+    pub extensions: Vec<ExtensionPlace>,
+    /// What each extension is handed, by its name and then by key.
+    pub extension: BTreeMap<String, BTreeMap<String, Sourced<toml::Value>>>,
+    /// What the user lets each extension do, by its name.
+    pub grant: BTreeMap<String, Sourced<Grant>>,
+    /// What is not used, because the project is not trusted.
+    pub unused: Option<Unused>,
+    /// That a trusted project sets what only the user may, as a sentence.
+    pub refused: Option<String>,
+}
+
+/// A place of extensions that a file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionPlace {
+    /// The directory of an extension, or of several; absolute.
+    pub path: PathBuf,
+    /// Where it is named.
+    pub origin: Origin,
+    /// Who names it.
+    pub owner: Owner,
+}
+
+/// Whose file says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The user's.
+    User,
+    /// The project's.
+    Project,
+}
+
+impl Files {
+    /// Reads both; a file that does not exist sets nothing. That of an untrusted project is not obeyed, whatever it says.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when one of them cannot be read or has a mistake in it.
+    pub fn read(home: &Home, project: &Project) -> Result<Self, ConfigError> {
+        let (files, mistakes) = Self::read_what_can_be(home, project);
+        mistakes.into_iter().next().map_or(Ok(files), Err)
+    }
+
+    /// As [`read`](Self::read), with nothing from a file that has a mistake, and the mistakes.
+    pub fn read_what_can_be(home: &Home, project: &Project) -> (Self, Vec<ConfigError>) {
+        let mut mistakes = Vec::new();
+        let mut load = |path: &Path| {
+            ReadFile::load(path).unwrap_or_else(|mistake| {
+                mistakes.push(mistake);
+                ReadFile::default()
+            })
+        };
+        let mut files = Self { user: load(&home.config_file()), ..Self::default() };
+        let path = project.config_file();
+        // In the user's own home directory the project's file can be the user's.
+        if is_same(&path, &home.config_file()) {
+            return (files, mistakes);
+        }
+        if project.is_trusted() {
+            files.project = load(&path);
+            files.refuse();
+        } else if path.exists() {
+            files.unused = Some(Unused { sets: top_keys(&path), path });
+        }
+        (files, mistakes)
+    }
+
+    /// Takes out of the project's file what only the user may set.
+    fn refuse(&mut self) {
+        let before = self.project.content.clone();
+        self.project.content.forget_the_users();
+        if before != self.project.content {
+            let users = ConfigFile::KEYS.iter().filter(|key| key.reach == Reach::User);
+            let keys = users.filter_map(|key| key.path.split('.').next()).collect();
+            self.refused = Some((self.project.source.path().to_owned(), keys));
+        }
+    }
+
+    /// What the files say together with what is stronger than they are.
+    ///
+    /// # Errors
+    /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
+    pub fn below(&self, flags: Layer, env: Layer) -> Result<Config, ConfigError> {
+        let config = self.below_unchecked(flags, env);
+        match config.extensions.iter().find(|place| !place.path.is_dir()) {
+            None => Ok(config),
+            Some(ExtensionPlace { path, origin, .. }) => {
+                Err(ConfigError::NoDirectory { origin: origin.clone(), path: path.clone() })
+            }
+        }
+    }
+
+    /// As [`below`](Self::below), with places of extensions whether they are there or not.
+    pub fn below_unchecked(&self, flags: Layer, env: Layer) -> Config {
+        let layers = [flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
+        let mut extension: BTreeMap<String, BTreeMap<String, _>> = BTreeMap::new();
+        for file in [&self.user, &self.project] {
+            for (name, table) in &file.content.extension {
+                let merged = extension.entry(name.clone()).or_default();
+                for (key, value) in table {
+                    let origin = file.source.origin(&format!("extension.{name}.{key}"));
+                    merged.insert(key.clone(), Sourced { value: value.clone(), origin });
+                }
+            }
+        }
+        let grants = self.user.content.grant.iter().map(|(name, grant)| {
+            let origin = self.user.source.origin(&format!("grant.{name}"));
+            (name.clone(), Sourced { value: grant.clone(), origin })
+        });
+        Config {
+            settings: Settings::merge(&layers),
+            extensions: places(&self.user, Owner::User)
+                .chain(places(&self.project, Owner::Project))
+                .collect(),
+            extension,
+            grant: grants.collect(),
+            unused: self.unused.clone(),
+            refused: self.refused.as_ref().map(|(path, keys)| {
+                format!(
+                    "{} sets {}, which only the user's own config.toml may: ignored",
+                    path.display(),
+                    keys.join(", ")
+                )
+            }),
+        }
+    }
+}
+
+fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
+    let dir = file.source.path().parent().unwrap_or(Path::new(""));
+    file.content.extensions.iter().map(move |path| {
+        let path = match (path.strip_prefix("~/"), etcetera::home_dir()) {
+            (Some(below), Ok(home)) => home.join(below),
+            _ => dir.join(path),
+        };
+        // Drops `.` parts, which would only lengthen what is shown.
+        let path = path.components().collect();
+        ExtensionPlace { path, origin: file.source.origin("extensions"), owner }
+    })
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+impl Config {
+    /// What an extension is handed, as JSON; none when nobody set anything for it. Times are strings.
+    pub fn extension_json(&self, name: &str) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let table = self.extension.get(name)?;
+        Some(table.iter().map(|(key, set)| (key.clone(), json(&set.value))).collect())
+    }
+}
+
+/// A value as JSON, which has neither times nor numbers that are none.
+pub(crate) fn json(value: &toml::Value) -> serde_json::Value {
+    match value {
+        toml::Value::String(text) => text.as_str().into(),
+        toml::Value::Integer(number) => (*number).into(),
+        toml::Value::Float(number) => (*number).into(),
+        toml::Value::Boolean(yes) => (*yes).into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(values) => values.iter().map(json).collect(),
+        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), json(value))).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Files in real directories.
+
+use super::*;
+use crate::project::Trust;
+use crate::settings::Place;
+
+/// A home and a project, with these files in them.
+struct Ground {
+    root: tempfile::TempDir,
+}
+
+impl Ground {
+    fn new(user: &str, project: &str) -> Self {
+        let ground = Self { root: tempfile::tempdir().unwrap() };
+        std::fs::create_dir_all(ground.home().root()).unwrap();
+        std::fs::create_dir_all(ground.project(Trust::Trusted).dir.join(".haft")).unwrap();
+        std::fs::write(ground.home().config_file(), user).unwrap();
+        std::fs::write(ground.project(Trust::Trusted).config_file(), project).unwrap();
+        ground
+    }
+
+    fn home(&self) -> Home {
+        Home::at(self.root.path().join("home"))
+    }
+
+    fn project(&self, trust: Trust) -> Project {
+        Project { dir: self.root.path().join("work"), trust }
+    }
+
+    fn config(&self, trust: Trust) -> Config {
+        let files = Files::read(&self.home(), &self.project(trust)).unwrap();
+        files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env))
+    }
+
+    /// An origin without the directory of the test.
+    fn origin(&self, origin: &Origin) -> String {
+        origin.to_string().replace(&format!("{}/", self.root.path().display()), "")
+    }
+}
+
+const USER: &str = "model = 'users'\nreasoning = 'low'\nextensions = ['mine']\n\
+    [extension.weather]\nunits = 'si'\nstations = ['x']\n[grant.weather]\nenv = ['KEY']\n";
+const PROJECT: &str = "# comment\nmodel = 'projects'\nextensions = ['../theirs', './x']\n\
+    [extension.weather]\nunits = 'imperial'\nsince = 2020-01-01\n";
+
+#[test]
+fn a_trusted_project_lies_over_the_user_key_by_key() {
+    let ground = Ground::new(USER, PROJECT);
+    let config = ground.config(Trust::Trusted);
+    let model = config.settings.model.clone().unwrap();
+    assert_eq!(
+        (model.value.as_str(), ground.origin(&model.origin).as_str()),
+        ("projects", "work/.haft/config.toml:2")
+    );
+    assert_eq!(ground.origin(&config.settings.thinking.origin), "home/config.toml:2");
+    let expect = r#"{"stations":["x"],"units":"imperial","since":"2020-01-01"}"#;
+    let expect: serde_json::Value = serde_json::from_str(expect).unwrap();
+    assert_eq!(serde_json::Value::Object(config.extension_json("weather").unwrap()), expect);
+    assert_eq!(config.extension_json("other"), None);
+    assert_eq!(ground.origin(&config.extension["weather"]["stations"].origin), "home/config.toml:6");
+    assert_eq!(ground.origin(&config.extension["weather"]["units"].origin), "work/.haft/config.toml:5");
+    let places: Vec<_> = config.extensions.iter().map(|place| (place.path.clone(), place.owner)).collect();
+    let root = ground.root.path();
+    let expect = [
+        (root.join("home/mine"), Owner::User),
+        (root.join("work/.haft/../theirs"), Owner::Project),
+        (root.join("work/.haft/x"), Owner::Project),
+    ];
+    assert_eq!(places, expect);
+    assert_eq!((config.unused, config.refused), (None, None));
+}
+
+#[test]
+fn an_untrusted_project_sets_nothing_and_what_it_would_is_told() {
+    let ground = Ground::new(USER, PROJECT);
+    let config = ground.config(Trust::Untrusted);
+    assert_eq!(config.settings.model.unwrap().value, "users");
+    assert_eq!(config.extensions.len(), 1);
+    assert_eq!(config.unused.unwrap().sets, ["extension", "extensions", "model"]);
+    // Whatever is in it: it is not even looked at as settings.
+    let ground = Ground::new("model = 'users'", "model = = \u{0}");
+    let config = ground.config(Trust::Untrusted);
+    assert_eq!(config.settings.model.unwrap().value, "users");
+    assert!(config.unused.is_some());
+}
+
+#[test]
+fn what_only_the_user_may_is_refused_to_a_trusted_project() {
+    let ground =
+        Ground::new("", "reasoning = 'high'\n[grant.evil]\nenv = ['OPENAI_API_KEY']\non_timeout = 'allow'");
+    let config = ground.config(Trust::Trusted);
+    assert_eq!(config.settings.thinking.value.to_string(), "high");
+    assert_eq!(config.grant, BTreeMap::new());
+    let refused = config.refused.unwrap();
+    assert!(
+        refused.ends_with("config.toml sets grant, which only the user's own config.toml may: ignored"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_broken_file_of_the_project_is_named_and_the_users_is_not_lost() {
+    let ground = Ground::new("model = 'users'", "modl = 'x'");
+    let (home, project) = (ground.home(), ground.project(Trust::Trusted));
+    let error = Files::read(&home, &project).unwrap_err().to_string();
+    assert!(
+        error.ends_with("work/.haft/config.toml:1: unknown key `modl`; did you mean `model`?"),
+        "{error}"
+    );
+    let (files, mistakes) = Files::read_what_can_be(&home, &project);
+    let config = files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env)).unwrap();
+    assert_eq!((config.settings.model.unwrap().value.as_str(), mistakes.len()), ("users", 1));
+}
+
+#[test]
+fn the_users_own_file_is_no_projects() {
+    let root = tempfile::tempdir().unwrap();
+    let home = Home::at(root.path().join(".haft"));
+    std::fs::create_dir(home.root()).unwrap();
+    std::fs::write(home.config_file(), "[grant.guard]\non_timeout = 'allow'").unwrap();
+    for trust in [Trust::Trusted, Trust::Untrusted] {
+        let files = Files::read(&home, &Project { dir: root.path().into(), trust }).unwrap();
+        let config = files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env));
+        assert_eq!((config.grant.len(), config.unused, config.refused), (1, None, None));
+    }
+}
+
+#[test]
+fn a_place_of_extensions_that_is_not_there_is_named_with_its_line() {
+    let ground = Ground::new("\nextensions = ['mine']", "");
+    let files = Files::read(&ground.home(), &ground.project(Trust::Untrusted)).unwrap();
+    let below = || files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env));
+    let error = below().unwrap_err().to_string();
+    assert!(error.contains("home/config.toml:2: extensions: there is no directory "), "{error}");
+    std::fs::create_dir(ground.home().root().join("mine")).unwrap();
+    below().unwrap();
+}

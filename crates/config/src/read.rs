@@ -1,0 +1,27 @@
+//! Reading files that others may have put there.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// The text of a regular file of at most `limit` bytes. Pipes and devices, which may never end, are refused before they
+/// are opened.
+pub(crate) fn text(path: &Path, limit: u64) -> io::Result<String> {
+    let (bytes, len) = head(path, limit)?;
+    if len > limit {
+        return Err(io::Error::other(format!("it is longer than {limit} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
+}
+
+/// At most the first `limit` bytes of a regular file, and its length.
+pub(crate) fn head(path: &Path, limit: u64) -> io::Result<(Vec<u8>, u64)> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(limit).read_to_end(&mut bytes)?;
+    let len = file.metadata()?.len().max(bytes.len() as u64);
+    Ok((bytes, len))
+}

@@ -1,0 +1,152 @@
+//! Prompt templates: `/name arguments` as a longer prompt, from a Markdown file.
+
+mod fill;
+
+use std::path::{Path, PathBuf};
+
+use crate::front_matter;
+use crate::home::Home;
+use crate::project::{Project, Unused};
+use crate::read;
+use crate::skill::{Skill, by_command};
+
+/// The longest template, in bytes: 256 KiB.
+const MAX_FILE: u64 = 256 * 1024;
+
+/// A template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// What it is called by: the name of the file without `.md`.
+    pub name: String,
+    /// What it is good for: from the front matter, or the first line.
+    pub description: String,
+    /// What arguments it takes, for people.
+    pub argument_hint: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+    body: String,
+}
+
+/// The templates of a place of work.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Templates {
+    /// Those that can be called, the user's before the project's, each place by name.
+    pub templates: Vec<Template>,
+    /// What is not used, because the project is not trusted.
+    pub unused: Vec<Unused>,
+    /// What could not be used, a sentence each.
+    pub problems: Vec<String>,
+}
+
+/// What a command of the user's files comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expanded {
+    /// The prompt to send.
+    Prompt(String),
+    /// There is a reason why not, for people.
+    Failed(String),
+    /// There is no such command.
+    Unknown,
+}
+
+impl Templates {
+    /// Looks in `$HAFT_HOME/prompts` and, for a project that is trusted, in its `.haft/prompts`. The first one keeps a
+    /// name.
+    pub fn find(home: &Home, project: &Project) -> Self {
+        let mut found = Self::default();
+        found.scan(&home.prompts_dir());
+        let projects = project.dir.join(".haft").join("prompts");
+        if !projects.is_dir() || projects.canonicalize().ok() == home.prompts_dir().canonicalize().ok() {
+            return found;
+        }
+        match project.is_trusted() {
+            true => found.scan(&projects),
+            false => found.unused.push(Unused { path: projects, sets: Vec::new() }),
+        }
+        found
+    }
+
+    /// The template of a name.
+    pub fn get(&self, name: &str) -> Option<&Template> {
+        self.templates.iter().find(|template| template.name == name)
+    }
+
+    /// What `/name arguments` stands for: a template, or `skill:NAME` with what follows.
+    pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> Expanded {
+        if let Some(template) = self.get(name) {
+            return Expanded::Prompt(template.fill(arguments));
+        }
+        let Some(called) = name.strip_prefix("skill:") else { return Expanded::Unknown };
+        let commands = by_command(skills);
+        match commands.get(name).map(|skill| skill.load()) {
+            Some(Ok(text)) if arguments.trim().is_empty() => Expanded::Prompt(text),
+            Some(Ok(text)) => Expanded::Prompt(format!("{text}\n{}", arguments.trim())),
+            Some(Err(error)) => Expanded::Failed(error),
+            None if skills.is_empty() => {
+                Expanded::Failed(format!("there is no skill {called:?}; there are none"))
+            }
+            None => {
+                let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
+                Expanded::Failed(format!("there is no skill {called:?}; there are {}", names.join(", ")))
+            }
+        }
+    }
+
+    fn scan(&mut self, dir: &Path) {
+        let Ok(entries) = std::fs::read_dir(dir) else { return };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+        paths.sort();
+        for path in paths {
+            match Template::read(&path) {
+                Ok(template) => self.add(template),
+                Err(problem) => {
+                    self.problems.push(format!("template {} is not used: {problem}", path.display()))
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, template: Template) {
+        match self.get(&template.name) {
+            None => self.templates.push(template),
+            Some(first) => self.problems.push(format!(
+                "template {} is not used: {} has the same name and comes first",
+                template.path.display(),
+                first.path.display()
+            )),
+        }
+    }
+}
+
+impl Template {
+    fn read(path: &Path) -> Result<Self, String> {
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err("its name has blanks in it".to_owned());
+        }
+        let text = read::text(path, MAX_FILE).map_err(|error| error.to_string())?;
+        let (yaml, body) = front_matter::split(&text);
+        let fields = front_matter::parse(yaml.unwrap_or_default())?;
+        let first = body.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let body = body.trim();
+        if body.is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            description: front_matter::text(&fields, "description")?.unwrap_or_else(|| first.to_owned()),
+            argument_hint: front_matter::text(&fields, "argument-hint")?,
+            path: path.to_owned(),
+            body: body.to_owned(),
+        })
+    }
+
+    /// The prompt with these arguments in it.
+    pub fn fill(&self, arguments: &str) -> String {
+        fill::fill(&self.body, arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Templates in real directories.
+
+use super::*;
+use crate::layers::Owner;
+use crate::project::Trust;
+
+fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates) {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let project = Project { dir: root.path().join("work"), trust };
+    let templates = Templates::find(&Home::at(root.path().join("home")), &project);
+    (root, templates)
+}
+
+const FILES: [(&str, &str); 6] = [
+    ("home/prompts/review.md", "---\ndescription: Reviews.\nargument-hint: FILE\n---\nReview $1."),
+    ("home/prompts/plain.md", "\nSay it briefly.\nMore."),
+    ("home/prompts/notes.txt", "no template"),
+    ("home/prompts/broken.md", "---\na: b: c\n---\nx"),
+    ("work/.haft/prompts/review.md", "Theirs."),
+    ("work/.haft/prompts/ship.md", "Ship $@."),
+];
+
+#[test]
+fn the_users_keep_their_names_and_a_trusted_project_adds() {
+    let (_root, templates) = found(&FILES, Trust::Trusted);
+    let names: Vec<_> = templates.templates.iter().map(|template| template.name.as_str()).collect();
+    assert_eq!(names, ["plain", "review", "ship"]);
+    let review = templates.get("review").unwrap();
+    assert_eq!((review.description.as_str(), review.argument_hint.as_deref()), ("Reviews.", Some("FILE")));
+    assert_eq!(templates.get("plain").unwrap().description, "Say it briefly.");
+    assert_eq!(templates.problems.len(), 2, "{:?}", templates.problems);
+    assert!(templates.problems[0].contains("broken.md is not used: line 2: "), "{:?}", templates.problems);
+    assert!(templates.problems[1].contains("has the same name and comes first"));
+    assert_eq!(templates.expand(&[], "review", "a.rs"), Expanded::Prompt("Review a.rs.".into()));
+    assert_eq!(templates.expand(&[], "nope", ""), Expanded::Unknown);
+    let (_root, templates) = found(&FILES, Trust::Untrusted);
+    assert_eq!((templates.templates.len(), templates.unused.len()), (2, 1));
+}
+
+#[test]
+fn a_skill_is_called_by_its_name() {
+    let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], Trust::Untrusted);
+    let skill = Skill {
+        name: "s".into(),
+        description: "d".into(),
+        license: None,
+        compatibility: None,
+        allowed_tools: Vec::new(),
+        dir: root.path().join("s"),
+        owner: Owner::User,
+    };
+    let skills = [skill];
+    let head = format!("Skill s in {}\n\nDo it.\n", root.path().join("s").display());
+    assert_eq!(templates.expand(&skills, "skill:s", ""), Expanded::Prompt(head.clone()));
+    assert_eq!(templates.expand(&skills, "skill:s", "now"), Expanded::Prompt(format!("{head}\nnow")));
+    let unknown = Expanded::Failed("there is no skill \"t\"; there are s".into());
+    assert_eq!(templates.expand(&skills, "skill:t", ""), unknown);
+}

@@ -1,0 +1,297 @@
+//! An agent and its session: what is in the log when the front end is told, and what comes of a log that was cut off.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use haft_core::error::TurnErrorKind;
+use haft_core::model::{ModelEvent, ModelInfo, Thinking};
+use haft_core::session::entry::{Compaction, Entry, EntryBody, Settings};
+use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{Agent, ContextUsage};
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::{Message, Stop};
+
+use crate::fake::{Answer, Script, call, calls, line, run, says, spec, tool, transcript};
+
+fn memory() -> Session {
+    Session::in_memory(Path::new("/work"))
+}
+
+/// What a session's entries say, as short lines.
+fn log(session: &Session) -> Vec<String> {
+    session.branch().iter().map(|entry| short(entry)).collect()
+}
+
+fn short(entry: &Entry) -> String {
+    match &entry.body {
+        EntryBody::Said(said) => {
+            let stop = said.answer.iter().map(|answer| format!(" {:?}", answer.stop)).collect::<String>();
+            match &said.message {
+                Message::User { .. } => "user".into(),
+                Message::Assistant(_) => format!("answer{stop}"),
+                Message::Tool(result) => format!("result {}", result.call_id),
+            }
+        }
+        EntryBody::ToolStart(start) => format!("start {}", start.call_id),
+        other => other.kind().to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn everything_is_in_the_log_when_the_front_end_is_told() {
+    let session = memory();
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let seen = session.clone();
+    let agent = script
+        .agent()
+        .session(session.clone())
+        .tool(tool("echo", move |_| {
+            assert_eq!(log(&seen).last().unwrap(), "start t1");
+            ToolOutput::text("x")
+        }))
+        .build()
+        .unwrap();
+    let seen = session.clone();
+    let mut work = agent.prompt("go");
+    while let Some(event) = work.next().await {
+        let entry = match &event {
+            AgentEvent::UserMessage { .. } => "user",
+            AgentEvent::ToolResult { .. } => "result t1",
+            AgentEvent::AssistantMessage { .. } => "answer",
+            _ => continue,
+        };
+        assert!(log(&seen).iter().any(|line| line.starts_with(entry)), "{}", line(&event));
+    }
+    let all = ["model_change", "user", "answer ToolUse", "start t1", "result t1", "answer End"];
+    assert_eq!(log(&session), all);
+    assert_eq!(*agent.messages(), session.context().messages);
+}
+
+#[tokio::test]
+async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
+    let session = memory();
+    let two = || calls(vec![call("t1", "echo", "{}")]);
+    let (first, second) =
+        (Script::new(vec![two()]), Script::new(vec![says("ok"), says("ok")]).named("second"));
+    let slot: Arc<std::sync::OnceLock<Agent>> = Arc::default();
+    let (inside, next) = (slot.clone(), second.clone());
+    let echo = tool("echo", move |_| {
+        let agent: &Agent = inside.get().unwrap();
+        agent.set_model(Arc::new(next.clone()));
+        agent.set_thinking(Thinking::High);
+        agent.set_active_tools(Some(vec!["later".into(), "other".into()]));
+        ToolOutput::text("changed")
+    });
+    let agent = first
+        .agent()
+        .session(session.clone())
+        .tool(echo)
+        .tool(tool("other", |_| ToolOutput::text("")))
+        .build()
+        .unwrap();
+    slot.set(agent.clone()).unwrap();
+    run(&agent).await.1.unwrap();
+    let request = second.requests.lock().unwrap()[0].clone();
+    let names: Vec<_> = request.tools.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!((request.thinking, names), (Thinking::High, vec!["other"]));
+    assert!(!request.system.contains("echo"), "{}", request.system);
+    assert_eq!(
+        log(&session)[4..],
+        ["result t1", "model_change", "thinking_change", "tools_change", "answer End"]
+    );
+    // Nothing is said twice, and a new process finds it.
+    run(&agent).await.1.unwrap();
+    assert_eq!(log(&session)[9..], ["user", "answer End"]);
+    let resumed =
+        second.agent().session(session).tool(tool("other", |_| ToolOutput::text(""))).build().unwrap();
+    assert_eq!((resumed.thinking(), resumed.tools().len()), (Thinking::High, 1));
+    assert_eq!(resumed.model(), ModelInfo { provider: "script".into(), model: "second".into() });
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_offered_is_not_run() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();
+    agent.set_active_tools(Some(Vec::new()));
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2], "tool t1 error unknown tool \"echo\"; available tools: ");
+}
+
+/// Never returns.
+struct Stuck(Arc<AtomicBool>);
+
+#[async_trait]
+impl Tool for Stuck {
+    fn spec(&self) -> Arc<ToolSpec> {
+        spec("stuck", Concurrency::Exclusive)
+    }
+
+    async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
+        assert!(!self.0.swap(true, Ordering::SeqCst), "ran a second time");
+        std::future::pending().await
+    }
+}
+
+/// An entry that nobody wrote an end to: the program died while a tool ran and another one waited.
+#[tokio::test]
+async fn a_session_that_was_cut_off_goes_on_with_results_that_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/work"));
+    let path = session.path().unwrap();
+    let two = vec![call("t1", "stuck", "{}"), call("t2", "stuck", "{}")];
+    let script = Script::new(vec![calls(two)]);
+    let agent = script.agent().session(session.clone()).tool(Stuck(Arc::default())).build().unwrap();
+    let mut work = agent.prompt("go");
+    while !log(&session).iter().any(|line| line == "start t1") {
+        let _ = futures::poll!(work.next());
+        tokio::task::yield_now().await;
+    }
+    let torn = std::fs::read(&path).unwrap();
+    drop((work, agent, session));
+    // What a crash leaves: the run did not get to say anything at its end.
+    std::fs::write(&path, torn).unwrap();
+
+    let ran = Arc::new(AtomicBool::new(true));
+    let script = Script::new(vec![says("ok")]);
+    let session = Session::open(&path).unwrap();
+    let agent = script.agent().session(session.clone()).tool(Stuck(ran)).build().unwrap();
+    assert_eq!(agent.messages().len(), 4);
+    agent.go_on().finish().await.unwrap();
+    let results = [format!("tool t1 error {INTERRUPTED}"), format!("tool t2 error {NOT_RUN}")];
+    assert_eq!(transcript(&agent)[2..4], results);
+    assert_eq!(
+        log(&session),
+        ["model_change", "user", "answer ToolUse", "start t1", "result t1", "result t2", "answer End"]
+    );
+    drop((agent, session));
+    let context = Session::open(&path).unwrap().context();
+    assert_eq!(context.closed, [], "they are in the log now");
+}
+
+#[tokio::test]
+async fn a_dropped_run_keeps_what_the_user_saw_and_says_what_was_begun() {
+    let items = vec![Ok(ModelEvent::Text("half an ans".into()))];
+    let stuck = calls(vec![call("t1", "stuck", "{}"), call("t2", "stuck", "{}")]);
+    let script = Script::new(vec![Answer { items, hangs: true }, stuck]);
+    let session = memory();
+    let agent = script.agent().session(session.clone()).tool(Stuck(Arc::default())).build().unwrap();
+    let mut work = agent.prompt("go");
+    while !matches!(work.next().await, Some(AgentEvent::TextDelta { .. })) {}
+    drop(work);
+    let mut work = agent.prompt("go");
+    while !matches!(work.next().await, Some(AgentEvent::ToolCall { .. })) {}
+    let _ = futures::poll!(work.next());
+    drop(work);
+    assert_eq!(
+        transcript(&agent),
+        [
+            "user go".to_owned(),
+            "assistant half an ans ".to_owned(),
+            "user go".to_owned(),
+            "assistant  stuck{} stuck{}".to_owned(),
+            format!("tool t1 error {INTERRUPTED}"),
+            format!("tool t2 error {NOT_RUN}"),
+        ]
+    );
+    assert_eq!(*agent.messages(), session.context().messages);
+    let aborted = session.branch().into_iter().find_map(|entry| match &entry.body {
+        EntryBody::Said(said) => said.answer.clone(),
+        _ => None,
+    });
+    assert_eq!(aborted.unwrap().stop, Stop::Aborted);
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_written_ends_the_turn_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(&dir.path().join("sessions"), Path::new("/work"));
+    // A file where the directory should be.
+    std::fs::write(dir.path().join("sessions"), "").unwrap();
+    let script = Script::new(vec![says("ok")]);
+    let agent = script.agent().session(session.clone()).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    let TurnErrorKind::Session { reason } = outcome.unwrap_err().kind else { panic!("another error") };
+    assert!(reason.contains("sessions"), "{reason}");
+    assert!(events[0].starts_with("error the turn ended because the session cannot be kept: "), "{events:?}");
+    assert_eq!(
+        (events.len(), agent.messages().len()),
+        (2, 0),
+        "nobody is told of a message that is not kept"
+    );
+    // There is room again.
+    std::fs::remove_file(dir.path().join("sessions")).unwrap();
+    run(&agent).await.1.unwrap();
+    drop(agent);
+    let path = session.path().unwrap();
+    drop(session);
+    assert_eq!(Session::open(&path).unwrap().context().messages.len(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_that_could_not_be_written_is_kept_for_when_it_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = dir.path().join("sessions");
+    let session = Session::create(&sessions, Path::new("/work"));
+    let script = Script::new(vec![says("first"), calls(vec![call("t1", "break", "{}")]), says("third")]);
+    let away = dir.path().join("away");
+    let (from, to) = (sessions.clone(), away.clone());
+    let breaks = tool("break", move |_| {
+        std::fs::rename(&from, &to).unwrap();
+        std::fs::write(&from, "").unwrap();
+        ToolOutput::text("the disk is gone")
+    });
+    let agent = script.agent().session(session).tool(breaks).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let (_, outcome) = run(&agent).await;
+    assert!(matches!(outcome.unwrap_err().kind, TurnErrorKind::Session { .. }));
+    assert!(matches!(run(&agent).await.1.unwrap_err().kind, TurnErrorKind::Session { .. }), "still gone");
+    std::fs::remove_file(&sessions).unwrap();
+    std::fs::rename(&away, &sessions).unwrap();
+    agent.go_on().finish().await.unwrap();
+    let all = transcript(&agent);
+    assert_eq!(all[4..], ["tool t1 the disk is gone", "assistant third "]);
+    assert_eq!(*agent.messages(), agent.session().context().messages);
+}
+
+#[tokio::test]
+async fn statistics_are_those_of_the_session() {
+    let session = memory();
+    let script = Script::new(vec![says("one"), says("two")]);
+    let agent = script.agent().session(session.clone()).build().unwrap();
+    let empty = agent.stats();
+    assert_eq!(empty.context, ContextUsage { tokens: 0, estimated: 0, window: None });
+    run(&agent).await.1.unwrap();
+    let resumed = script.agent().session(session).messages(vec![]).build().unwrap();
+    assert_eq!(resumed.stats(), agent.stats());
+    assert_eq!((resumed.stats().usage.input, resumed.stats().context.tokens), (10, 11));
+    let (events, _) = run(&resumed).await;
+    assert!(events.iter().any(|line| line.contains(r#""cumulative":{"input":20"#)), "{events:#?}");
+    assert_eq!(resumed.usage().output, 2);
+    // A compaction takes messages away, and no cost.
+    let compaction = Compaction {
+        summary: "We said hello.".into(),
+        first_kept: None,
+        tokens_before: 22,
+        files_read: Vec::new(),
+        files_modified: Vec::new(),
+        by: None,
+        answer: None,
+        settings: Settings::default(),
+    };
+    let session = resumed.session().clone();
+    session.append(compaction, Durability::Soon).await.unwrap();
+    let compacted = script.agent().session(session).build().unwrap().stats();
+    assert_eq!((compacted.usage.input, compacted.context.tokens), (20, compacted.context.estimated));
+    let text = "x".repeat(4_000);
+    let long = Script::default().agent().messages(vec![Message::User {
+        content: vec![haft_protocol::content::Content::text(text)],
+        time: haft_protocol::message::Time("T".into()),
+    }]);
+    let context = long.build().unwrap().stats().context;
+    assert_eq!((context.tokens, context.estimated), (1_004, 1_004));
+}

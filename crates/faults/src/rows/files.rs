@@ -1,0 +1,275 @@
+//! Group S, second half: the tools that change files.
+
+mod writer;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use haft_core::file_queue::FileQueue;
+use haft_core::tool::{Tool, ToolContext};
+use haft_protocol::RawJson;
+use haft_protocol::content::{ToolCall, joined_text};
+use haft_protocol::defence::{Defence, take_down};
+use haft_protocol::ids::ToolCallId;
+use haft_tools::{HostEnvironment, builtin_tools};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::row::{CASE, Case, Row, skip};
+use crate::world::World;
+use writer::{End, FILE, at_every_call, call, new, nothing_left, old, with_old};
+pub(crate) use writer::{WRITER, write_once};
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "S-11",
+        title: "a write is killed at any of its system calls",
+        cases: &[
+            Case { play: |world| Box::pin(killed(world, with_old)), ..CASE },
+            Case { play: |world| Box::pin(killed(world, with_hard_link)), ..CASE },
+        ],
+        undefend: Some(|_| take_down(Defence::AtomicWrites)),
+    },
+    Row {
+        id: "S-12",
+        title: "any system call of a write is refused: no space, input and output error, quota, read-only",
+        cases: &[
+            Case { play: |world| Box::pin(refused(world, with_old)), ..CASE },
+            Case { play: |world| Box::pin(refused(world, with_hard_link)), ..CASE },
+        ],
+        undefend: Some(|_| take_down(Defence::AtomicWrites)),
+    },
+    Row {
+        id: "S-13",
+        title: "what is to be written is no regular file",
+        cases: &[Case { play: |world| Box::pin(no_file(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::OnlyFiles)),
+    },
+    Row {
+        id: "S-14",
+        title: "many edits of one file at once, by path, symbolic link and hard link, and by others in the queue",
+        cases: &[Case { play: |world| Box::pin(many_edits(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::FileQueue)),
+    },
+    Row {
+        id: "S-16",
+        title: "a file is changed by an editor between read and edit",
+        cases: &[Case { play: |world| Box::pin(changed_between(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::StaleCheck)),
+    },
+];
+
+/// Errors that a disk has.
+const ERRORS: &[&str] = &["ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES"];
+
+/// A second name: the file cannot be replaced by another.
+fn with_hard_link(work: &Path) -> Result<()> {
+    with_old(work)?;
+    Ok(fs::hard_link(work.join(FILE), work.join("other"))?)
+}
+
+/// The rounds block a thread of their own: the host goes on beside them.
+async fn killed(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
+    if !writer::can_trace() {
+        return skip("strace, and the right to trace");
+    }
+    let dir = world.dir.join("killed");
+    let rounds = tokio::task::spawn_blocking(move || {
+        at_every_call(&dir, "signal=KILL", prepare, |place, end| {
+            swept(place)?;
+            let expect: &[String] = if *end == End::Written { &[new()] } else { &[old(), new()] };
+            holds(place, expect)
+        })
+    });
+    let rounds = rounds.await??;
+    ensure!(rounds >= 15, "only {rounds} calls were interrupted");
+    world.mark(&format!("killed at each of {rounds} calls"))
+}
+
+async fn refused(world: &mut World, prepare: fn(&Path) -> Result<()>) -> Result<()> {
+    if !writer::can_trace() {
+        return skip("strace, and the right to trace");
+    }
+    let errors = world.amount(ERRORS.get(..2).unwrap_or(ERRORS), ERRORS);
+    for error in errors {
+        let dir = world.dir.join("refused");
+        let rounds = tokio::task::spawn_blocking(move || {
+            at_every_call(&dir, &format!("error={error}"), prepare, |place, end| match end {
+                // An error of clearing up is none of the write.
+                End::Written => holds(place, &[new()]),
+                End::Refused => holds(place, &[old()]),
+                End::Killed => bail!("nobody was to be killed"),
+            })
+        });
+        let rounds = rounds.await??;
+        ensure!(rounds >= 15, "only {rounds} calls were refused");
+        world.mark(&format!("{error} at each of {rounds} calls"))?;
+    }
+    Ok(())
+}
+
+/// Another run writes another file there: what was left is gone then, and what was torn is whole.
+fn swept(place: &Path) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let args = json!({"path": "next", "content": "next"});
+    let output = runtime.block_on(call(place, None, "write", &args))?;
+    ensure!(!output.is_error, "the next write fails: {}", joined_text(&output.content));
+    nothing_left(&place.join("work"))?;
+    let backups = fs::read_dir(place.join("backups")).into_iter().flatten().flatten();
+    let left = backups.filter(|entry| entry.path().is_dir()).count();
+    ensure!(left == 0, "{left} backups are left");
+    Ok(())
+}
+
+/// The file has one of these contents under all its names.
+fn holds(place: &Path, expect: &[String]) -> Result<()> {
+    for name in [FILE, "other"] {
+        let path = place.join("work").join(name);
+        if name == FILE || path.exists() {
+            let content = fs::read_to_string(&path).context("read what was written")?;
+            ensure!(expect.contains(&content), "{name} has {} bytes, neither old nor new", content.len());
+        }
+    }
+    Ok(())
+}
+
+/// The tools of one session in the world's directory.
+struct Session {
+    tools: Vec<Arc<dyn Tool>>,
+    queue: FileQueue,
+}
+
+impl Session {
+    fn new(world: &World) -> Self {
+        let queue = FileQueue::default();
+        let environment = HostEnvironment::new(world.dir.join("work"));
+        let environment = environment.with_state(world.dir.join("backups")).with_queue(queue.clone());
+        Self { tools: builtin_tools(Arc::new(environment)), queue }
+    }
+
+    async fn call(&self, name: &str, args: Value) -> Result<Result<String, String>> {
+        let tool = self.tools.iter().find(|tool| tool.spec().name == name).context("a tool of that name")?;
+        let args = RawJson::from_value(&args)?;
+        let call = ToolCall { id: ToolCallId::new("t1"), name: name.to_owned(), args };
+        let output = tool.execute(ToolContext::new(CancellationToken::new(), drop), call).await;
+        let text = joined_text(&output.content);
+        Ok(if output.is_error { Err(text) } else { Ok(text) })
+    }
+}
+
+async fn no_file(world: &mut World) -> Result<()> {
+    let work = world.dir.join("work");
+    let session = Session::new(world);
+    rustix::fs::mkfifoat(rustix::fs::CWD, work.join("pipe"), rustix::fs::Mode::from_raw_mode(0o600))
+        .context("make a pipe")?;
+    let _socket = std::os::unix::net::UnixListener::bind(work.join("socket"))?;
+    fs::create_dir_all(work.join("dir"))?;
+    std::os::unix::fs::symlink("nowhere", work.join("dangling"))?;
+    world.mark("what is no file is to be written")?;
+    let kinds = [
+        ("pipe", "is a pipe, a socket or a device"),
+        ("socket", "is a pipe, a socket or a device"),
+        ("/dev/full", "is a pipe, a socket or a device"),
+        ("dir", "is a directory"),
+        ("dangling", "is a symbolic link to something that does not exist"),
+    ];
+    for (path, expect) in kinds {
+        let said = session.call("write", json!({"path": path, "content": ""})).await?;
+        let Err(said) = said else { bail!("{path} was written: {said:?}") };
+        ensure!(said.contains(expect), "{path}: {said}");
+    }
+    nothing_left(&work)
+}
+
+/// Built-in edits by three names, and three others that know the queue; every change must be there in the end.
+async fn many_edits(world: &mut World) -> Result<()> {
+    let edits = world.amount(640, 10_000);
+    let work = world.dir.join("work");
+    let session = Arc::new(Session::new(world));
+    let file = work.join(FILE);
+    let lines: String = (0..edits).map(|n| format!("old-{n};\n")).collect();
+    fs::write(&file, lines)?;
+    std::os::unix::fs::symlink(&file, work.join("link"))?;
+    fs::hard_link(&file, work.join("other"))?;
+    ensure!(session.call("read", json!({"path": FILE})).await?.is_ok(), "the file cannot be read");
+    world.mark("edits at once")?;
+    for from in (0..edits).step_by(64) {
+        let mut calls = tokio::task::JoinSet::new();
+        for n in from..(from + 64).min(edits) {
+            calls.spawn(edit(Arc::clone(&session), work.clone(), n));
+        }
+        while let Some(done) = calls.join_next().await {
+            done??;
+        }
+    }
+    let expect: String = (0..edits).map(|n| format!("new-{n};\n")).collect();
+    let found = fs::read_to_string(&file)?;
+    let lost = expect.lines().zip(found.lines()).filter(|(expect, found)| expect != found).count();
+    ensure!(found == expect, "{lost} of {edits} edits are lost");
+    nothing_left(&work)
+}
+
+/// The n-th edit, by whoever has its turn.
+async fn edit(session: Arc<Session>, work: std::path::PathBuf, n: usize) -> Result<()> {
+    let names = [FILE, "link", "other"];
+    let name = names.get(n % names.len()).copied().unwrap_or(FILE);
+    let (old, new) = (format!("old-{n};"), format!("new-{n};"));
+    // One in eight is somebody else's; the tools do not know what it wrote and must read again.
+    if n % 8 == 7 {
+        let guard = session.queue.lock(&work.join(name)).await?;
+        let text = fs::read_to_string(guard.path())?;
+        tokio::task::yield_now().await;
+        return Ok(fs::write(guard.path(), text.replace(&old, &new))?);
+    }
+    let args = json!({"path": name, "edits": [{"old_text": old, "new_text": new}]});
+    for _ in 0..1_000 {
+        match session.call("edit", args.clone()).await? {
+            Ok(_) => return Ok(()),
+            Err(stale) if stale.contains("read it again") => {
+                let read = session.call("read", json!({"path": name})).await?;
+                ensure!(read.is_ok(), "{read:?}");
+            }
+            Err(other) => bail!("edit {n}: {other}"),
+        }
+    }
+    bail!("edit {n} is stale for ever")
+}
+
+/// Changes a file as somebody does who knows nothing of haft.
+type Editor = fn(&Path) -> Result<()>;
+
+/// By hand, by an editor that replaces, and in a way that leaves length and time alike.
+async fn changed_between(world: &mut World) -> Result<()> {
+    let session = Session::new(world);
+    let path = world.dir.join("work").join(FILE);
+    let change = json!({"path": FILE, "edits": [{"old_text": "one", "new_text": "1"}]});
+    let whole = json!({"path": FILE, "content": "mine"});
+    let editors: [(&str, Editor); 3] = [
+        ("in place", |path| Ok(fs::write(path, "one and more")?)),
+        ("by another file", |path| {
+            fs::write(path.with_extension("new"), "one and less")?;
+            Ok(fs::rename(path.with_extension("new"), path)?)
+        }),
+        ("with the same length and time", |path| {
+            let time = fs::metadata(path)?.modified()?;
+            fs::write(path, "one 2")?;
+            Ok(fs::File::options().write(true).open(path)?.set_modified(time)?)
+        }),
+    ];
+    for (how, editor) in editors {
+        fs::write(&path, "one 1")?;
+        ensure!(session.call("read", json!({"path": FILE})).await?.is_ok(), "the file cannot be read");
+        editor(&path)?;
+        world.mark(how)?;
+        let theirs = fs::read_to_string(&path)?;
+        for (tool, args) in [("edit", &change), ("write", &whole)] {
+            let said = session.call(tool, args.clone()).await?;
+            let stale = said.as_ref().is_err_and(|said| said.contains("has changed since it was read"));
+            ensure!(stale, "changed {how}, and {tool} says {said:?}");
+            ensure!(fs::read_to_string(&path)? == theirs, "{tool} has changed it");
+        }
+    }
+    Ok(())
+}

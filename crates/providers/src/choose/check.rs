@@ -1,0 +1,79 @@
+//! Whether a provider takes a key, asked by a request that costs nothing.
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::provider::Provider;
+use super::{Surroundings, own_headers};
+use crate::config::{Dialect, ModelConfig};
+use crate::http::ask_plainly;
+use crate::models::Models;
+
+/// Why a key was not found to be good. The message never holds the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The provider is not known.
+    #[error("unknown provider {0:?}")]
+    UnknownProvider(String),
+    /// The provider refused the key.
+    #[error("{provider} refused the key ({status})")]
+    Refused {
+        /// The provider.
+        provider: String,
+        /// The status of its answer.
+        status: u16,
+    },
+    /// The provider could not be asked, or its answer says nothing of the key.
+    #[error("{provider} could not be asked whether it takes the key: {reason}")]
+    Unchecked {
+        /// The provider.
+        provider: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Asks the provider for its models, or what it has that needs a key, with this one.
+///
+/// # Errors
+/// [`KeyError`].
+pub async fn check_key(
+    provider: &str,
+    key: SecretString,
+    models: &Models,
+    around: &dyn Surroundings,
+) -> Result<(), KeyError> {
+    let unchecked = |reason: String| KeyError::Unchecked { provider: provider.to_owned(), reason };
+    let known = Provider::named(provider, models);
+    let known = known.ok_or_else(|| KeyError::UnknownProvider(provider.to_owned()))?;
+    let config = ModelConfig {
+        base_url: known.own_address(around),
+        api_key: Some(key),
+        headers: own_headers(&known, around).map_err(|error| unchecked(error.to_string()))?,
+        ..ModelConfig::new(known.dialect(), provider, "-")
+    };
+    let answer = ask_plainly(&config, |base| address(&config, base)).await.map_err(unchecked)?;
+    match answer.status {
+        200..=299 => Ok(()),
+        401 | 403 => Err(KeyError::Refused { provider: provider.to_owned(), status: answer.status }),
+        // Gemini's way.
+        400 if answer.body.contains("API_KEY_INVALID") => {
+            Err(KeyError::Refused { provider: provider.to_owned(), status: answer.status })
+        }
+        status => Err(unchecked(format!("it answered {status}"))),
+    }
+}
+
+/// What needs a key and costs nothing.
+fn address(config: &ModelConfig, base: &Url) -> String {
+    let base = base.as_str().trim_end_matches('/');
+    match config.dialect {
+        Dialect::AnthropicMessages => format!("{base}/v1/models?limit=1"),
+        // Its models are told to everybody.
+        Dialect::OpenAiChat if config.provider == "openrouter" => format!("{base}/key"),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => format!("{base}/models"),
+        Dialect::Gemini => format!("{base}/v1beta/models?pageSize=1"),
+        Dialect::Ollama => format!("{base}/api/tags"),
+    }
+}

@@ -1,0 +1,98 @@
+//! One provider to choose from: a preset, what `models.json` says of it, or both.
+
+use secrecy::SecretString;
+
+use super::{Because, Surroundings, value};
+use crate::catalogue;
+use crate::config::Dialect;
+use crate::models::{Models, OwnProvider};
+use crate::presets::{PRESETS, Preset, preset};
+
+/// What is known of a provider before a model of it is chosen.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Provider<'a> {
+    pub(super) name: &'a str,
+    /// The preset whose habits it has.
+    pub(super) preset: Option<&'static Preset>,
+    /// What the user says.
+    pub(super) own: Option<&'a OwnProvider>,
+}
+
+impl<'a> Provider<'a> {
+    /// The provider of that name, if there is one.
+    pub(super) fn named(name: &'a str, models: &'a Models) -> Option<Self> {
+        let provider = Self { name, preset: preset(name), own: models.provider(name) };
+        (provider.preset.is_some() || provider.own.is_some()).then_some(provider)
+    }
+
+    /// Those that are chosen from when none is named: hosted presets, then those that only the user knows.
+    pub(super) fn candidates(models: &'a Models) -> impl Iterator<Item = Self> {
+        let hosted = PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
+        let hosted = hosted.map(|preset| Self {
+            name: preset.name,
+            preset: Some(preset),
+            own: models.provider(preset.name),
+        });
+        hosted.chain(models.providers().filter_map(|name| Self::named(name, models)))
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        let own = self.own.and_then(|own| own.dialect);
+        own.or(self.preset.map(|preset| preset.dialect)).unwrap_or(Dialect::OpenAiChat)
+    }
+
+    /// The address that the environment or `models.json` gives in place of the preset's own.
+    pub(super) fn own_address(&self, around: &dyn Surroundings) -> Option<String> {
+        let from_env = self.preset.and_then(|preset| value(around, preset.base_url_env?));
+        from_env.or_else(|| self.own?.base_url.clone())
+    }
+
+    /// The variable that holds the key.
+    pub(super) fn key_env(&self) -> Option<&'a str> {
+        let own = self.own.and_then(|own| own.key_env.as_deref());
+        own.or_else(|| self.preset.and_then(|preset| preset.key_env))
+    }
+
+    /// The key, and where it is from.
+    pub(super) fn key(&self, around: &dyn Surroundings) -> Option<(SecretString, Because)> {
+        if let Some(variable) = self.key_env()
+            && let Some(key) = value(around, variable)
+        {
+            return Some((key.into(), Because::Key(variable.to_owned())));
+        }
+        // Two presets of one company have one key.
+        let twin =
+            || PRESETS.iter().find(|preset| preset.key_env.is_some_and(|key| self.key_env() == Some(key)));
+        let names = [Some(self.name), twin().map(|twin| twin.name)];
+        let stored = |name: &str| Some((around.key(name)?, Because::Stored(name.to_owned())));
+        names.into_iter().flatten().find_map(stored)
+    }
+
+    /// Why it could be taken without having been asked for; [`None`] when its key is missing.
+    pub(super) fn usable(&self, around: &dyn Surroundings) -> Option<Because> {
+        let keyless = || self.preset.is_none() && self.key_env().is_none();
+        self.key(around).map(|(_, because)| because).or_else(|| keyless().then_some(Because::Own))
+    }
+
+    /// Whether it is known to have this model.
+    pub(super) fn knows(&self, model: &str) -> bool {
+        self.own.is_some_and(|own| own.models.contains_key(model))
+            || catalogue::find(self.name, model).is_some()
+    }
+
+    /// The model when none is asked for.
+    pub(super) fn default_model(&self) -> Option<String> {
+        let own = self.own.and_then(|own| own.default_model.clone());
+        let only = || {
+            let own = self.own.filter(|own| self.preset.is_none() && own.models.len() == 1)?;
+            own.models.keys().next().cloned()
+        };
+        let preset = || self.preset?.default_model.map(str::to_owned);
+        own.or_else(preset).or_else(only)
+    }
+
+    /// Whether `models.json` names models of it, so that its server need not be asked for them.
+    pub(super) fn lists_models(&self) -> bool {
+        self.own.is_some_and(|own| !own.models.is_empty())
+    }
+}

@@ -1,0 +1,193 @@
+//! Models that stand in for each other: while one cannot be asked, the next one is.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use haft_core::model::{
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelStream,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::timeouts::FALLBACK_REST;
+
+/// Models in the order in which they are preferred. When one is at its limit, down, or refuses its key, after all of
+/// its own retries and before the first piece of an answer, the next one is asked the same and
+/// [`ModelEvent::Fallback`] says so. The one that answered is asked first for five minutes; then the preferred one is
+/// tried again. A request that a provider refuses for what it holds, or for its length, is the answer it gets.
+#[derive(Clone)]
+pub struct Fallback {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    models: Vec<Arc<dyn Model>>,
+    active: Mutex<Active>,
+}
+
+/// Which model is asked first.
+#[derive(Debug, Clone, Copy, Default)]
+struct Active {
+    index: usize,
+    /// Until when; [`None`] for the preferred one.
+    until: Option<Instant>,
+}
+
+impl Fallback {
+    /// `first`, and in its place `others` in this order.
+    pub fn new(first: Arc<dyn Model>, others: impl IntoIterator<Item = Arc<dyn Model>>) -> Self {
+        let models = [first].into_iter().chain(others).collect();
+        Self { shared: Arc::new(Shared { models, active: Mutex::default() }) }
+    }
+}
+
+#[async_trait]
+impl Model for Fallback {
+    /// Of the model that is asked first now.
+    fn info(&self) -> ModelInfo {
+        self.shared.model(self.shared.first()).info()
+    }
+
+    /// Of the model that is asked first now.
+    fn facts(&self) -> ModelFacts {
+        self.shared.model(self.shared.first()).facts()
+    }
+
+    async fn stream(
+        &self,
+        cancel: CancellationToken,
+        request: ModelRequest,
+    ) -> Result<ModelStream, ModelError> {
+        let first = self.shared.first();
+        let others = (0..self.shared.models.len()).filter(|index| *index != first).collect();
+        let asking = Asking {
+            shared: self.shared.clone(),
+            cancel,
+            request,
+            index: first,
+            others,
+            phase: Phase::Ready,
+        };
+        Ok(stream::unfold(asking, |mut asking| async move {
+            let item = asking.next().await?;
+            Some((item, asking))
+        })
+        .boxed())
+    }
+}
+
+impl Shared {
+    fn model(&self, index: usize) -> &Arc<dyn Model> {
+        self.models.get(index).unwrap_or(&self.models[0])
+    }
+
+    fn first(&self) -> usize {
+        let mut active = self.lock();
+        if active.until.is_some_and(|until| until <= Instant::now()) {
+            *active = Active::default();
+        }
+        active.index
+    }
+
+    fn answered(&self, index: usize) {
+        let mut active = self.lock();
+        if active.index != index {
+            let until = (index > 0).then(|| Instant::now() + FALLBACK_REST);
+            *active = Active { index, until };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Active> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One request on its way through the models.
+struct Asking {
+    shared: Arc<Shared>,
+    cancel: CancellationToken,
+    request: ModelRequest,
+    /// The model that is asked.
+    index: usize,
+    /// Those that were not asked yet.
+    others: VecDeque<usize>,
+    phase: Phase,
+}
+
+enum Phase {
+    /// The model is to be asked.
+    Ready,
+    /// It answers; `begun` once it gave a piece of answer, after which no other can go on.
+    Answering { stream: ModelStream, begun: bool },
+    /// Nothing follows.
+    Over,
+}
+
+impl Asking {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            match &mut self.phase {
+                Phase::Over => return None,
+                Phase::Ready => {
+                    let model = self.shared.model(self.index);
+                    match model.stream(self.cancel.clone(), self.request.clone()).await {
+                        Ok(stream) => self.phase = Phase::Answering { stream, begun: false },
+                        Err(error) => return Some(self.failed(error, false)),
+                    }
+                }
+                Phase::Answering { stream, begun } => {
+                    let begun_before = *begun;
+                    return match stream.next().await {
+                        Some(Ok(event)) => {
+                            *begun |= event.is_answer();
+                            if *begun && !begun_before {
+                                self.shared.answered(self.index);
+                            }
+                            Some(Ok(event))
+                        }
+                        Some(Err(error)) => Some(self.failed(error, begun_before)),
+                        None => None,
+                    };
+                }
+            }
+        }
+    }
+
+    /// The failure, or that the next model is asked.
+    fn failed(&mut self, error: ModelError, begun: bool) -> Result<ModelEvent, ModelError> {
+        let next = if !begun && another_may_answer(error.kind) { self.others.pop_front() } else { None };
+        let Some(next) = next else {
+            self.phase = Phase::Over;
+            return Err(error);
+        };
+        let from = self.shared.model(self.index).info();
+        let to = self.shared.model(next).info();
+        tracing::warn!(%from, %to, reason = %error.message, "another model is asked");
+        (self.index, self.phase) = (next, Phase::Ready);
+        Ok(ModelEvent::Fallback { from, to, message: error.message })
+    }
+}
+
+/// Whether the failure is one of the provider and not of the request.
+fn another_may_answer(kind: ModelErrorKind) -> bool {
+    match kind {
+        ModelErrorKind::Auth
+        | ModelErrorKind::RateLimited
+        | ModelErrorKind::Unavailable
+        | ModelErrorKind::Connection => true,
+        ModelErrorKind::Rejected
+        | ModelErrorKind::Overflow
+        | ModelErrorKind::Truncated
+        | ModelErrorKind::Cancelled => false,
+    }
+}
+
+impl fmt::Debug for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let models = self.shared.models.iter().map(|model| model.info().to_string());
+        f.debug_list().entries(models).finish()
+    }
+}

@@ -1,0 +1,141 @@
+//! `models.json`: what the user adds to, or says otherwise than, the presets and the catalogue.
+
+mod file;
+mod headers;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use haft_core::model::ModelFacts;
+
+use crate::config::Dialect;
+use crate::presets::preset;
+
+pub use headers::UnsetVariable;
+pub(crate) use headers::expanded;
+
+/// The longest `models.json` that is read, in bytes.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+
+/// The content of `models.json`. `docs/models.md` describes its form.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Models {
+    providers: BTreeMap<String, OwnProvider>,
+}
+
+/// What the user says of one provider, which may be a preset or one that only the user knows.
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct OwnProvider {
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) base_url: Option<String>,
+    /// The variable that holds the key.
+    pub(crate) key_env: Option<String>,
+    /// Names and values; in a value `$NAME` stands for a variable.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) default_model: Option<String>,
+    pub(crate) models: BTreeMap<String, ModelFacts>,
+}
+
+/// A model that `models.json` names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnModel {
+    /// The provider.
+    pub provider: String,
+    /// The model's id there.
+    pub model: String,
+    /// What the file says, and for the rest what the catalogue knows.
+    pub facts: ModelFacts,
+}
+
+/// `models.json` cannot be used. The message names the file, the place in it and what should be there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelsError {
+    /// The file is there and cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is longer than 4 MiB.
+    #[error("{} is longer than 4 MiB", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is no JSON.
+    #[error("{} is not JSON: {detail}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What was expected, with line and column.
+        detail: String,
+    },
+    /// A field is missing, unknown, or has a value that cannot be.
+    #[error("{}: {field}: {detail}", path.display())]
+    Field {
+        /// The file.
+        path: PathBuf,
+        /// The field, with the provider and the model it belongs to.
+        field: String,
+        /// What should be there.
+        detail: String,
+    },
+}
+
+impl Models {
+    /// Reads the file; a file that does not exist says nothing.
+    ///
+    /// # Errors
+    /// [`ModelsError`] when it cannot be read or has a mistake in it.
+    pub fn load(path: &Path) -> Result<Self, ModelsError> {
+        let read = |source| ModelsError::Read { path: path.into(), source };
+        let mut bytes = Vec::new();
+        match std::fs::File::open(path) {
+            Ok(file) => io::copy(&mut io::Read::take(file, MAX_FILE + 1), &mut bytes).map_err(read)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(read(error)),
+        };
+        if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_FILE) {
+            return Err(ModelsError::TooLong { path: path.into() });
+        }
+        file::parse(&bytes).map(|providers| Self { providers }).map_err(|mistake| match mistake {
+            file::Mistake::Syntax(detail) => ModelsError::Syntax { path: path.into(), detail },
+            file::Mistake::Field { field, detail } => ModelsError::Field { path: path.into(), field, detail },
+        })
+    }
+
+    /// The models it names, by provider and then by id.
+    pub fn models(&self) -> impl Iterator<Item = OwnModel> {
+        self.providers.iter().flat_map(|(provider, own)| {
+            own.models.iter().map(|(model, facts)| OwnModel {
+                provider: provider.clone(),
+                model: model.clone(),
+                facts: facts.clone().or(crate::catalogue::facts(provider, model)),
+            })
+        })
+    }
+
+    /// The providers it names that are no presets.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none())
+    }
+
+    pub(crate) fn provider(&self, name: &str) -> Option<&OwnProvider> {
+        self.providers.get(name)
+    }
+}
+
+impl std::fmt::Debug for OwnProvider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Addresses and headers may carry secrets, so only what is harmless is shown.
+        f.debug_struct("OwnProvider")
+            .field("dialect", &self.dialect)
+            .field("key_env", &self.key_env)
+            .field("models", &self.models)
+            .finish_non_exhaustive()
+    }
+}

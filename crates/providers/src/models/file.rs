@@ -1,0 +1,233 @@
+//! `models.json` as it is written, and what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use haft_core::model::{ModelFacts, Prices, Thinking};
+use reqwest::Url;
+use reqwest::header::HeaderName;
+use serde::Deserialize;
+
+use super::OwnProvider;
+use super::headers::is_variable;
+use crate::config::Dialect;
+use crate::presets::preset;
+
+/// What is wrong with the file.
+#[derive(Debug)]
+pub(super) enum Mistake {
+    Syntax(String),
+    Field { field: String, detail: String },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    /// For editors.
+    #[serde(default, rename = "$schema")]
+    _schema: Option<String>,
+    providers: BTreeMap<String, WrittenProvider>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenProvider {
+    dialect: Option<Dialect>,
+    base_url: Option<String>,
+    key_env: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    default_model: Option<String>,
+    #[serde(default)]
+    models: BTreeMap<String, WrittenModel>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenModel {
+    name: Option<String>,
+    window: Option<u64>,
+    max_output: Option<u64>,
+    thinking: Option<Vec<Thinking>>,
+    images: Option<bool>,
+    prices: Option<WrittenPrices>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPrices {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+pub(super) fn parse(bytes: &[u8]) -> Result<BTreeMap<String, OwnProvider>, Mistake> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let written: Written = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let field = error.path().to_string();
+        let inner = error.into_inner();
+        if !inner.is_data() || field == "." {
+            return Mistake::Syntax(inner.to_string());
+        }
+        // Values of headers may be secrets, and serde quotes what it does not like.
+        let place = format!("line {}, column {}", inner.line(), inner.column());
+        let secret = field.contains(".headers") || field.ends_with("key_env");
+        let detail = if secret { format!("must be a text, at {place}") } else { inner.to_string() };
+        Mistake::Field { field, detail }
+    })?;
+    reader.end().map_err(|error| Mistake::Syntax(error.to_string()))?;
+    written.providers.into_iter().map(|(name, own)| Ok((name.clone(), provider(&name, own)?))).collect()
+}
+
+fn provider(name: &str, written: WrittenProvider) -> Result<OwnProvider, Mistake> {
+    let at = |field: &str, detail: &str| Mistake::Field {
+        field: format!("providers.{name}{field}"),
+        detail: detail.to_owned(),
+    };
+    if name.trim().is_empty() || name.contains(['/', ',']) || name == "scripted" {
+        return Err(at("", "cannot be the name of a provider; choose another, without / and ,"));
+    }
+    if written.base_url.as_deref().is_some_and(|url| !is_address(url)) {
+        return Err(at(".base_url", "must be an http or https address"));
+    }
+    if written.base_url.is_none() && preset(name).is_none_or(|preset| preset.base_url.is_none()) {
+        return Err(at(".base_url", "is missing; haft does not know where this provider is"));
+    }
+    if written.key_env.as_deref().is_some_and(|variable| !is_variable(variable)) {
+        return Err(at(".key_env", "must be the name of a variable, not a key"));
+    }
+    if let Some(header) = written.headers.keys().find(|name| name.parse::<HeaderName>().is_err()) {
+        return Err(at(&format!(".headers.{header}"), "has characters that a header cannot have"));
+    }
+    let mut models = BTreeMap::new();
+    for (id, written) in written.models {
+        if id.trim().is_empty() {
+            return Err(at(".models", "has a model without a name"));
+        }
+        let wrong = |(field, detail): (&str, &str)| at(&format!(".models.{id}.{field}"), detail);
+        models.insert(id.clone(), facts(written).map_err(wrong)?);
+    }
+    Ok(OwnProvider {
+        dialect: written.dialect,
+        base_url: written.base_url,
+        key_env: written.key_env,
+        headers: written.headers.into_iter().collect(),
+        default_model: written.default_model,
+        models,
+    })
+}
+
+/// The facts, or which field cannot be and what it should be.
+fn facts(written: WrittenModel) -> Result<ModelFacts, (&'static str, &'static str)> {
+    for (field, tokens) in [("window", written.window), ("max_output", written.max_output)] {
+        if tokens == Some(0) {
+            return Err((field, "must be at least 1 token"));
+        }
+    }
+    let thinking = match written.thinking {
+        Some(levels) if levels.is_empty() || levels.contains(&Thinking::Default) => {
+            return Err(("thinking", "must list levels: off, minimal, low, medium, high, xhigh"));
+        }
+        Some(mut levels) => {
+            levels.sort_unstable();
+            levels.dedup();
+            Some(levels)
+        }
+        None => None,
+    };
+    if let Some(prices) = &written.prices {
+        let all = [Some(prices.input), Some(prices.output), prices.cache_read, prices.cache_write];
+        if all.into_iter().flatten().any(|price| !price.is_finite() || price < 0.0) {
+            return Err(("prices", "must be dollars for a million tokens, 0 or more"));
+        }
+    }
+    let prices = written.prices.map(|prices| Prices {
+        input: prices.input,
+        output: prices.output,
+        cache_read: prices.cache_read,
+        cache_write: prices.cache_write,
+    });
+    Ok(ModelFacts {
+        name: written.name,
+        window: written.window,
+        max_output: written.max_output,
+        thinking,
+        images: written.images,
+        prices,
+    })
+}
+
+fn is_address(text: &str) -> bool {
+    Url::parse(text.trim()).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAB: &str = r#"{"providers": {"lab": {"base_url": "http://lab:1/v1", "models": {"m": MODEL}}}}"#;
+
+    #[track_caller]
+    fn check(text: &str, place: &str, says: &str) {
+        match parse(text.as_bytes()).unwrap_err() {
+            Mistake::Syntax(detail) => assert!(place == "-" && detail.contains(says), "{detail}"),
+            Mistake::Field { field, detail } => {
+                assert!(field == place && detail.contains(says), "{field}: {detail}");
+                assert!(!detail.contains("sk-"), "{detail}");
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check_model(model: &str, place: &str, says: &str) {
+        check(&LAB.replace("MODEL", model), &format!("providers.lab.models.m{place}"), says);
+    }
+
+    #[test]
+    fn every_mistake_has_a_place() {
+        check("{", "-", "line 1");
+        check("7", "-", "invalid type");
+        check("{} {}", "-", "missing field `providers`");
+        check(r#"{"providers": {}} x"#, "-", "trailing");
+        let lab = |fields: &str| format!(r#"{{"providers": {{"lab": {{{fields}}}}}}}"#);
+        check(&lab(r#""dialect": "soap""#), "providers.lab.dialect", "openai-chat");
+        check(&lab(r#""url": "http://x""#), "providers.lab.url", "unknown field");
+        check(&lab(r#""base_url": "lab:8000""#), "providers.lab.base_url", "http");
+        check(&lab(""), "providers.lab.base_url", "is missing");
+        let at = |more: &str| lab(&format!(r#""base_url": "http://lab:1", {more}"#));
+        check(&at(r#""key_env": "sk-123""#), "providers.lab.key_env", "not a key");
+        check(&at(r#""headers": {"x-key": ["sk-123"]}"#), "providers.lab.headers.x-key", "line 1");
+        check(&at(r#""headers": {"a b": "c"}"#), "providers.lab.headers.a b", "header");
+        check(r#"{"providers": {"a/b": {"base_url": "http://x"}}}"#, "providers.a/b", "another");
+    }
+
+    #[test]
+    fn every_mistake_of_a_model_has_a_place() {
+        check_model(r#"{"window": 0}"#, ".window", "at least 1");
+        check_model(r#"{"window": "128k"}"#, ".window", "invalid type");
+        check_model(r#"{"max_output": -1}"#, ".max_output", "-1");
+        check_model(r#"{"thinking": ["lots"]}"#, ".thinking[0]", "xhigh");
+        check_model(r#"{"thinking": []}"#, ".thinking", "must list");
+        check_model(r#"{"prices": {"input": 1}}"#, ".prices", "missing field `output`");
+        check_model(r#"{"prices": {"input": 1, "output": -2}}"#, ".prices", "0 or more");
+        check_model(r#"{"contextWindow": 1}"#, ".contextWindow", "unknown field");
+    }
+
+    #[test]
+    fn a_whole_entry_is_read() {
+        let model = r#"{"name": "M", "window": 9, "max_output": 3, "thinking": ["high", "off", "high"], "images": true,
+            "prices": {"input": 1, "output": 2.5, "cache_read": 0}}"#;
+        let providers = parse(LAB.replace("MODEL", model).as_bytes()).unwrap();
+        let facts = &providers["lab"].models["m"];
+        assert_eq!((facts.window, facts.max_output, facts.images), (Some(9), Some(3), Some(true)));
+        assert_eq!(facts.thinking, Some(vec![Thinking::Off, Thinking::High]));
+        let prices = Prices { input: 1.0, output: 2.5, cache_read: Some(0.0), cache_write: None };
+        assert_eq!(facts.prices, Some(prices));
+    }
+
+    #[test]
+    fn a_preset_needs_no_address() {
+        let text = r#"{"$schema": "s", "providers": {"anthropic": {"models": {"claude-x": {}}}}}"#;
+        assert_eq!(parse(text.as_bytes()).unwrap()["anthropic"].models.len(), 1);
+    }
+}

@@ -1,0 +1,124 @@
+//! Models that stand in for each other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::model::{Model, ModelErrorKind, ModelEvent};
+use haft_protocol::message::AssistantBlock;
+use haft_providers::{Fallback, HttpModel};
+use haft_test_support::model_server::{Fault, ModelServer, Scenario, Wire};
+
+use crate::support::{ask, assistant, config, gather, impatient, start, user};
+
+struct Stage {
+    first: ModelServer,
+    second: ModelServer,
+    model: Fallback,
+}
+
+async fn stage(first: Vec<Scenario>, second: Vec<Scenario>) -> Stage {
+    let first = ModelServer::start(Wire::Anthropic, first).await;
+    let second = ModelServer::start(Wire::OpenAiResponses, second).await;
+    let open = |server, wire, name| -> Arc<dyn Model> {
+        Arc::new(HttpModel::with_timeouts(config(server, wire, name), impatient()).unwrap())
+    };
+    let one = open(&first, Wire::Anthropic, "claude-sonnet-4-6");
+    let two = open(&second, Wire::OpenAiResponses, "gpt-5.6");
+    Stage { first, second, model: Fallback::new(one, [two]) }
+}
+
+impl Stage {
+    fn requests(&self) -> (usize, usize) {
+        (self.first.requests().len(), self.second.requests().len())
+    }
+}
+
+fn fallbacks(events: &[ModelEvent]) -> Vec<String> {
+    let fallbacks = events.iter().filter_map(|event| match event {
+        ModelEvent::Fallback { from, to, .. } => Some(format!("{from} > {to}")),
+        _ => None,
+    });
+    fallbacks.collect()
+}
+
+fn failing(status: u16, code: &str) -> Vec<Scenario> {
+    vec![Scenario::status(status, code, "no"); 4]
+}
+
+const SWITCH: &str = "anthropic/claude-sonnet-4-6 > openai/gpt-5.6";
+
+#[tokio::test]
+async fn the_next_model_answers_while_the_first_cannot() {
+    let faults = [
+        (failing(529, "overloaded_error"), 4),
+        (failing(429, "rate_limit_error"), 4),
+        (failing(401, "authentication_error"), 1),
+        (vec![Scenario::new().fault(Fault::Reset); 4], 4),
+    ];
+    for (first, asked) in faults {
+        let stage = stage(first, vec![Scenario::text("Hi."), Scenario::text("Again.")]).await;
+        let (events, answer) = ask(&stage.model, "hello").await;
+        assert_eq!(answer.unwrap().content, [AssistantBlock::Text { text: "Hi.".into() }]);
+        assert_eq!((fallbacks(&events), stage.requests()), (vec![SWITCH.to_owned()], (asked, 1)));
+        // The one that answered stays.
+        assert_eq!(stage.model.info().provider, "openai");
+        let (events, answer) = ask(&stage.model, "and now?").await;
+        assert!(answer.is_ok() && fallbacks(&events).is_empty());
+        assert_eq!(stage.requests(), (asked, 2));
+    }
+}
+
+#[tokio::test]
+async fn what_no_other_model_mends_is_told_at_once() {
+    for (first, kind) in [
+        (Scenario::status(400, "invalid_request_error", "prompt is too long"), ModelErrorKind::Overflow),
+        (Scenario::status(400, "invalid_request_error", "bad argument"), ModelErrorKind::Rejected),
+        (Scenario::text("Half an ans").fault(Fault::Reset), ModelErrorKind::Connection),
+        (Scenario::text("Half").fault(Fault::NoFinalEvent), ModelErrorKind::Truncated),
+    ] {
+        let stage = stage(vec![first], vec![Scenario::text("Hi.")]).await;
+        let (events, answer) = ask(&stage.model, "hello").await;
+        assert_eq!((answer.unwrap_err().kind, fallbacks(&events).len()), (kind, 0));
+        assert_eq!(stage.requests(), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn when_none_can_answer_the_last_says_why() {
+    let stage = stage(failing(401, "authentication_error"), failing(503, "server_error")).await;
+    let (events, answer) = ask(&stage.model, "hello").await;
+    let error = answer.unwrap_err();
+    assert!(error.kind == ModelErrorKind::Unavailable && error.message.contains("openai"), "{error}");
+    assert_eq!((fallbacks(&events).len(), stage.requests()), (1, (1, 4)));
+    assert_eq!(stage.model.info().provider, "anthropic", "nobody has answered yet");
+}
+
+#[tokio::test]
+async fn the_first_is_asked_again_after_a_while() {
+    let stage = stage(
+        vec![Scenario::status(401, "authentication_error", "no"), Scenario::text("Back.")],
+        vec![Scenario::text("Hi.")],
+    )
+    .await;
+    ask(&stage.model, "hello").await.1.unwrap();
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(301)).await;
+    tokio::time::resume();
+    assert_eq!(stage.model.info().provider, "anthropic");
+    ask(&stage.model, "hello").await.1.unwrap();
+    assert_eq!(stage.requests(), (2, 1));
+}
+
+#[tokio::test]
+async fn what_only_the_first_could_read_is_not_sent_to_the_next() {
+    let thought = Scenario::new().think("Secret thought", "c2lnbmF0dXJl").say("One.");
+    let first = [vec![thought], failing(529, "overloaded_error")].concat();
+    let stage = stage(first, vec![Scenario::text("Two.")]).await;
+    let mut messages = vec![user("hello")];
+    let answer = gather(start(&stage.model, messages.clone()).await).await.1.unwrap();
+    assert!(answer.native.is_some());
+    messages.extend([assistant(answer), user("go on")]);
+    gather(start(&stage.model, messages).await).await.1.unwrap();
+    let body = stage.second.requests()[0].body.to_string();
+    assert!(body.contains("One.") && !body.contains("c2lnbmF0dXJl"), "{body}");
+}

@@ -1,0 +1,155 @@
+//! `models.json`: the models it adds, what it says otherwise, and what is wrong with it.
+
+use std::collections::HashMap;
+
+use haft_core::model::{Model, Thinking};
+use haft_providers::{Choice, Models, ModelsError, choose};
+use haft_test_support::model_server::{ModelServer, Scenario, Tokens, Wire};
+use serde_json::{Value, json};
+
+use crate::choosing::{Stage, told, wish};
+use crate::support::{ask, gather, request, user};
+
+fn models(providers: Value) -> Models {
+    load(&json!({ "providers": providers }).to_string()).unwrap()
+}
+
+fn load(text: &str) -> Result<Models, ModelsError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("models.json");
+    std::fs::write(&path, text).unwrap();
+    Models::load(&path)
+}
+
+fn lab() -> Value {
+    json!({"base_url": "http://lab:1/v1", "models": {"small": {}, "big": {"window": 9}}})
+}
+
+#[track_caller]
+fn check(expect: &str, got: String) {
+    assert_eq!(got, expect);
+}
+
+async fn line(providers: Value, flags: &[(&str, &str)], stage: &Stage) -> String {
+    told(choose(wish(flags), &models(providers), stage).await)
+}
+
+#[tokio::test]
+async fn a_server_of_ones_own_is_chosen_by_provider_by_model_and_when_there_is_no_other() {
+    let none = Stage::default();
+    let with = |key: &str, value: Value| {
+        let mut lab = lab();
+        lab[key] = value;
+        json!({ "lab": lab })
+    };
+    let lab = || json!({ "lab": lab() });
+    check("lab big http://lab:1/v1 - as asked for", line(lab(), &[("model", "lab/big")], &none).await);
+    let flags = [("provider", "lab"), ("model", "unlisted")];
+    check("lab unlisted http://lab:1/v1 - as asked for", line(lab(), &flags, &none).await);
+    let by_model = line(lab(), &[("model", "big")], &none).await;
+    check("lab big http://lab:1/v1 - because models.json names it", by_model);
+    let nothing = line(lab(), &[("provider", "lab")], &none).await;
+    check("error: no model for lab; pass --model (haft --list-models shows the known ones)", nothing);
+    let default = line(with("default_model", json!("small")), &[], &none).await;
+    check("lab small http://lab:1/v1 - because models.json names it", default);
+    let keyed = || with("key_env", json!("LAB_KEY"));
+    let without = line(keyed(), &[("model", "lab/big")], &none).await;
+    assert!(without.contains("no key for lab; set LAB_KEY"), "{without}");
+    let stage = Stage { vars: HashMap::from([("LAB_KEY", "k")]), ..Stage::default() };
+    check("lab big http://lab:1/v1 k as asked for", line(keyed(), &[("model", "lab/big")], &stage).await);
+    let unknown = line(lab(), &[("provider", "labb")], &none).await;
+    assert!(unknown.contains("unknown provider \"labb\"") && unknown.contains("lab, scripted"), "{unknown}");
+}
+
+#[tokio::test]
+async fn a_preset_keeps_what_the_file_does_not_say() {
+    let providers = json!({"anthropic": {"default_model": "claude-haiku-4-5", "models": {"claude-new": {}}}});
+    let stage = Stage { vars: HashMap::from([("ANTHROPIC_API_KEY", "k")]), ..Stage::default() };
+    let because = "k because ANTHROPIC_API_KEY is set";
+    check(&format!("anthropic claude-haiku-4-5 - {because}"), line(providers.clone(), &[], &stage).await);
+    let new = line(providers, &[("model", "claude-new")], &stage).await;
+    check(&format!("anthropic claude-new - {because}"), new);
+    let moved = json!({"anthropic": {"base_url": "http://gateway", "key_env": "GATEWAY"}});
+    let stage =
+        Stage { vars: HashMap::from([("GATEWAY", "g"), ("ANTHROPIC_API_KEY", "k")]), ..Stage::default() };
+    let moved = line(moved, &[("provider", "anthropic")], &stage).await;
+    check("anthropic claude-sonnet-5-5 http://gateway g as asked for", moved);
+}
+
+#[tokio::test]
+async fn a_stored_key_counts_behind_the_environments() {
+    let stored = HashMap::from([("openai", "stored"), ("lab", "labs")]);
+    let stage = Stage { stored: stored.clone(), ..Stage::default() };
+    check("openai gpt-5.6 - stored because a key is stored for openai", line(json!({}), &[], &stage).await);
+    let chat = line(json!({}), &[("provider", "openai-chat")], &stage).await;
+    check("openai-chat gpt-5.6 - stored as asked for", chat);
+    let lab = line(json!({"lab": lab()}), &[("model", "lab/big")], &stage).await;
+    check("lab big http://lab:1/v1 labs as asked for", lab);
+    let vars = HashMap::from([("OPENAI_API_KEY", "env")]);
+    let stage = Stage { stored, vars, ..Stage::default() };
+    check("openai gpt-5.6 - env because OPENAI_API_KEY is set", line(json!({}), &[], &stage).await);
+}
+
+#[tokio::test]
+async fn headers_take_variables_and_say_which_is_missing() {
+    let server = ModelServer::start(Wire::Anthropic, vec![Scenario::text("hi")]).await;
+    let providers = json!({"gate": {"dialect": "anthropic", "base_url": server.base_url(),
+        "headers": {"x-team": "blue-$TEAM", "authorization": "Bearer ${TOKEN}"}, "models": {"m": {}}}});
+    let error = line(providers.clone(), &[("provider", "gate")], &Stage::default()).await;
+    let missing =
+        ["TEAM", "TOKEN"].iter().any(|name| error.contains(&format!("the variable {name} is not set")));
+    assert!(error.contains("models.json: the header") && error.contains("of gate") && missing, "{error}");
+    let vars = HashMap::from([("TEAM", "7"), ("TOKEN", "t0ken-secret")]);
+    let stage = Stage { vars, ..Stage::default() };
+    let chosen = choose(wish(&[]), &models(providers), &stage).await.unwrap();
+    assert!(!format!("{chosen:?}").contains("t0ken"), "{chosen:?}");
+    let model = chosen.choice.open().unwrap();
+    ask(&*model, "hello").await.1.unwrap();
+    let sent = &server.requests()[0];
+    assert_eq!((sent.path.as_str(), sent.header("x-team")), ("/v1/messages", Some("blue-7")));
+    assert_eq!(sent.header("authorization"), Some("Bearer t0ken-secret"));
+}
+
+#[tokio::test]
+async fn facts_prices_and_levels_come_from_the_file() {
+    let tokens = Tokens { input: 1_000_000, output: 1_000_000, cache_read: 0, cache_write: 0 };
+    let server = ModelServer::start(Wire::OpenAiChat, vec![Scenario::text("hi").usage(tokens)]).await;
+    let model = json!({"window": 32_768, "max_output": 4_096, "thinking": ["off", "high"],
+        "prices": {"input": 0.5, "output": 1.5}});
+    let providers = json!({"lab": {"base_url": server.base_url(), "models": {"m": model}}});
+    let chosen = choose(wish(&[]), &models(providers), &Stage::default()).await.unwrap();
+    let Choice::Http(config) = &chosen.choice else { panic!("{chosen:?}") };
+    assert_eq!((config.facts.window, config.facts.max_output), (Some(32_768), Some(4_096)));
+    let model = chosen.choice.open().unwrap();
+    assert_eq!(model.facts().window, Some(32_768));
+    let mut request = request(vec![user("hi")]);
+    request.thinking = Thinking::Medium;
+    let answer =
+        gather(model.stream(tokio_util::sync::CancellationToken::new(), request).await.unwrap()).await;
+    assert!((answer.1.unwrap().usage.cost_usd - 2.0).abs() < 1e-9);
+    assert_eq!(server.requests()[0].body["reasoning_effort"], json!("high"), "there is no medium");
+}
+
+#[test]
+fn a_mistake_names_file_model_and_field() {
+    let error = load(r#"{"providers": {"lab": {"base_url": "http://x", "models": {"m": {"window": 0}}}}}"#);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.ends_with("models.json: providers.lab.models.m.window: must be at least 1 token"),
+        "{error}"
+    );
+    let error = load("{").unwrap_err().to_string();
+    assert!(error.contains("models.json is not JSON") && error.contains("line 1"), "{error}");
+    assert_eq!(Models::load(std::path::Path::new("/no/such/models.json")).unwrap(), Models::default());
+}
+
+#[test]
+fn own_models_are_listed_with_what_the_catalogue_knows() {
+    let providers = json!({"anthropic": {"models": {"claude-haiku-4-5": {"window": 5}}}, "lab": lab()});
+    let models = models(providers);
+    let listed: Vec<_> = models.models().collect();
+    let names: Vec<String> = listed.iter().map(|own| format!("{}/{}", own.provider, own.model)).collect();
+    assert_eq!(names, ["anthropic/claude-haiku-4-5", "lab/big", "lab/small"]);
+    assert_eq!((listed[0].facts.window, listed[0].facts.max_output), (Some(5), Some(64_000)));
+    assert_eq!(models.providers().collect::<Vec<_>>(), ["lab"]);
+}

@@ -1,0 +1,56 @@
+//! Ollama's own /api/chat: a line of JSON each.
+
+use serde_json::{Value, json};
+
+use super::{TEXT_PIECE, pieces};
+use crate::model_server::{Block, Fault, Scenario};
+
+pub(super) fn body(model: &str, scenario: &Scenario) -> String {
+    let mut out = String::new();
+    for message in scenario.blocks.iter().flat_map(messages) {
+        line(&mut out, &json!({"model": model, "created_at": "T", "message": message, "done": false}));
+    }
+    match &scenario.fault {
+        None => end(&mut out, model, scenario),
+        Some(Fault::ErrorEvent { message, .. }) => line(&mut out, &json!({ "error": message })),
+        Some(_) => {}
+    }
+    out
+}
+
+/// Text comes in pieces, a call whole: Ollama has no other way.
+fn messages(block: &Block) -> Vec<Value> {
+    let said = |field: &'static str, text: &str| -> Vec<Value> {
+        let message = |piece: String| {
+            let mut message = json!({"role": "assistant", "content": ""});
+            message[field] = json!(piece);
+            message
+        };
+        pieces(text, TEXT_PIECE).into_iter().map(message).collect()
+    };
+    match block {
+        Block::Text(text) => said("content", text),
+        Block::Thinking { text, .. } => said("thinking", text),
+        Block::Tool { name, args, .. } => {
+            let args: Value = serde_json::from_str(args).unwrap_or_default();
+            let call = json!({"function": {"name": name, "arguments": args}});
+            vec![json!({"role": "assistant", "content": "", "tool_calls": [call]})]
+        }
+    }
+}
+
+fn end(out: &mut String, model: &str, scenario: &Scenario) {
+    let reason = if scenario.stop.is_some() { "length" } else { "stop" };
+    let tokens = scenario.tokens;
+    let message = json!({"role": "assistant", "content": ""});
+    line(
+        out,
+        &json!({"model": model, "created_at": "T", "message": message, "done": true, "done_reason": reason,
+            "prompt_eval_count": tokens.input + tokens.cache_read,
+            "prompt_eval_cached_count": tokens.cache_read, "eval_count": tokens.output}),
+    );
+}
+
+fn line(out: &mut String, value: &Value) {
+    out.push_str(&format!("{value}\n"));
+}
