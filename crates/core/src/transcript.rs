@@ -13,7 +13,7 @@ use haft_protocol::content::Content;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage, Usage};
 
-use crate::session::entry::{Answer, Custom, EntryBody, Said, Settings};
+use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings};
 use crate::session::{Context, Durability, EntryId, INTERRUPTED, NOT_RUN, Session, SessionError};
 use crate::stats::Tally;
 
@@ -146,6 +146,23 @@ impl Transcript {
             drop(state.save(&self.session, &Said { message, answer: None })?);
         }
         Ok(())
+    }
+
+    /// Puts a summary in place of what was said before its first kept entry. What it cost counts from here on.
+    pub(crate) fn compact(&self, compaction: Compaction) -> Result<Saved, SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        let mut used = state.tally.usage;
+        if let Some(answer) = &compaction.answer {
+            used += answer.usage;
+        }
+        let body = Compaction { used: Some(used), ..compaction };
+        let saved = write(&self.session, body.into(), Durability::Now)?;
+        let Context { messages, closed, .. } = self.session.context();
+        state.made_up = made_up(&messages, &closed);
+        state.messages = Arc::new(messages);
+        state.tally = Tally::compacted(used);
+        Ok(saved)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

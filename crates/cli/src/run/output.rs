@@ -121,6 +121,22 @@ enum Told {
     Nothing,
 }
 
+/// That the conversation is shorter from here on, or why it is not.
+fn summed_up(
+    before: u64,
+    after: Option<u64>,
+    error: Option<&str>,
+    width: impl FnOnce() -> Option<usize>,
+) -> Told {
+    match (error, after) {
+        (Some(error), _) => {
+            Told::Always(headed(&format!("the conversation was not summed up: {error}"), width()))
+        }
+        (None, Some(after)) => Told::Meanwhile(format!("… summed up: {before} tokens before, {after} now")),
+        (None, None) => Told::Nothing,
+    }
+}
+
 /// Most events say nothing, so the terminal is asked for its width only for those that do.
 fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     match event {
@@ -144,6 +160,10 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         }
         AgentEvent::ModelFallback { from, to, message } => {
             Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
+        }
+        AgentEvent::CompactionStart { .. } => Told::Meanwhile("… summing up the conversation".to_owned()),
+        AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
+            summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
         }
         AgentEvent::ToolCall { name, args, .. } => {
             Told::Meanwhile(format!("→ {} {}", short(name), short(args.as_str())))

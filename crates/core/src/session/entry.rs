@@ -217,6 +217,9 @@ pub struct Compaction {
     /// The model that wrote it, and what that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
+    /// Everything the session has used, this summary included: who reads from here on only does not see the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Usage>,
     /// What is in force here, for who reads from here on only. Filled in when it is appended.
     #[serde(default)]
     pub settings: Settings,

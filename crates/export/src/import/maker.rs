@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use haft_core::session::EntryId;
-use haft_core::session::entry::{Custom, Entry, EntryBody, Settings};
+use haft_core::session::entry::{Custom, Entry, EntryBody, Said, Settings};
 use haft_core::session::intervention::OWNER;
 use haft_protocol::RawJson;
-use haft_protocol::message::Time;
+use haft_protocol::message::{Time, Usage};
 use serde::Serialize;
 
 use super::Problem;
@@ -66,15 +66,19 @@ impl Maker {
     pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<Problem>) {
         let places: HashMap<EntryId, usize> =
             self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
+        let mut used = Usage::default();
         for at in 0..self.entries.len() {
-            let is_one =
-                self.entries.get(at).is_some_and(|entry| matches!(entry.body, EntryBody::Compaction(_)));
-            if is_one {
-                let settings = in_force(&self.entries, &places, at);
-                if let Some(Entry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at)
-                {
-                    compaction.settings = settings;
+            let settings = match self.entries.get(at).map(|entry| &entry.body) {
+                Some(EntryBody::Said(Said { answer: Some(answer), .. })) => {
+                    used += answer.usage;
+                    continue;
                 }
+                Some(EntryBody::Compaction(_)) => in_force(&self.entries, &places, at),
+                Some(_) | None => continue,
+            };
+            if let Some(Entry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at) {
+                compaction.settings = settings;
+                compaction.used = Some(used);
             }
         }
         (self.entries, self.problems)

@@ -196,6 +196,7 @@ impl Reader {
             files_modified: files.modified_files,
             by: row.from_hook.then(|| OWNER.to_owned()),
             answer: None,
+            used: None,
             settings: Default::default(),
         });
         Some(())

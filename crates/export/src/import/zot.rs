@@ -255,6 +255,7 @@ impl Reader {
             files_modified: Vec::new(),
             by: None,
             answer: None,
+            used: None,
             settings: Default::default(),
         });
         messages.for_each(|message| self.message(message));
