@@ -22,7 +22,7 @@ use crate::exit::Exit;
 
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
-pub(crate) use session::{SessionCommand, SessionCommands, WhichSession};
+pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 pub(crate) use session_files::{ExportArgs, ImportArgs};
 pub(crate) use skill::{SkillArgs, SkillCommand};
 
@@ -41,7 +41,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
-    /// Export and import sessions
+    /// List, show, copy, name, export, import and delete sessions
     Session(SessionCommands),
     /// Show the settings, and where each comes from
     Config(ConfigArgs),
@@ -108,6 +108,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
     pub(crate) ext: ExtensionArgs,
 }
 
@@ -165,9 +167,6 @@ pub(crate) struct AgentArgs {
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
-    /// Do not record the session. Sessions are not recorded yet, so for now it changes nothing
-    #[arg(long)]
-    pub(crate) no_session: bool,
 }
 
 /// Which extensions run.

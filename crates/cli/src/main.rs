@@ -1,6 +1,7 @@
 //! The `haft` binary: parse, wire up, print.
 
 mod args;
+mod ask;
 mod config;
 mod console;
 mod demo;

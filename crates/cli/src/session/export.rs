@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::read;
-use haft_core::session::{EntryId, Recovered, recover};
+use haft_core::session::{Recovered, recover};
 use haft_export::{Places, Selection, page, portable};
 
 use crate::args::ExportArgs;
 use crate::console::{self, note};
+use crate::session::find::entry;
 
 /// Exports the session in a file.
 pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
@@ -24,7 +25,8 @@ pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
     for repair in &session.repairs {
         note(&sanitize_line(&repair.to_string()));
     }
-    let at = args.at.as_deref().map(|at| entry(&session, at)).transpose()?;
+    let ids = session.entries.iter().map(|entry| entry.id);
+    let at = args.at.as_deref().map(|at| entry(ids, at)).transpose()?;
     let selection = Selection { at, all: args.all_branches };
     let places = Places { home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()) };
     let (bytes, extension) = match args.html {
@@ -50,21 +52,6 @@ pub(super) fn run(path: &Path, args: &ExportArgs) -> anyhow::Result<()> {
         }
         None if io::stdout().is_terminal() => new_file(&session, extension, &bytes),
         None => console::write(&bytes),
-    }
-}
-
-/// The entry whose id begins so.
-fn entry(session: &Recovered, prefix: &str) -> anyhow::Result<EntryId> {
-    let ids = session.entries.iter().map(|entry| entry.id);
-    let found: Vec<EntryId> = ids.filter(|id| id.to_string().starts_with(prefix)).collect();
-    match found.as_slice() {
-        [one] => Ok(*one),
-        [] => anyhow::bail!(
-            "the session has no entry whose id begins with {prefix:?}; haft session tree shows them"
-        ),
-        several => {
-            anyhow::bail!("{} entries have an id that begins with {prefix:?}; give more of it", several.len())
-        }
     }
 }
 

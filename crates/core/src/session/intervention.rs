@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::Custom;
 
-/// The owner of what haft itself keeps beside the transcript. No extension has this name.
+/// The owner of what haft itself keeps beside the transcript. Whoever lets extensions write entries keeps this name from
+/// them.
 pub const OWNER: &str = "haft";
 
 const KIND: &str = "intervention";
