@@ -26,13 +26,14 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
         note(&sanitize_line(&format!("haft: {repair}")));
     }
     let row = Row::of(found)?;
+    let calls = entries.iter().filter(|entry| matches!(&entry.body, EntryBody::ToolStart(_))).count();
     let branch = branch(entries);
     let settings = context(&branch).settings;
     if json {
         return write(format!("{}\n", of_json(&row, &branch)).as_bytes());
     }
     let transcript = transcript(&branch);
-    print(&format!("{}\n{transcript}\n{}", head(&row, &settings), foot(&row, &branch)))
+    print(&format!("{}\n{transcript}\n{}", head(&row, &settings), foot(&row, calls)))
 }
 
 /// All that people read of a branch.
@@ -163,19 +164,23 @@ fn line(text: &str) -> String {
     cut(&sanitize_line(text), width().unwrap_or(COLUMNS))
 }
 
-/// What it came to.
-fn foot(row: &Row, branch: &[Arc<Entry>]) -> String {
+/// What it came to, on all branches.
+fn foot(row: &Row, calls: usize) -> String {
     let Usage { input, output, cache_read, cache_write, .. } = row.summary.usage;
-    let calls = branch.iter().filter(|entry| matches!(&entry.body, EntryBody::ToolStart(_))).count();
     let price = match row.summary.usage.cost_usd {
         0.0 => String::new(),
         dollars => format!(", {}", cost(dollars)),
     };
     format!(
-        "-- {} messages, {calls} tool calls; tokens: {input} in, {cache_read} read from the cache, {cache_write} \
+        "-- {}, {}; tokens: {input} in, {cache_read} read from the cache, {cache_write} \
          written to it, {output} out{price}",
-        row.summary.messages
+        counted(row.summary.messages, "message"),
+        counted(calls, "tool call"),
     )
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {

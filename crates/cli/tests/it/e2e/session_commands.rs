@@ -7,7 +7,7 @@ use haft_test_support::model_server::{Scenario, Tokens};
 use haft_test_support::terminal::obeys;
 use serde_json::{Value, json};
 
-use super::scene::{Scene, bash};
+use super::scene::{Scene, bash, bash_args};
 use crate::world::Ended;
 
 /// A session with a tool call, and its id.
@@ -21,7 +21,7 @@ fn recorded(scenarios: Vec<Scenario>) -> (Scene, String) {
 fn twice() -> Vec<Scenario> {
     let tokens = Tokens { input: 20, output: 5, cache_read: 100, cache_write: 3 };
     vec![
-        bash("t1", "echo once").say("Let me see."),
+        Scenario::text("Let me see.").tool("t1", "bash", &bash_args("echo once")),
         Scenario::text("Twice.").usage(tokens),
         Scenario::text("More."),
     ]
@@ -62,15 +62,14 @@ fn a_session_is_listed_and_shown() {
     > Say
     > it twice.
 
-    → bash {"command":"echo once"}
-
     Let me see.
 
+    → bash {"command":"echo once"}
     ← bash once
 
     Twice.
 
-    -- 4 messages, 1 tool calls; tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
+    -- 4 messages, 1 tool call; tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
     "#);
 }
 

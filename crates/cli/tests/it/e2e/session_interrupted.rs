@@ -1,7 +1,7 @@
 //! A session that is interrupted again and again: what the provider is sent is always a transcript that it takes, and no
 //! tool runs twice.
 //!
-//! `HAFT_INTERRUPTS` sets how often each is interrupted; `docs/testing.md` has the command for the full count.
+//! `HAFT_INTERRUPTIONS` sets how often each is interrupted; `docs/testing.md` has the command for the full count.
 
 #![cfg(unix)]
 
@@ -13,7 +13,7 @@ use super::running::eventually;
 use super::scene::{Scene, bash_args};
 
 /// Interruptions of an ordinary run.
-const INTERRUPTS: usize = 6;
+const INTERRUPTIONS: usize = 6;
 
 /// What the model says: two calls, one call, an answer, and so on. Every call leaves a mark of its own.
 fn scenarios(count: usize) -> Vec<Scenario> {
@@ -39,7 +39,7 @@ fn next(seed: &mut u64) -> usize {
 
 #[track_caller]
 fn check(wire: Wire, mut seed: u64) {
-    let rounds = std::env::var("HAFT_INTERRUPTS").map_or(INTERRUPTS, |count| count.parse().unwrap());
+    let rounds = std::env::var("HAFT_INTERRUPTIONS").map_or(INTERRUPTIONS, |count| count.parse().unwrap());
     let scene = Scene::speaking(wire, scenarios(12 * (rounds + 2)));
     scene.haft(&["-p", "begin"]).expect(0);
     let mut interrupted = 0;
