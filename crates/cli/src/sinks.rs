@@ -75,7 +75,15 @@ fn error(text: &str) -> Vec<u8> {
 fn run_error(text: &str) -> Vec<u8> {
     let retry = AgentEvent::Retry { attempt: 2, delay_ms: 1, message: text.into() };
     let fallback = AgentEvent::ModelFallback { from: text.into(), to: text.into(), message: text.into() };
-    [bytes(&AgentEvent::Error { message: text.into() }), bytes(&retry), bytes(&fallback)].concat()
+    let not_summed_up = AgentEvent::CompactionEnd {
+        summary: None,
+        tokens_before: 1,
+        tokens_after: None,
+        by: None,
+        error: Some(text.into()),
+    };
+    let error = AgentEvent::Error { message: text.into() };
+    [bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }
 
 /// A name that got past every check, where names are shown.

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::content::Content;
 use haft_protocol::message::{Message, Time, Usage};
+use tokio_util::sync::CancellationToken;
 
+use crate::compact::{CompactError, CompactSettings, Compacted};
 use crate::hooks::{HookSource, Hooks};
 use crate::model::Model;
 use crate::prompt::SystemPrompt;
@@ -18,6 +20,7 @@ use crate::run::Run;
 use crate::session::Session;
 use crate::stats::Stats;
 use crate::transcript::Transcript;
+use crate::turn;
 
 pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
@@ -64,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) sources: Vec<Arc<dyn HookSource>>,
     pub(crate) system: SystemPrompt,
     pub(crate) max_steps: Option<u32>,
+    pub(crate) compact: CompactSettings,
     pub(crate) gate_budget: std::time::Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
     /// What waits, and whether a prompt is worked on.
@@ -103,6 +107,20 @@ impl Agent {
     /// [`NothingToDo`](crate::error::TurnErrorKind::NothingToDo) when there is neither.
     pub fn go_on(&self) -> Run {
         Run::new(self.inner.clone(), None)
+    }
+
+    /// Sums up the conversation, but for its end, so that the context is shorter from here on. The model is asked,
+    /// unless a [`BeforeCompact`](crate::hooks::BeforeCompact) hook says otherwise; `instructions` say what the summary
+    /// shall heed. Observers are told of it as in a run. While this works no run can, and the other way round.
+    ///
+    /// # Errors
+    /// [`CompactError`]; the context is as it was before.
+    pub async fn compact(
+        &self,
+        cancel: CancellationToken,
+        instructions: Option<String>,
+    ) -> Result<Compacted, CompactError> {
+        turn::compact(self.inner.clone(), cancel, instructions).await
     }
 
     /// The transcript so far.

@@ -69,6 +69,8 @@ use haft_protocol::content::{Content, ToolCall};
 use haft_protocol::event::AgentEvent;
 pub use tokio_util::sync::CancellationToken;
 
+use crate::compact::Compacting;
+use crate::session::EntryId;
 use crate::tool::ToolOutput;
 
 /// A prompt is about to be worked on.
@@ -252,6 +254,41 @@ pub enum MessageDecision {
     },
 }
 
+/// The context is about to be summed up, so that it fits into the model's window. All such hooks are asked; a refusal
+/// counts whoever says it, and of several replacements the first. One that panics has said nothing.
+#[async_trait]
+pub trait BeforeCompact: Send + Sync {
+    /// Decides whether it is, and what the summary says.
+    async fn before_compact(&self, cancel: &CancellationToken, compacting: &Compacting) -> CompactDecision;
+
+    /// It wanted to keep what is kept from this entry on. The kept part cannot begin there, so what it decided does not
+    /// count.
+    fn cut_refused(&self, _first_kept: EntryId) {}
+}
+
+/// What becomes of a context that is about to be summed up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompactDecision {
+    /// The model sums it up.
+    Default,
+    /// It stays as it is. If it is too long, the provider will say so, and the turn ends.
+    Cancel {
+        /// Who wants that.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// The summary is this, and no model is asked. Cut if it is longer than a summary may be.
+    Replace {
+        /// Who wrote it.
+        by: String,
+        /// What the model is told.
+        summary: String,
+        /// What is kept begins here, and not where it was suggested: one of [`Compacting::cut_points`].
+        first_kept: Option<EntryId>,
+    },
+}
+
 /// Watches. Called on the agent's own thread, in order; it must not block and cannot change anything.
 pub trait Observer: Send + Sync {
     /// Something happened.
@@ -271,6 +308,8 @@ pub struct Hooks {
     pub after_tool_execute: Vec<Arc<dyn AfterToolExecute>>,
     /// Asked for every message with text.
     pub before_assistant_message: Vec<Arc<dyn BeforeAssistantMessage>>,
+    /// Asked before the context is summed up.
+    pub before_compact: Vec<Arc<dyn BeforeCompact>>,
     /// Told everything.
     pub observers: Vec<Arc<dyn Observer>>,
 }
@@ -283,6 +322,7 @@ impl Hooks {
         self.before_tool_execute.extend(other.before_tool_execute);
         self.after_tool_execute.extend(other.after_tool_execute);
         self.before_assistant_message.extend(other.before_assistant_message);
+        self.before_compact.extend(other.before_compact);
         self.observers.extend(other.observers);
     }
 }
@@ -295,6 +335,7 @@ impl std::fmt::Debug for Hooks {
             .field("before_tool_execute", &self.before_tool_execute.len())
             .field("after_tool_execute", &self.after_tool_execute.len())
             .field("before_assistant_message", &self.before_assistant_message.len())
+            .field("before_compact", &self.before_compact.len())
             .field("observers", &self.observers.len())
             .finish()
     }

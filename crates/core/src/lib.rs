@@ -5,6 +5,7 @@
 //! the terminal, any knowledge of extensions.
 
 pub mod chain;
+pub mod compact;
 pub mod error;
 pub mod file_queue;
 pub mod hooks;

@@ -100,6 +100,8 @@ struct State {
     next_turn: VecDeque<Prompt>,
     /// Where the run under way tells its events. There is one run at a time.
     run: Option<Emitter>,
+    /// The run under way takes what waits.
+    takes: bool,
     announcing: Announcing,
 }
 
@@ -131,7 +133,7 @@ impl Queues {
                 return Err(QueueError::Full { limit: ROOM });
             }
             waiting.push_back(prompt);
-            if state.run.is_some() { Queued::Running } else { Queued::Idle }
+            if state.run.is_some() && state.takes { Queued::Running } else { Queued::Idle }
         };
         self.announce();
         Ok(queued)
@@ -157,12 +159,13 @@ impl Queues {
         taken
     }
 
-    /// A run begins; `false` if another one is under way.
-    pub(crate) fn open(&self, emitter: Emitter) -> bool {
+    /// A run begins, which `takes` what waits or leaves it there; `false` if another one is under way.
+    pub(crate) fn open(&self, emitter: Emitter, takes: bool) -> bool {
         let mut state = self.lock();
         let free = state.run.is_none();
         if free {
             state.run = Some(emitter);
+            state.takes = takes;
         }
         free
     }

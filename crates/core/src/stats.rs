@@ -60,7 +60,8 @@ fn of_block(block: &AssistantBlock) -> u64 {
     }
 }
 
-fn of_text(text: &str) -> u64 {
+/// A token for four bytes.
+pub(crate) fn of_text(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
 
@@ -89,8 +90,15 @@ impl Tally {
                     }
                 }
                 EntryBody::CustomMessage(_) | EntryBody::BranchSummary(_) => behind += 1,
-                // What was counted before is not what is sent now.
-                EntryBody::Compaction(_) => tally.counted = None,
+                EntryBody::Compaction(compaction) => {
+                    // What was counted before is not what is sent now.
+                    tally.counted = None;
+                    match (compaction.used, &compaction.answer) {
+                        (Some(used), _) => tally.usage = used,
+                        (None, Some(answer)) => tally.usage += answer.usage,
+                        (None, None) => {}
+                    }
+                }
                 EntryBody::ModelChange(_)
                 | EntryBody::ThinkingChange(_)
                 | EntryBody::ToolsChange(_)
@@ -110,6 +118,16 @@ impl Tally {
     pub(crate) fn answered(&mut self, usage: Usage, messages: usize) {
         self.usage += usage;
         self.counted = counted(usage, messages).or(self.counted);
+    }
+
+    /// Everything used so far is this; the context is another one, which no provider has counted yet.
+    pub(crate) fn compacted(used: Usage) -> Self {
+        Self { usage: used, counted: None }
+    }
+
+    /// Whether a provider has counted the context, and what is sent along with it.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.counted.is_some()
     }
 
     /// How full the context is that these messages make.

@@ -13,7 +13,7 @@ use haft_protocol::content::Content;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage, Usage};
 
-use crate::session::entry::{Answer, EntryBody, Said, Settings};
+use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings};
 use crate::session::{Context, Durability, EntryId, INTERRUPTED, NOT_RUN, Session, SessionError};
 use crate::stats::Tally;
 
@@ -124,6 +124,14 @@ impl Transcript {
         Ok(saved)
     }
 
+    /// Writes what people who read the log want to know and the model is not told.
+    pub(crate) fn remark(&self, remark: Custom) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        drop(write(&self.session, remark.into(), Durability::Soon)?);
+        Ok(())
+    }
+
     /// Writes what could not be written before, and gives every call a result that has none: servers refuse a
     /// transcript in which one is missing.
     pub(crate) fn settle(&self, now: impl Fn() -> Time) -> Result<(), SessionError> {
@@ -138,6 +146,23 @@ impl Transcript {
             drop(state.save(&self.session, &Said { message, answer: None })?);
         }
         Ok(())
+    }
+
+    /// Puts a summary in place of what was said before its first kept entry. What it cost counts from here on.
+    pub(crate) fn compact(&self, compaction: Compaction) -> Result<Saved, SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        let mut used = state.tally.usage;
+        if let Some(answer) = &compaction.answer {
+            used += answer.usage;
+        }
+        let body = Compaction { used: Some(used), ..compaction };
+        let saved = write(&self.session, body.into(), Durability::Now)?;
+        let Context { messages, closed, .. } = self.session.context();
+        state.made_up = made_up(&messages, &closed);
+        state.messages = Arc::new(messages);
+        state.tally = Tally::compacted(used);
+        Ok(saved)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -1,6 +1,7 @@
 //! One prompt from beginning to end: asks what the state machine says to ask, and feeds it the answers.
 
 mod ask;
+mod compact;
 mod gate;
 mod show;
 mod state;
@@ -15,13 +16,15 @@ use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Inner, Prompt, Setup};
+use crate::compact::CompactError;
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
 use crate::session::SessionError;
 use crate::transcript::Saved;
 use ask::Partial;
-use state::{Input, State};
+pub(crate) use compact::by_hand as compact;
+use state::{Input, State, Then};
 
 /// What every part of one run shares.
 pub(crate) struct Turn {
@@ -41,6 +44,8 @@ struct Now {
     partial: Partial,
     /// What the user said and is on its way to the disk.
     saving: Vec<Saved>,
+    /// Why the context could not be summed up in this step.
+    not_compacted: Option<CompactError>,
     /// The agent is free for the next run; this one must not touch it any more.
     over: bool,
 }
@@ -52,14 +57,12 @@ pub(crate) async fn work(
     emitter: Emitter,
     cancel: CancellationToken,
 ) -> Result<(), TurnError> {
-    if !agent.queues.open(emitter.clone()) {
+    if !agent.queues.open(emitter.clone(), true) {
         // The observers watch the run that goes on; this one never began.
         let emitter = emitter.without_observers();
         return Err(finish(&emitter, TurnError { step: 0, kind: TurnErrorKind::Busy }));
     }
-    let now = Now { setup: agent.setup(), partial: Partial::default(), saving: Vec::new(), over: false };
-    let (sections, now) = (Vec::new(), Mutex::new(now));
-    let mut turn = Turn { agent, emitter: emitter.clone(), cancel, sections, now };
+    let mut turn = Turn::new(agent, emitter.clone(), cancel);
     let outcome = match turn.begin(prompt).await {
         Ok(()) => turn.steps().await,
         Err(kind) => Err(TurnError { step: 0, kind }),
@@ -98,6 +101,17 @@ fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
 }
 
 impl Turn {
+    fn new(agent: Arc<Inner>, emitter: Emitter, cancel: CancellationToken) -> Self {
+        let now = Now {
+            setup: agent.setup(),
+            partial: Partial::default(),
+            saving: Vec::new(),
+            not_compacted: None,
+            over: false,
+        };
+        Self { agent, emitter, cancel, sections: Vec::new(), now: Mutex::new(now) }
+    }
+
     /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
         self.settle_calls().map_err(unsaved)?;
@@ -144,7 +158,7 @@ impl Turn {
                 State::Asking { .. } => self.ask().await,
                 State::Showing { response, held, .. } => self.show(response, *held).await,
                 State::Executing { calls, cut, .. } => self.execute(calls, *cut).await,
-                State::Ended { stop, error, .. } => self.end(*stop, error.clone()),
+                State::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
                 State::Between { stopping, .. } => self.take_queued(*stopping),
                 State::Done(outcome) => return outcome.clone(),
             };
@@ -174,14 +188,27 @@ impl Turn {
                 }
             }
         }
-        if self.cancel.is_cancelled() { Input::Cancelled } else { Input::Allowed }
+        if self.cancel.is_cancelled() {
+            return Input::Cancelled;
+        }
+        self.compact_if_full().await.err().unwrap_or(Input::Allowed)
     }
 
     /// Reports the end of a step, when every call has a result.
-    fn end(&self, stop: Stop, error: Option<String>) -> Input {
+    async fn end(&self, stop: Stop, error: Option<String>, then: &Then) -> Input {
         let settled = self.settle_calls();
         self.emitter.emit(AgentEvent::TurnEnd { stop, error });
-        settled.map_or_else(Input::from, |()| Input::Noted)
+        if let Err(error) = settled {
+            return error.into();
+        }
+        match then {
+            // So that the next prompt need not wait for it. The work is done, so that an abort changes nothing.
+            Then::Finish(Ok(())) => match self.compact_if_full().await {
+                Err(Input::Unsaved(error)) => Input::Unsaved(error),
+                Ok(()) | Err(_) => Input::Noted,
+            },
+            Then::Finish(Err(_)) | Then::Step => Input::Noted,
+        }
     }
 
     /// Takes what the user said meanwhile.
@@ -272,13 +299,17 @@ impl From<SessionError> for Input {
     }
 }
 
-/// The error with its causes, since what the system said is one of them.
 fn unsaved(error: SessionError) -> TurnErrorKind {
+    TurnErrorKind::Session { reason: with_causes(error) }
+}
+
+/// The error with its causes, since what the system said is one of them.
+fn with_causes(error: SessionError) -> String {
     let mut reason = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
         reason = format!("{reason}: {error}");
         cause = error.source();
     }
-    TurnErrorKind::Session { reason }
+    reason
 }

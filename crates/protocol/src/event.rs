@@ -25,6 +25,19 @@ pub enum Level {
     Info,
 }
 
+/// Why a context is summed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CompactReason {
+    /// The user asked for it.
+    Manual,
+    /// The model's window is nearly full.
+    Threshold,
+    /// The provider refused a request as too long.
+    Overflow,
+}
+
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -197,6 +210,28 @@ pub enum AgentEvent {
         to: String,
         /// Why.
         message: String,
+    },
+    /// The context is about to be summed up: a summary will stand for what was said first.
+    CompactionStart {
+        /// Why.
+        reason: CompactReason,
+    },
+    /// The context was summed up, or was not: then it is as it was before.
+    CompactionEnd {
+        /// What the model is told in place of what was summed up; absent when nothing was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// Tokens of the context before, partly estimated.
+        tokens_before: u64,
+        /// Tokens of the context from here on, estimated; absent when nothing was summed up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_after: Option<u64>,
+        /// The extension or hook that wrote the summary, or did not want one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// Why nothing was summed up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The prompt is dealt with; nothing more comes.
     Done,

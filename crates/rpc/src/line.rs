@@ -58,6 +58,8 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Retry { .. }
         | AgentEvent::ModelFallback { .. }
+        | AgentEvent::CompactionStart { .. }
+        | AgentEvent::CompactionEnd { .. }
         | AgentEvent::Done
         | AgentEvent::Error { .. }
         | AgentEvent::ExtNotify { .. }

@@ -121,6 +121,29 @@ enum Told {
     Nothing,
 }
 
+/// That the conversation is shorter from here on, or why it is not.
+fn summed_up(
+    before: u64,
+    after: Option<u64>,
+    error: Option<&str>,
+    width: impl FnOnce() -> Option<usize>,
+) -> Told {
+    match (error, after) {
+        (Some(error), _) => {
+            Told::Always(headed(&format!("the conversation was not summed up: {error}"), width()))
+        }
+        (None, Some(after)) => Told::Meanwhile(format!("… summed up: {before} tokens before, {after} now")),
+        (None, None) => Told::Nothing,
+    }
+}
+
+fn conflict(path: &str, first: &str, then: &str) -> String {
+    // The keys in a path are the extension's.
+    let path = sanitize_line(path);
+    let what = if path.is_empty() { "the arguments" } else { path.as_str() };
+    format!("{first} and {then} both changed {what}; the tool gets what {then} made of it")
+}
+
 /// Most events say nothing, so the terminal is asked for its width only for those that do.
 fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     match event {
@@ -145,6 +168,10 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         AgentEvent::ModelFallback { from, to, message } => {
             Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
         }
+        AgentEvent::CompactionStart { .. } => Told::Meanwhile("… summing up the conversation".to_owned()),
+        AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
+            summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
+        }
         AgentEvent::ToolCall { name, args, .. } => {
             Told::Meanwhile(format!("→ {} {}", short(name), short(args.as_str())))
         }
@@ -152,12 +179,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
         }
         AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
-            // The keys in a path are the extension's.
-            let path = sanitize_line(path);
-            let what = if path.is_empty() { "the arguments" } else { path.as_str() };
-            let text =
-                format!("{first} and {then} both changed {what}; the tool gets what {then} made of it");
-            Told::Always(headed(&text, width()))
+            Told::Always(headed(&conflict(path, first, then), width()))
         }
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {

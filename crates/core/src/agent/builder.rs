@@ -8,9 +8,10 @@ use haft_protocol::message::{Message, Time};
 
 use super::setup::Setup;
 use super::{Agent, Inner, ToolSchemaError, ToolTable};
+use crate::compact::CompactSettings;
 use crate::hooks::{
-    AfterToolExecute, BeforeAgentStart, BeforeAssistantMessage, BeforeToolExecute, BeforeTurn, HookSource,
-    Hooks, Observer,
+    AfterToolExecute, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
+    HookSource, Hooks, Observer,
 };
 use crate::model::{Model, Thinking};
 use crate::prompt::SystemPrompt;
@@ -35,6 +36,7 @@ pub struct AgentBuilder {
     messages: Vec<Message>,
     session: Option<Session>,
     modes: Modes,
+    compact: CompactSettings,
     clock: Arc<dyn Fn() -> Time + Send + Sync>,
 }
 
@@ -53,6 +55,7 @@ impl AgentBuilder {
             messages: Vec::new(),
             session: None,
             modes: Modes::default(),
+            compact: CompactSettings::default(),
             clock: Arc::new(now),
         }
     }
@@ -98,6 +101,18 @@ impl AgentBuilder {
     /// Adds a hook that is asked before the user sees a message.
     pub fn before_assistant_message(mut self, hook: impl BeforeAssistantMessage + 'static) -> Self {
         self.hooks.before_assistant_message.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that is asked before the context is summed up.
+    pub fn before_compact(mut self, hook: impl BeforeCompact + 'static) -> Self {
+        self.hooks.before_compact.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets when the context is summed up, and how much of it is kept.
+    pub fn compaction(mut self, settings: CompactSettings) -> Self {
+        self.compact = settings;
         self
     }
 
@@ -199,6 +214,7 @@ impl AgentBuilder {
                 sources: self.sources,
                 system: self.system,
                 max_steps: self.max_steps,
+                compact: self.compact,
                 gate_budget: self.gate_budget,
                 clock: self.clock,
                 queues: Queues::new(self.modes),

@@ -10,7 +10,7 @@ use haft_protocol::content::{Content, ToolCall};
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
 
-use super::entry::{Entry, EntryBody, Said, Settings};
+use super::entry::{Compaction, Entry, EntryBody, Said, Settings};
 
 /// What a tool's result says when the tool was started and nobody knows how it ended.
 pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it; \
@@ -39,11 +39,27 @@ pub fn context(branch: &[Arc<Entry>]) -> Context {
     {
         let time =
             compacted.and_then(|at| branch.get(at)).map_or(Time(String::new()), |entry| entry.time.clone());
-        made.told(vec![Content::text(summed_up("The conversation so far", &compaction.summary))], time);
+        made.told(vec![Content::text(told(compaction))], time);
     }
     branch.iter().for_each(|entry| made.add(entry));
     made.answer();
     made.context
+}
+
+/// How many files of a kind are named to the model, the last one touched first to stay.
+const NAMED: usize = 60;
+
+/// What the model is told in place of what was summed up.
+fn told(compaction: &Compaction) -> String {
+    let mut text = summed_up("The conversation so far", &compaction.summary);
+    let lists = [("files_read", &compaction.files_read), ("files_modified", &compaction.files_modified)];
+    for (name, files) in lists.into_iter().filter(|(_, files)| !files.is_empty()) {
+        let left_out = files.len().saturating_sub(NAMED);
+        let named = files.get(left_out..).unwrap_or_default().join("\n");
+        let earlier = if left_out > 0 { format!("and {left_out} earlier ones\n") } else { String::new() };
+        text.push_str(&format!("\n\n<{name}>\n{named}\n{earlier}</{name}>"));
+    }
+    text
 }
 
 fn summed_up(what: &str, summary: &str) -> String {

@@ -39,7 +39,18 @@ impl Turn {
     pub(super) async fn ask(&self) -> Input {
         // With an interceptor about, nothing of the text is shown before it decided.
         let held = !self.agent.hooks().before_assistant_message.is_empty();
-        match self.cancel.run_until_cancelled(self.stream(held)).await {
+        let mut asked = self.cancel.run_until_cancelled(self.stream(held)).await;
+        if let Some(Err(Unanswered::Model(error))) = &asked
+            && error.kind == ModelErrorKind::Overflow
+            && !self.cancel.is_cancelled()
+        {
+            // Once: a request that is still too long is not made shorter by asking again.
+            if let Err(input) = self.compact_after(error.clone()).await {
+                return input;
+            }
+            asked = self.cancel.run_until_cancelled(self.stream(held)).await;
+        }
+        match asked {
             Some(Ok(response)) => match self.record(&response).await {
                 Ok(()) => Input::Answered { response, held },
                 Err(error) => error.into(),

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::error::TurnError;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{
+    Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+};
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_protocol::RawJson;
@@ -28,6 +30,7 @@ pub(crate) struct Script {
     name: Option<&'static str>,
     answers: Arc<Mutex<VecDeque<Answer>>>,
     pub(crate) requests: Arc<Mutex<Vec<ModelRequest>>>,
+    pub(crate) window: Option<u64>,
 }
 
 impl Script {
@@ -49,6 +52,10 @@ impl Script {
 impl Model for Script {
     fn info(&self) -> ModelInfo {
         ModelInfo { provider: "script".into(), model: self.name.unwrap_or("test").into() }
+    }
+
+    fn facts(&self) -> ModelFacts {
+        ModelFacts { window: self.window, ..ModelFacts::default() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {

@@ -4,6 +4,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one kind it is about")]
 
 mod cancellation;
+mod compaction;
 mod fake;
 mod gates;
 mod messages;
@@ -11,5 +12,6 @@ mod queues;
 mod sanitize;
 mod session_reader;
 mod sessions;
+mod small_window;
 mod steps;
 mod tools;

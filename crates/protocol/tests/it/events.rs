@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::content::{Content, Image, ToolCall};
-use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
+use haft_protocol::event::{AgentEvent, CompactReason, ExtensionFault, Level};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
 use insta::assert_snapshot;
@@ -98,6 +98,21 @@ fn run_events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
+        AgentEvent::CompactionStart { reason: CompactReason::Threshold },
+        AgentEvent::CompactionEnd {
+            summary: Some("half is done".into()),
+            tokens_before: 9000,
+            tokens_after: Some(1200),
+            by: Some("notes".into()),
+            error: None,
+        },
+        AgentEvent::CompactionEnd {
+            summary: None,
+            tokens_before: 9000,
+            tokens_after: None,
+            by: None,
+            error: Some("aborted".into()),
+        },
         AgentEvent::Done,
         AgentEvent::Error { message: "no key".into() },
     ]
@@ -146,6 +161,9 @@ fn lines() {
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
+    {"type":"compaction_start","reason":"threshold"}
+    {"type":"compaction_end","summary":"half is done","tokens_before":9000,"tokens_after":1200,"by":"notes"}
+    {"type":"compaction_end","tokens_before":9000,"error":"aborted"}
     {"type":"done"}
     {"type":"error","message":"no key"}
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}

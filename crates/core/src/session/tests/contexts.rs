@@ -64,6 +64,7 @@ fn compaction(summary: &str, first_kept: Option<u128>) -> EntryBody {
         files_modified: Vec::new(),
         by: None,
         answer: None,
+        used: None,
         settings: Settings::default(),
     }
     .into()

@@ -65,6 +65,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
             files_modified: Vec::new(),
             by: None,
             answer: None,
+            used: None,
             settings: Settings { thinking: Some("high".to_owned()), ..Settings::default() },
         }
         .into(),

@@ -1,0 +1,337 @@
+//! Summing up the context: when it is full, when the provider says that it is too long, when the user wants it.
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use haft_protocol::content::Content;
+use haft_protocol::event::{AgentEvent, CompactReason};
+use haft_protocol::message::{Message, text_of};
+use haft_protocol::thinking::Thinking;
+use tokio_util::sync::CancellationToken;
+
+use super::state::Input;
+use super::{Turn, with_causes};
+use crate::agent::Inner;
+use crate::compact::{
+    self, Budget, CompactError, Compacted, Compacting, Files, Keep, cut, previous, question, tokens_of,
+    within,
+};
+use crate::emitter::Emitter;
+use crate::hooks::CompactDecision;
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse};
+use crate::session::SessionError;
+use crate::session::entry::{Answer, Compaction};
+use crate::stats::of_text;
+
+/// Less than this is not worth asking how large the window is.
+const SMALL: u64 = 2_000;
+
+/// How often a request for a summary that is too long is made shorter.
+const ATTEMPTS: u64 = 3;
+
+/// A summary, and where it came from.
+struct Summary {
+    text: String,
+    by: Option<String>,
+    answer: Option<Answer>,
+}
+
+/// What is about to be done.
+struct Plan {
+    compacting: Compacting,
+    budget: Budget,
+    /// Tokens that the system prompt and the tools take.
+    fixed: u64,
+}
+
+/// Sums up because the user wants it.
+pub(crate) async fn by_hand(
+    agent: Arc<Inner>,
+    cancel: CancellationToken,
+    instructions: Option<String>,
+) -> Result<Compacted, CompactError> {
+    // Nobody holds a run: only the observers are told.
+    let (sender, _) = tokio::sync::mpsc::unbounded_channel();
+    let emitter = Emitter::new(agent.hooks().observers, sender);
+    if !agent.queues.open(emitter.clone(), false) {
+        return Err(CompactError::Busy);
+    }
+    let turn = Turn::new(agent, emitter, cancel);
+    turn.settle_calls().map_err(lost)?;
+    turn.note_setup().map_err(lost)?;
+    let plan = turn.plan(CompactReason::Manual, instructions).ok_or(CompactError::Nothing)?;
+    turn.compact(plan).await
+}
+
+impl Turn {
+    /// Sums up if the context has come near the window. That this could not be done is told, and the turn goes on: the
+    /// provider decides whether the request is too long.
+    ///
+    /// # Errors
+    /// What ends the turn.
+    pub(super) async fn compact_if_full(&self) -> Result<(), Input> {
+        self.now().not_compacted = None;
+        if !self.agent.compact.auto {
+            return Ok(());
+        }
+        let Some(plan) = self.plan(CompactReason::Threshold, None) else { return Ok(()) };
+        let outcome = self.compact(plan).await;
+        self.go_on(outcome)
+    }
+
+    /// Sums up because the provider refused the request.
+    ///
+    /// # Errors
+    /// What ends the turn: the refusal itself, if nothing could be done about it.
+    pub(super) async fn compact_after(&self, overflow: ModelError) -> Result<(), Input> {
+        let fails = |why: &CompactError| {
+            let message = format!("{overflow}; {why}");
+            Input::Failed(ModelError::new(ModelErrorKind::Overflow, message))
+        };
+        let before = self.now().not_compacted.clone();
+        if let Some(why) = before {
+            return Err(fails(&why));
+        }
+        let plan = self.agent.compact.auto.then(|| self.plan(CompactReason::Overflow, None)).flatten();
+        let Some(plan) = plan else { return Err(Input::Failed(overflow)) };
+        let outcome = self.compact(plan).await;
+        self.go_on(outcome)?;
+        let failed = self.now().not_compacted.clone();
+        failed.map_or(Ok(()), |why| Err(fails(&why)))
+    }
+
+    /// What an outcome means for the turn.
+    fn go_on(&self, outcome: Result<Compacted, CompactError>) -> Result<(), Input> {
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(_) if self.cancel.is_cancelled() => Err(Input::Cancelled),
+            Err(error) => match error.ends_run() {
+                Some(kind) => Err(Input::Unsaved(kind)),
+                None => {
+                    self.now().not_compacted = Some(error);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// What would be summed up; `None` if there is no need, or nothing that it would make shorter.
+    fn plan(&self, reason: CompactReason, instructions: Option<String>) -> Option<Plan> {
+        let (tally, messages) = self.agent.transcript.tally();
+        let said = tally.context(&messages, None).tokens;
+        if reason == CompactReason::Threshold && said < SMALL {
+            return None;
+        }
+        let setup = self.setup();
+        let known = setup.model.facts().window;
+        let fixed = self.fixed_tokens();
+        let tokens = if tally.is_counted() { said } else { said + fixed };
+        let window = match reason {
+            CompactReason::Threshold => known?,
+            // Whatever was thought of the window: it is smaller than this.
+            CompactReason::Overflow => known.map_or(tokens, |known| known.min(tokens)),
+            CompactReason::Manual => known.unwrap_or_else(|| tokens.max(UNKNOWN)),
+        };
+        let budget = self.agent.compact.budget(window, fixed);
+        if reason == CompactReason::Threshold && tokens < budget.full {
+            return None;
+        }
+        let entries = self.agent.transcript.session.branch();
+        let all: u64 = entries.iter().map(|entry| tokens_of(entry)).sum();
+        let usual = match reason {
+            // Somebody who asks wants it shorter, however short it is.
+            CompactReason::Manual => budget.keep.min(all / 2),
+            CompactReason::Threshold | CompactReason::Overflow => budget.keep,
+        };
+        let at = cut(&entries, Keep { usual, at_most: budget.keep_at_most });
+        let summed_up: u64 = entries.iter().take(at).map(|entry| tokens_of(entry)).sum();
+        let worth = if reason == CompactReason::Threshold { budget.summary / 2 } else { 1 };
+        if summed_up < worth.max(1) {
+            return None;
+        }
+        let before = previous(&entries);
+        let files = Files::of(entries.get(..at).unwrap_or_default(), before);
+        let previous_summary = before.map(|before| before.summary.clone());
+        let compacting = Compacting {
+            reason,
+            instructions: instructions.filter(|text| !text.trim().is_empty()),
+            tokens_before: tokens,
+            window: known,
+            first_kept: entries.get(at).map(|entry| entry.id),
+            previous_summary,
+            files_read: files.read,
+            files_modified: files.modified,
+            entries,
+        };
+        Some(Plan { compacting, budget, fixed })
+    }
+
+    /// Roughly what is sent along with the transcript.
+    fn fixed_tokens(&self) -> u64 {
+        let tools = self.agent.tools().offered(&self.setup());
+        let system = of_text(&self.agent.system.render(&tools, &self.sections));
+        let tools = tools
+            .iter()
+            .map(|tool| of_text(&tool.name) + of_text(&tool.description) + of_text(tool.schema.as_str()));
+        system + tools.sum::<u64>()
+    }
+
+    /// Does it, and tells how it went.
+    async fn compact(&self, plan: Plan) -> Result<Compacted, CompactError> {
+        let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
+        self.emitter.emit(AgentEvent::CompactionStart { reason });
+        let outcome = match self.cancel.run_until_cancelled(self.sum_up(plan)).await {
+            Some(Err(_)) if self.cancel.is_cancelled() => Err(CompactError::Aborted),
+            Some(outcome) => outcome,
+            None => Err(CompactError::Aborted),
+        };
+        self.emitter.emit(match &outcome {
+            Ok(done) => AgentEvent::CompactionEnd {
+                summary: Some(done.summary.clone()),
+                tokens_before,
+                tokens_after: Some(done.tokens_after),
+                by: done.by.clone(),
+                error: None,
+            },
+            Err(error) => AgentEvent::CompactionEnd {
+                summary: None,
+                tokens_before,
+                tokens_after: None,
+                by: if let CompactError::Refused { by, .. } = error { Some(by.clone()) } else { None },
+                error: Some(error.to_string()),
+            },
+        });
+        outcome
+    }
+
+    async fn sum_up(&self, plan: Plan) -> Result<Compacted, CompactError> {
+        let Plan { compacting, budget, fixed } = plan;
+        let (compacting, replaced) = self.ask_hooks(compacting).await?;
+        let summary = match replaced {
+            Some(summary) => summary,
+            None => self.ask_for_summary(&compacting, &budget).await?,
+        };
+        let Summary { text, by, answer } = summary;
+        let text = within(&text, &budget);
+        if text.is_empty() {
+            return Err(CompactError::Empty);
+        }
+        let usage = answer.as_ref().map(|answer| answer.usage);
+        let compaction = Compaction {
+            summary: text.clone(),
+            first_kept: compacting.first_kept,
+            tokens_before: compacting.tokens_before,
+            files_read: compacting.files_read,
+            files_modified: compacting.files_modified,
+            by: by.clone(),
+            answer,
+            used: None,
+            settings: Default::default(),
+        };
+        let saved = self.agent.transcript.compact(compaction).map_err(lost)?;
+        saved.on_disk().await.map_err(lost)?;
+        if let Some(usage) = usage {
+            self.emitter.emit(AgentEvent::Usage { usage, cumulative: self.agent.transcript.usage() });
+        }
+        let (tally, messages) = self.agent.transcript.tally();
+        let tokens_after = tally.context(&messages, None).tokens + fixed;
+        Ok(Compacted { summary: text, tokens_before: compacting.tokens_before, tokens_after, by })
+    }
+
+    /// Asks every hook: what is summed up, and the summary if one of them wrote it.
+    async fn ask_hooks(&self, compacting: Compacting) -> Result<(Compacting, Option<Summary>), CompactError> {
+        let mut replaced: Option<(Compacting, Summary)> = None;
+        for hook in self.agent.hooks().before_compact {
+            match self.settle(hook.before_compact(&self.cancel, &compacting)).await {
+                Some(CompactDecision::Cancel { by, reason }) => {
+                    return Err(CompactError::Refused { by, reason });
+                }
+                Some(CompactDecision::Replace { by, summary, first_kept }) if replaced.is_none() => {
+                    let kept = match first_kept {
+                        Some(first) => compacting.clone().keeping_from(first),
+                        None => Some(compacting.clone()),
+                    };
+                    match (kept, first_kept) {
+                        (Some(kept), _) => {
+                            let summary = Summary { text: summary, by: Some(by), answer: None };
+                            replaced = Some((kept, summary));
+                        }
+                        (None, Some(first)) => hook.cut_refused(first),
+                        (None, None) => {}
+                    }
+                }
+                Some(CompactDecision::Default | CompactDecision::Replace { .. }) => {}
+                None if self.cancel.is_cancelled() => return Err(CompactError::Aborted),
+                None => {}
+            }
+        }
+        Ok(match replaced {
+            Some((compacting, summary)) => (compacting, Some(summary)),
+            None => (compacting, None),
+        })
+    }
+
+    /// Asks the model. When even this request is too long, it is made shorter.
+    async fn ask_for_summary(
+        &self,
+        compacting: &Compacting,
+        budget: &Budget,
+    ) -> Result<Summary, CompactError> {
+        let mut nth = 1;
+        loop {
+            match self.summarise(question(compacting, budget, nth)).await {
+                Err(error) if error.kind == ModelErrorKind::Overflow && nth < 1 << ATTEMPTS => nth *= 2,
+                outcome => return outcome.map_err(CompactError::Model),
+            }
+        }
+    }
+
+    async fn summarise(&self, question: String) -> Result<Summary, ModelError> {
+        let setup = self.setup();
+        let said = Message::User { content: vec![Content::text(question)], time: self.agent.now() };
+        let request = ModelRequest {
+            system: compact::SYSTEM.to_owned(),
+            messages: Arc::new(vec![said]),
+            tools: Vec::new(),
+            // To sum up is not hard, and the user waits.
+            thinking: Thinking::Off,
+        };
+        let asked = setup.model.info();
+        let mut answering = asked.clone();
+        let mut events = setup.model.stream(self.cancel.clone(), request).await?;
+        while let Some(event) = events.next().await {
+            match event? {
+                ModelEvent::Done(response) => return Ok(summary(answering, response)),
+                ModelEvent::Fallback { from, to, message } => {
+                    answering = to.clone();
+                    let (from, to) = (from.to_string(), to.to_string());
+                    self.emitter.emit(AgentEvent::ModelFallback { from, to, message });
+                }
+                ModelEvent::Retry { attempt, delay, message } => {
+                    let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                    self.emitter.emit(AgentEvent::Retry { attempt, delay_ms, message });
+                }
+                ModelEvent::Text(_)
+                | ModelEvent::Thinking(_)
+                | ModelEvent::ToolCallStart { .. }
+                | ModelEvent::ToolCallArgs { .. }
+                | ModelEvent::ToolCallEnd { .. } => {}
+            }
+        }
+        let text = format!("the answer of {asked} ended without its final event; try again");
+        Err(ModelError::new(ModelErrorKind::Truncated, text))
+    }
+}
+
+/// What is assumed of a window that nobody knows, when the user wants less in it.
+const UNKNOWN: u64 = 32_000;
+
+fn summary(by: ModelInfo, response: ModelResponse) -> Summary {
+    let ModelInfo { provider, model } = by;
+    let answer = Answer { provider, model, stop: response.stop, usage: response.usage };
+    Summary { text: text_of(&response.content), by: None, answer: Some(answer) }
+}
+
+fn lost(error: SessionError) -> CompactError {
+    CompactError::Session { reason: with_causes(error) }
+}
