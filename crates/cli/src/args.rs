@@ -3,6 +3,7 @@
 mod config;
 mod ext;
 mod help;
+mod session;
 mod skill;
 mod values;
 
@@ -20,6 +21,7 @@ use crate::exit::Exit;
 
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 pub(crate) use skill::{SkillArgs, SkillCommand};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
@@ -37,6 +39,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// List, show, copy, name and delete sessions
+    Session(SessionCommands),
     /// Show the settings, and where each comes from
     Config(ConfigArgs),
     /// List skills
@@ -102,6 +106,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
     #[command(flatten)]
+    pub(crate) session: SessionArgs,
+    #[command(flatten)]
     pub(crate) ext: ExtensionArgs,
 }
 
@@ -159,9 +165,6 @@ pub(crate) struct AgentArgs {
     /// Stop after this many steps
     #[arg(long, value_name = "N", value_hint = ValueHint::Other)]
     pub(crate) max_steps: Option<NonZeroU32>,
-    /// Do not record the session. Sessions are not recorded yet, so for now it changes nothing
-    #[arg(long)]
-    pub(crate) no_session: bool,
 }
 
 /// Which extensions run.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_core::model::Thinking;
 use haft_core::prompt::SystemPrompt;
+use haft_core::session::Session;
 use haft_host::discovery::Search;
 use haft_providers::Scripted;
 use serde_json::json;
@@ -35,6 +36,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         write_manifest(dir)?;
     }
     let parts = Parts {
+        session: Session::in_memory(&project),
         model: Arc::new(Scripted::from_json(SCRIPT)?),
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
         logs: place.path().join("logs"),

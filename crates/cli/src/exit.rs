@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     MaxSteps = 7,
     Extensions = 8,
     Configuration = 9,
+    SessionInUse = 10,
+    Session = 11,
     Aborted = 130,
 }
 
@@ -32,6 +34,8 @@ impl Exit {
         Self::MaxSteps,
         Self::Extensions,
         Self::Configuration,
+        Self::SessionInUse,
+        Self::Session,
         Self::Aborted,
     ];
 
@@ -53,8 +57,15 @@ impl Exit {
             Self::MaxSteps => "the prompt took more steps than --max-steps allows",
             Self::Extensions => "haft ext could not do what was asked",
             Self::Configuration => "a setting in config.toml or the environment cannot be used",
+            Self::SessionInUse => "the session is open elsewhere",
+            Self::Session => "there is no such session, or it can only be looked at",
             Self::Aborted => "the user stopped it",
         }
+    }
+
+    /// An error that ends haft with this code.
+    pub(crate) fn with(self, error: anyhow::Error) -> anyhow::Error {
+        anyhow::Error::new(Coded { exit: self, error })
     }
 
     /// The code an error was given by [`OrExit`].
@@ -73,7 +84,7 @@ impl<T, E: Into<anyhow::Error>> OrExit<T> for Result<T, E> {
     fn or_exit(self, exit: Exit) -> anyhow::Result<T> {
         self.map_err(|error| {
             let error = error.into();
-            if error.is::<Coded>() { error } else { anyhow::Error::new(Coded { exit, error }) }
+            if error.is::<Coded>() { error } else { exit.with(error) }
         })
     }
 }

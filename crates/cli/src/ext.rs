@@ -3,7 +3,7 @@
 pub(crate) mod list;
 pub(crate) mod logs;
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -12,10 +12,9 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Project, Trust};
 use haft_host::install::{Existing, Row, Source, Store};
-#[cfg(unix)]
-use haft_protocol::defence::{Defence, is_up};
 
 use crate::args::{ExtArgs, ExtCommand, Scope, Which};
+use crate::ask::confirmed;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 
@@ -69,7 +68,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         return Err(anyhow::anyhow!("nobody to ask whether to remove {}; use -y", row.dir.display()))
             .or_exit(Exit::Extensions);
     }
-    if !yes && !confirmed(&row).or_exit(Exit::Extensions)? {
+    if !yes && !confirmed(&format!("remove {} ?", row.dir.display())).or_exit(Exit::Extensions)? {
         note("nothing removed");
         return Ok(Exit::Ok);
     }
@@ -80,27 +79,6 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         note(&format!("its data is still in {}", data.display()));
     }
     Ok(Exit::Ok)
-}
-
-fn confirmed(row: &Row) -> anyhow::Result<bool> {
-    let question = sanitize_line(&format!("remove {} ? [y/N] ", row.dir.display()));
-    forget_typed();
-    let mut err = io::stderr().lock();
-    err.write_all(question.as_bytes())?;
-    err.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// Drops what was typed before the question was there: it was no answer to it.
-fn forget_typed() {
-    #[cfg(unix)]
-    if is_up(Defence::TypeAhead) {
-        use rustix::termios::{QueueSelector, tcflush};
-        // What is no terminal has nothing typed into it.
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-    }
 }
 
 fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! The `haft` binary: parse, wire up, print.
 
 mod args;
+mod ask;
 mod config;
 mod console;
 mod demo;
@@ -14,6 +15,7 @@ mod pages;
 mod prompt;
 mod resources;
 mod run;
+mod session;
 mod setup;
 #[cfg(test)]
 mod sinks;
@@ -47,6 +49,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Session(args)) => session::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Login(args)) => login::login(args),
         Some(Command::Logout(args)) => login::logout(args),

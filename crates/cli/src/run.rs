@@ -7,6 +7,7 @@ mod list;
 mod model;
 pub(crate) mod output;
 mod results;
+mod session;
 
 use anyhow::Context as _;
 
@@ -18,6 +19,7 @@ use crate::{console, extensions, logging, prompt};
 
 pub(crate) use join::{Parts, ToolChoice, facts};
 pub(crate) use output::Output;
+use session::Opened;
 
 /// Works on one prompt, or lists models.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
@@ -32,27 +34,33 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         let form = if args.json { list::Form::Json } else { list::Form::Table(console::width()) };
         return complete(async move { list::list(&setup, pattern.as_deref(), form).await });
     }
-    let Some(prompt) = prompt::read(&args.prompt)? else {
+    let prompt = prompt::read(&args.prompt)?;
+    let chosen = match session::open(&args.session, &setup, prompt.is_some())? {
+        Opened::Session(chosen) => chosen,
+        Opened::Nothing(exit) => return Ok(exit),
+    };
+    if prompt.is_none() && !chosen.resumed {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
-    };
+    }
     setup.tell();
     model::preload(&setup);
     extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };
     complete(async move {
-        let model = model::choose(&args, &setup).await?;
-        if let Some(warning) = model::clamped(&*model, setup.settings().thinking.value) {
+        let model = session::model(&args, &setup, &chosen).await?;
+        let thinking = session::thinking(&args, &setup, &chosen);
+        if let Some(warning) = model::clamped(&*model, thinking) {
             note(&warning);
         }
-        let parts = Parts::new(&args, setup, model)?;
+        let parts = Parts { thinking, ..Parts::new(&args, setup, model, chosen.session)? };
         drive::drive(parts, prompt, output).await
     })
 }
 
 /// Works on one prompt with parts that are chosen already: what the demo does.
 pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
-    complete(drive::drive(parts, prompt, output))
+    complete(drive::drive(parts, Some(prompt), output))
 }
 
 /// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between

@@ -23,6 +23,7 @@ mod resume;
 mod state;
 mod sync;
 mod tree;
+mod usage;
 
 #[cfg(test)]
 mod tests;

@@ -43,6 +43,14 @@ pub enum CompactReason {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
+    /// The session that the run is part of: first of all, and again if it has to go on in another file.
+    Session {
+        /// Its id.
+        id: String,
+        /// Its file, which is there as soon as something was said; absent when nothing is recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+    },
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.

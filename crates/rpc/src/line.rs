@@ -39,7 +39,8 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
                 WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by, details };
             serde_json::to_string(&result)
         }
-        AgentEvent::QueueUpdate { .. }
+        AgentEvent::Session { .. }
+        | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }

@@ -12,6 +12,8 @@ Examples:
   haft demo                                  a whole turn without a key
   haft -p \"what does this repository do?\"    the final answer only
   git diff | haft -p review this             with piped input
+  haft -c -p \"and the tests?\"                goes on with the latest session of this directory
+  haft session list                          what was recorded here
   haft --json fix the tests                  an event a line, for programs
   haft -p /hello world                       a command of an extension
   haft -e ./my-extension -p hi               with an extension that is not installed

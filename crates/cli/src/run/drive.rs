@@ -16,19 +16,21 @@ use tokio_util::sync::CancellationToken;
 use super::join::{Joined, Parts, join};
 use super::output::Output;
 use super::results::clear_away;
+use super::session;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
 
 /// Works on one prompt from the start of the extensions to their end.
-pub(super) async fn drive(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
+pub(super) async fn drive(parts: Parts, prompt: Option<String>, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
     let results = parts.results.clone();
     let Some(joined) = interrupts.unless_first(join(parts)).await else { return Ok(Exit::Aborted) };
     let mut joined = joined?;
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
-    let worked = work(&mut joined, &prompt, &mut screen).await;
-    screen.interrupts.unless_second(joined.host.shutdown()).await;
+    let worked = work(&mut joined, prompt.as_deref(), &mut screen).await;
+    let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
+    screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
     let shown = rest(&mut joined, &mut screen).await;
     clear_away(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
@@ -47,19 +49,31 @@ async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn work(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyhow::Result<Exit> {
+async fn work(joined: &mut Joined, prompt: Option<&str>, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let begun = session::event(joined.agent.session());
+    if screen.show(&begun).await? == Flow::StopAtOnce {
+        return Ok(Exit::Aborted);
+    }
     required(joined)?;
     match screen.interrupts.unless_first(joined.check_tools()).await {
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }
     joined.host.session_start();
-    let prompt = match command(joined, prompt, screen).await? {
-        Next::Prompt(prompt) => prompt,
-        Next::Done(exit) => return Ok(exit),
+    let run = match prompt {
+        None => joined.agent.go_on(),
+        Some(prompt) => match command(joined, prompt, screen).await? {
+            Next::Prompt(prompt) => joined.agent.prompt(prompt),
+            Next::Done(exit) => return Ok(exit),
+        },
     };
-    let run = joined.agent.prompt(prompt);
     let outcome = follow(joined, run, screen).await?;
+    // The session may have had to go on in another file.
+    session::tell_repairs(joined.agent.session());
+    let now = session::event(joined.agent.session());
+    if now != begun {
+        screen.show(&now).await?;
+    }
     screen.output.finish().await?;
     Ok(outcome.map_or_else(|error| exit_of(&error), |()| Exit::Ok))
 }
@@ -260,6 +274,8 @@ fn exit_of(error: &TurnError) -> Exit {
         TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
         TurnErrorKind::Aborted => Exit::Aborted,
-        TurnErrorKind::Busy | TurnErrorKind::NothingToDo | TurnErrorKind::Session { .. } => Exit::Failure,
+        // Without a prompt there was an answer to wait for, or none.
+        TurnErrorKind::NothingToDo => Exit::Usage,
+        TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
     }
 }

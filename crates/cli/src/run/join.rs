@@ -13,6 +13,7 @@ use haft_config::{Config, OnTimeout};
 use haft_core::Agent;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
+use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
 use haft_host::{ExtensionEnv, Host, HostConfig, check_grant};
@@ -34,6 +35,8 @@ use super::frontend::Printed;
 
 /// Everything a run is made of, before anything is started.
 pub(crate) struct Parts {
+    /// What everything is kept in.
+    pub(crate) session: Session,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
@@ -60,7 +63,7 @@ pub(crate) struct Parts {
 /// Which tools the model is offered.
 #[derive(Debug, Clone)]
 pub(crate) enum ToolChoice {
-    /// All of them.
+    /// Those that the session names; all of them, if it names none.
     All,
     /// Those of these names, extensions' tools included.
     Only(Vec<String>),
@@ -68,19 +71,14 @@ pub(crate) enum ToolChoice {
     None,
 }
 
-impl ToolChoice {
-    fn offers(&self, name: &str) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(names) => names.iter().any(|only| only == name),
-            Self::None => false,
-        }
-    }
-}
-
 impl Parts {
     /// The parts that arguments, files and environment name.
-    pub(crate) fn new(args: &RunArgs, setup: Setup, model: Arc<dyn Model>) -> anyhow::Result<Self> {
+    pub(crate) fn new(
+        args: &RunArgs,
+        setup: Setup,
+        model: Arc<dyn Model>,
+        session: Session,
+    ) -> anyhow::Result<Self> {
         let system = setup.resources.system_prompt(&args.agent, facts(&setup.cwd))?;
         let thinking = setup.settings().thinking.value;
         let tools = match (&args.agent.tools, args.agent.no_tools) {
@@ -91,6 +89,7 @@ impl Parts {
         let config = &setup.config;
         let loosened = config.grant.iter().filter(|(_, set)| set.value.on_timeout == Some(OnTimeout::Allow));
         Ok(Self {
+            session,
             model,
             search: setup.search,
             logs: setup.home.logs_dir(),
@@ -184,6 +183,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
         .start()
         .await;
     let mut builder = Agent::builder(parts.model)
+        .session(parts.session)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
         .thinking(parts.thinking);
@@ -195,6 +195,11 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let (tools, resources) = (parts.tools, parts.resources);
     let joined = Joined { agent: builder.build()?, host, events, changes, resources, builtin, tools };
     joined.offer_tools()?;
+    match &joined.tools {
+        ToolChoice::All => {}
+        ToolChoice::Only(names) => joined.agent.set_active_tools(Some(names.clone())),
+        ToolChoice::None => joined.agent.set_active_tools(Some(Vec::new())),
+    }
     Ok(joined)
 }
 
@@ -229,9 +234,7 @@ impl Joined {
     pub(crate) fn offer_tools(&self) -> anyhow::Result<()> {
         let mut set = ToolSet::default();
         for tool in self.builtin.iter().cloned().chain(self.host.tools()) {
-            if self.tools.offers(&tool.spec().name) {
-                set.add(tool)?;
-            }
+            set.add(tool)?;
         }
         self.agent.set_tools(set)?;
         Ok(())

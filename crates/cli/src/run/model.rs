@@ -15,15 +15,40 @@ use crate::setup::Setup;
 
 /// The model that flags, environment, files and this machine lead to.
 pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
+    open(wish(args, setup), setup).await
+}
+
+/// This model, with what flags, environment and files say beside its name.
+pub(super) async fn choose_named(
+    args: &RunArgs,
+    setup: &Setup,
+    provider: &str,
+    model: &str,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let mut wish = wish(args, setup);
+    let other = wish.provider.as_ref().is_some_and(|wished| wished != provider);
+    if other && args.model.base_url.is_none() {
+        // It belongs to the provider that the settings name.
+        wish.base_url = None;
+    }
+    let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
+    open(Wish { provider, model, ..wish }, setup).await
+}
+
+fn wish(args: &RunArgs, setup: &Setup) -> Wish {
     let settings = setup.settings();
-    let wish = Wish {
+    Wish {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
         model: settings.model.as_ref().map(|sourced| sourced.value.clone()),
         api_key: args.model.api_key.clone(),
         base_url: settings.base_url.as_ref().map(|sourced| sourced.value.clone()),
         ..Wish::default()
-    };
+    }
+}
+
+async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
     let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
+    let settings = setup.settings();
     let model = opened(wish, setup, &machine).await?;
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();

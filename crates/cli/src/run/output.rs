@@ -184,7 +184,8 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             let mark = if *is_error { "✗" } else { "←" };
             Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
         }
-        AgentEvent::UserMessage { .. }
+        AgentEvent::Session { .. }
+        | AgentEvent::UserMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart

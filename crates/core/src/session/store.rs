@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use haft_protocol::content::joined_text;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::message::{Message, Time, Usage};
 
 use super::disk::{RealDisk, read_range};
 use super::entry::{EntryBody, Name, Origin, Tags};
@@ -38,7 +38,7 @@ pub struct Found {
 }
 
 /// What a list says of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// The directory that it is about.
     pub cwd: String,
@@ -54,6 +54,8 @@ pub struct Summary {
     pub first_text: Option<String>,
     /// Messages, on all branches.
     pub messages: usize,
+    /// What all answers used, on all branches.
+    pub usage: Usage,
     /// Where it was forked from.
     pub forked_from: Option<Origin>,
 }
@@ -168,6 +170,7 @@ impl Found {
             },
             first_text,
             messages: messages().count(),
+            usage: super::usage::of(&file)?,
             forked_from: header.and_then(|header| header.forked_from),
         })
     }

@@ -1,8 +1,6 @@
 //! The reader that `examples/sessions` has in another language reads what haft reads: of a whole file, of one that was
 //! cut anywhere, and of one with any line damaged.
 
-#![expect(clippy::disallowed_methods, reason = "the other reader is a program of its own")]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -85,6 +85,8 @@ fn tool_events() -> Vec<AgentEvent> {
 fn run_events() -> Vec<AgentEvent> {
     let usage = Usage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 };
     vec![
+        AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
+        AgentEvent::Session { id: "1f".into(), path: None },
         AgentEvent::QueueUpdate {
             steering: vec!["not there".into()],
             follow_up: Vec::new(),
@@ -150,6 +152,8 @@ fn lines() {
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
+    {"type":"session","id":"1f","path":"/s/1f.jsonl"}
+    {"type":"session","id":"1f"}
     {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
     {"type":"turn_start","step":1}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}

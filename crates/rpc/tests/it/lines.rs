@@ -42,6 +42,7 @@ fn events() -> Vec<AgentEvent> {
     let fault = ExtensionFault { extension: guard(), code: "hello_timeout".into(), message: "silent".into() };
     vec![
         AgentEvent::UserMessage { content: content(), time: time() },
+        AgentEvent::Session { id: "1f".into(), path: Some("/s/1f.jsonl".into()) },
         AgentEvent::QueueUpdate {
             steering: vec!["not there".into()],
             follow_up: Vec::new(),
@@ -89,6 +90,7 @@ fn every_event_has_its_line() {
     let lines: Vec<String> = events().iter().map(|event| event_line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
 {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
+{"type":"session","id":"1f","path":"/s/1f.jsonl"}
 {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
 {"type":"turn_start","step":1}
 {"type":"assistant_start"}

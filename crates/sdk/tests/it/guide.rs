@@ -16,6 +16,8 @@ const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
 fn extension() -> Extension {
     mod program {
         use haft_sdk::{Extension, Response, ToolResult};
+        // The guide's import is whole; this is for a fragment further down.
+        use haft_sdk::Level;
 
         #[derive(serde::Deserialize, schemars::JsonSchema)]
         struct City {
@@ -43,6 +45,26 @@ fn extension() -> Extension {
             limit: Option<u32>,
         }
 
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        struct Settings {
+            units: String,
+            token: Option<String>,
+        }
+
+        pub(super) fn units(extension: Extension) -> Extension {
+            extension.command("units", "", |_, host| async move {
+                let settings: Settings = match host.config().await {
+                    Ok(settings) => settings,
+                    Err(error) => {
+                        host.notify(Level::Error, error.to_string());
+                        Settings::default()
+                    }
+                };
+                Response::display(format!("{:?} {}", settings.units, settings.token.is_some()))
+            })
+        }
+
         pub(super) fn search(extension: Extension) -> Extension {
             extension.tool("search", "", |args: Search, _| async move {
                 ToolResult::text(format!("{} {:?}", args.query, args.limit))
@@ -55,7 +77,7 @@ fn extension() -> Extension {
             })
         }
     }
-    program::search(program::weather(Extension::new("guide", "1.0.0")))
+    program::units(program::search(program::weather(Extension::new("guide", "1.0.0"))))
         .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
         .gate("bash", |call, _host| async move {
             if call.tool_args.as_str().contains("git push") {
@@ -91,6 +113,7 @@ async fn the_other_fragments_do_what_the_guide_says() {
     assert!(GUIDE.contains(expect));
     let push = harness.intercept_tool_call("bash", json!({"command": "git push"})).await;
     assert_eq!(push, ToolCallDecision::block("pushing is left to people"));
+    assert_eq!(harness.command("units", "").await, Response::display("\"\" false"));
     harness.command("board", "").await;
     harness.panel_key("board", "up").await;
     assert_eq!(harness.panel("board").unwrap().lines, ["up"]);

@@ -33,6 +33,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         ..Search::default()
     };
     let parts = Parts {
+        session: Session::in_memory(root),
         model: Arc::new(model),
         cwd: root.to_owned(),
         search,

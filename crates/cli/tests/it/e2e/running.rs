@@ -50,6 +50,12 @@ impl Running {
         assert!(sent.success());
     }
 
+    /// Whether it has ended by itself.
+    #[cfg(unix)]
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// What nobody can catch.
     #[cfg(unix)]
     pub(crate) fn kill(mut self) {

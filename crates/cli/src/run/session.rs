@@ -1,0 +1,144 @@
+//! Which session a run is part of: a new one, or one that is gone on with.
+
+mod pick;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+
+use haft_core::model::{Model, Thinking};
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::Session;
+use haft_core::session::entry::ModelChange;
+use haft_core::session::store::Found;
+use haft_protocol::event::AgentEvent;
+
+use super::model;
+use crate::args::{RunArgs, SessionArgs};
+use crate::console::{note, print};
+use crate::exit::{Exit, OrExit as _};
+use crate::session::{Sessions, explained, rows, short, table};
+use crate::setup::Setup;
+
+/// What the arguments come to.
+pub(super) enum Opened {
+    /// A session to work in.
+    Session(Chosen),
+    /// The user was shown which there are, or chose none: there is nothing left to do.
+    Nothing(Exit),
+}
+
+/// A session to work in.
+pub(super) struct Chosen {
+    pub(super) session: Session,
+    /// Whether it was there before.
+    pub(super) resumed: bool,
+}
+
+/// Opens the session that the arguments name. `prompt`: there is something to say in it.
+pub(super) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::Result<Opened> {
+    let sessions = Sessions::new(&setup.home, &setup.cwd);
+    let found = match (args, args.resume.as_deref()) {
+        (SessionArgs { no_session: true, .. }, _) => {
+            return Ok(Opened::Session(Chosen { session: Session::in_memory(&setup.cwd), resumed: false }));
+        }
+        (SessionArgs { go_on: true, .. }, _) => sessions.latest()?,
+        (SessionArgs { session: Some(name), .. }, _) => sessions.find(name)?,
+        (_, Some("")) => match choose(&sessions, prompt)? {
+            Ok(found) => found,
+            Err(exit) => return Ok(Opened::Nothing(exit)),
+        },
+        (_, Some(name)) => sessions.find(name)?,
+        (_, None) => {
+            return Ok(Opened::Session(Chosen { session: sessions.create(), resumed: false }));
+        }
+    };
+    resume(&found, setup).map(|session| Opened::Session(Chosen { session, resumed: true }))
+}
+
+/// Lets the person choose one, or lists them where there is nobody to choose.
+fn choose(sessions: &Sessions, prompt: bool) -> anyhow::Result<Result<Found, Exit>> {
+    let found = sessions.here()?;
+    if found.is_empty() {
+        return Err(sessions.none()).or_exit(Exit::Session);
+    }
+    let rows = rows(&found);
+    if io::stderr().is_terminal() && io::stdin().is_terminal() {
+        return Ok(pick::pick(&rows)?.ok_or(Exit::Aborted));
+    }
+    if prompt {
+        return Err(anyhow::anyhow!(
+            "there is no terminal to choose a session on; name one with --resume ID, or take the latest with -c"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    print(&table(&rows, std::time::SystemTime::now()))?;
+    Ok(Err(Exit::Ok))
+}
+
+fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
+    let session = Session::open(&found.path).map_err(|error| explained(error, found.id))?;
+    let id = short(session.id());
+    if session.is_read_only() {
+        let path = found.path.clone();
+        return Err(explained(haft_core::session::SessionError::ReadOnly { path }, found.id));
+    }
+    tell_repairs(&session);
+    let (cwd, here) = (session.header().cwd, setup.cwd.canonicalize().unwrap_or_else(|_| setup.cwd.clone()));
+    if std::path::Path::new(&cwd) != here {
+        note(&sanitize_line(&format!(
+            "haft: session {id} is about {cwd}; it goes on in {}",
+            setup.cwd.display()
+        )));
+    }
+    match session.context().closed.len() {
+        0 => {}
+        1 => note("haft: a tool call was interrupted; it is not run again, and the model is told"),
+        calls => {
+            note(&format!(
+                "haft: {calls} tool calls were interrupted; they are not run again, and the model is told"
+            ));
+        }
+    }
+    Ok(session)
+}
+
+/// Says what was wrong with the session's file and has been mended, in a line each.
+pub(super) fn tell_repairs(session: &Session) {
+    let id = short(session.id());
+    for repair in session.take_repairs() {
+        note(&sanitize_line(&format!("haft: session {id}: {repair}")));
+    }
+}
+
+/// What a program is told of the session.
+pub(super) fn event(session: &Session) -> AgentEvent {
+    let path = session.path().map(|path| path.to_string_lossy().into_owned());
+    AgentEvent::Session { id: session.id().to_string(), path }
+}
+
+/// The model: what the flags say, otherwise the session's, otherwise what the settings say.
+pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> anyhow::Result<Arc<dyn Model>> {
+    let flags = args.model.provider.is_some() || args.model.model.is_some();
+    let kept = chosen.session.context().settings.model.filter(|_| !flags);
+    let Some(ModelChange { provider, model }) = kept else { return model::choose(args, setup).await };
+    let error = match model::choose_named(args, setup, &provider, &model).await {
+        Ok(model) => return Ok(model),
+        Err(error) => error,
+    };
+    let chosen = model::choose(args, setup).await?;
+    let info = chosen.info();
+    // A script has no name by which it could be found again.
+    if (&info.provider, &info.model) != (&provider, &model) {
+        let text = format!(
+            "haft: the session's model {provider}/{model} cannot be used ({error:#}); {info} is used"
+        );
+        note(&sanitize_line(&text));
+    }
+    Ok(chosen)
+}
+
+/// How much to think: what the flag says, otherwise the session, otherwise the settings.
+pub(super) fn thinking(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> Thinking {
+    let kept = || chosen.session.context().settings.thinking?.parse().ok();
+    args.model.thinking.or_else(kept).unwrap_or(setup.settings().thinking.value)
+}

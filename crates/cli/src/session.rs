@@ -1,0 +1,37 @@
+//! `haft session`: what can be done with sessions beside going on with one.
+
+mod edit;
+mod find;
+mod list;
+mod show;
+mod text;
+mod tree;
+
+use anyhow::Context as _;
+use haft_config::Home;
+
+use crate::args::{SessionCommand, SessionCommands, WhichSession};
+use crate::exit::{Exit, OrExit as _};
+
+pub(crate) use find::{Sessions, explained, short};
+pub(crate) use list::{rows, table};
+pub(crate) use text::{Row, digits};
+
+/// Runs one of the subcommands.
+pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
+    let home = Home::locate().or_exit(Exit::Configuration)?;
+    let cwd = std::env::current_dir().context("cannot tell the current directory")?;
+    let sessions = Sessions::new(&home, &cwd);
+    let find = |which: &WhichSession| sessions.find(&which.id);
+    match args.command {
+        SessionCommand::List { all, json } => list::run(&sessions, all, json),
+        SessionCommand::Show { which, json } => show::run(&find(&which)?, json),
+        SessionCommand::Tree(which) => tree::run(&find(&which)?),
+        SessionCommand::Fork { which, at } => edit::fork(&find(&which)?, at.as_deref()),
+        SessionCommand::Rename { which, name } => edit::rename(&find(&which)?, &name),
+        SessionCommand::Label { which, entry, label } => edit::label(&find(&which)?, &entry, label),
+        SessionCommand::Tag { which, tags, remove } => edit::tag(&find(&which)?, &tags, remove),
+        SessionCommand::Rm { which, yes } => edit::remove(find(&which)?, yes),
+    }
+    .map(|()| Exit::Ok)
+}

@@ -1,0 +1,161 @@
+//! Finding the session that somebody means.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+use haft_config::Home;
+use haft_core::session::store::{Found, Store};
+use haft_core::session::{EntryId, Session, SessionError, SessionId, recover};
+
+use crate::exit::{Exit, OrExit as _};
+use crate::session::text::Row;
+
+/// What stands for the session of this directory that was written last.
+const LAST: &str = "last";
+
+/// How much of a file may be its first line.
+const LONGEST_HEADER: u64 = 64 * 1024;
+
+/// How many sessions are named when it is not clear which is meant.
+const CANDIDATES: usize = 10;
+
+/// The sessions of a user, seen from a directory.
+#[derive(Debug)]
+pub(crate) struct Sessions {
+    store: Store,
+    cwd: PathBuf,
+}
+
+impl Sessions {
+    /// Nothing is read yet.
+    pub(crate) fn new(home: &Home, cwd: &Path) -> Self {
+        // The same directory by another way has the same sessions.
+        let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+        Self { store: Store::new(home.sessions_dir()), cwd }
+    }
+
+    /// A new one; it has no file before something is said.
+    pub(crate) fn create(&self) -> Session {
+        self.store.create(&self.cwd)
+    }
+
+    /// Those of the directory, the latest first.
+    pub(crate) fn here(&self) -> anyhow::Result<Vec<Found>> {
+        Ok(self.store.list(&self.cwd)?)
+    }
+
+    /// Those of all directories, the latest first.
+    pub(crate) fn all(&self) -> anyhow::Result<Vec<Found>> {
+        Ok(self.store.list_all()?)
+    }
+
+    /// The latest of the directory.
+    pub(crate) fn latest(&self) -> anyhow::Result<Found> {
+        self.here()?.into_iter().next().ok_or_else(|| self.none()).or_exit(Exit::Session)
+    }
+
+    /// What to say when the directory has no session.
+    pub(crate) fn none(&self) -> anyhow::Error {
+        anyhow::anyhow!(
+            "{} has no session yet; haft session list --all shows those of other directories",
+            self.cwd.display()
+        )
+    }
+
+    /// The one whose id begins so, the one in this file, or the latest.
+    pub(crate) fn find(&self, name: &str) -> anyhow::Result<Found> {
+        if name == LAST {
+            return self.latest();
+        }
+        let path = Path::new(name);
+        if path.components().count() > 1 || path.extension().is_some() {
+            return at_path(path).or_exit(Exit::Session);
+        }
+        let mut found = self.all()?;
+        found.retain(|found| !name.is_empty() && found.id.to_string().starts_with(name));
+        match found.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => Err(anyhow::anyhow!(
+                "no session has an id that begins with {name:?}; haft session list --all shows all there are"
+            ))
+            .or_exit(Exit::Session),
+            several => Err(ambiguous(name, several)).or_exit(Exit::Session),
+        }
+    }
+}
+
+/// A file that somebody named. Only one that begins like a session is taken for one: opening it cuts off a torn end.
+fn at_path(path: &Path) -> anyhow::Result<Found> {
+    let file = File::open(path).with_context(|| format!("cannot open the session {}", path.display()))?;
+    let metadata = file.metadata()?;
+    let mut begin = Vec::new();
+    file.take(LONGEST_HEADER).read_to_end(&mut begin)?;
+    let end = begin.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let header = recover(begin.get(..end).unwrap_or_default()).header;
+    let named = || path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::parse);
+    let id = header
+        .map(|header| header.id)
+        .or_else(named)
+        .with_context(|| format!("{} is no session", path.display()))?;
+    Ok(Found {
+        id,
+        path: fs::canonicalize(path)?,
+        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        size: metadata.len(),
+    })
+}
+
+fn ambiguous(name: &str, several: &[Found]) -> anyhow::Error {
+    let mut text =
+        format!("{} sessions have an id that begins with {name:?}; give more of it:", several.len());
+    for found in several.iter().take(CANDIDATES) {
+        let what = Row::of(found).map(|row| row.text).unwrap_or_default();
+        text.push_str(&format!("\n{}  {what}", found.id));
+    }
+    if several.len() > CANDIDATES {
+        text.push_str("\n…");
+    }
+    anyhow::anyhow!(text)
+}
+
+/// The entry whose id begins so.
+pub(super) fn entry(ids: impl Iterator<Item = EntryId>, prefix: &str) -> anyhow::Result<EntryId> {
+    let mut found: Vec<EntryId> =
+        ids.filter(|id| !prefix.is_empty() && id.to_string().starts_with(prefix)).collect();
+    match (found.pop(), found.len()) {
+        (Some(id), 0) => Ok(id),
+        (None, _) => Err(anyhow::anyhow!(
+            "the session has no entry whose id begins with {prefix:?}; haft session tree shows them"
+        )),
+        (Some(_), more) => Err(anyhow::anyhow!(
+            "{} entries have an id that begins with {prefix:?}; give more of it",
+            more + 1
+        )),
+    }
+    .or_exit(Exit::Session)
+}
+
+/// Why a session cannot be used, with what can be done instead.
+pub(crate) fn explained(error: SessionError, id: SessionId) -> anyhow::Error {
+    let id = short(id);
+    if let SessionError::Locked { .. } = error {
+        return Exit::SessionInUse.with(anyhow::anyhow!(
+            "session {id} is open elsewhere; fork it with haft session fork {id}, or look at it with haft session \
+             show {id}"
+        ));
+    }
+    if let SessionError::ReadOnly { .. } = error {
+        return Exit::Session.with(anyhow::anyhow!(
+            "session {id} was written by a newer haft; this one can only look at it: haft session show {id}"
+        ));
+    }
+    error.into()
+}
+
+/// Enough of an id for people.
+pub(crate) fn short(id: SessionId) -> String {
+    id.to_string().chars().take(8).collect()
+}

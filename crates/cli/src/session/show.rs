@@ -1,0 +1,214 @@
+//! `haft session show`: a session to read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::entry::{Answer, Entry, EntryBody, Settings};
+use haft_core::session::store::{self, Found};
+use haft_core::session::{EntryId, Recovered, context};
+use haft_protocol::content::joined_text;
+use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
+use serde_json::json;
+
+use super::find::explained;
+use super::text::{Row, cost, cut, first_line};
+use crate::console::{note, print, rows, width, write};
+
+/// The columns of a transcript that goes nowhere near a terminal.
+const COLUMNS: usize = 80;
+
+/// Prints the branch that the session goes on with.
+pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
+    let Recovered { entries, repairs, .. } =
+        store::read(&found.path).map_err(|error| explained(error, found.id))?;
+    for repair in repairs {
+        note(&sanitize_line(&format!("haft: {repair}")));
+    }
+    let row = Row::of(found)?;
+    let calls = entries.iter().filter(|entry| matches!(&entry.body, EntryBody::ToolStart(_))).count();
+    let branch = branch(entries);
+    let settings = context(&branch).settings;
+    if json {
+        return write(format!("{}\n", of_json(&row, &branch)).as_bytes());
+    }
+    let transcript = transcript(&branch);
+    print(&format!("{}\n{transcript}\n{}", head(&row, &settings), foot(&row, calls)))
+}
+
+/// All that people read of a branch.
+fn transcript(branch: &[Arc<Entry>]) -> String {
+    let pieces: Vec<Piece> = branch.iter().flat_map(|entry| shown(&entry.body)).collect();
+    // What the session began with is told above it.
+    let begin = pieces.iter().position(|piece| piece.kind != Kind::Setting).unwrap_or(pieces.len());
+    let mut text = String::new();
+    let mut last = None;
+    for Piece { kind, text: piece } in pieces.into_iter().skip(begin) {
+        // The lines of tools stand together.
+        let together = last.is_none() || (last == Some(Kind::Tool) && kind == Kind::Tool);
+        text.push_str(if together { "" } else { "\n" });
+        text.push_str(&piece);
+        text.push('\n');
+        last = Some(kind);
+    }
+    text
+}
+
+/// From the root to the last entry.
+fn branch(entries: Vec<Entry>) -> Vec<Arc<Entry>> {
+    let mut next = entries.last().map(|entry| entry.id);
+    let mut known: HashMap<EntryId, Entry> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
+    let mut branch = Vec::new();
+    while let Some(entry) = next.and_then(|id| known.remove(&id)) {
+        next = entry.parent;
+        branch.push(Arc::new(entry));
+    }
+    branch.reverse();
+    branch
+}
+
+fn head(row: &Row, settings: &Settings) -> String {
+    let Row { found, summary, .. } = row;
+    let mut text = String::new();
+    let mut line = |what: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            text.push_str(&format!("{what:<9} {}\n", sanitize_line(&value)));
+        }
+    };
+    line("session", Some(found.id.to_string()));
+    line("name", summary.name.clone());
+    line("tags", Some(summary.tags.join(", ")));
+    line("directory", Some(summary.cwd.clone()));
+    line("created", Some(summary.created.0.clone()));
+    line("model", settings.model.as_ref().map(|model| format!("{}/{}", model.provider, model.model)));
+    line("thinking", settings.thinking.clone());
+    line("tools", settings.tools.as_ref().map(|tools| tools.join(", ")));
+    line("forked", summary.forked_from.map(|origin| format!("from {}", origin.session)));
+    line("file", Some(found.path.display().to_string()));
+    text
+}
+
+/// Some rows of the transcript.
+struct Piece {
+    kind: Kind,
+    text: String,
+}
+
+/// What a piece of the transcript is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Said,
+    Tool,
+    Setting,
+}
+
+/// An entry as people read it; nothing of what only programs read.
+fn shown(body: &EntryBody) -> Vec<Piece> {
+    match body {
+        EntryBody::Said(said) => match &said.message {
+            Message::User { content, .. } => vec![quoted("> ", &joined_text(content))],
+            Message::Assistant(message) => message.content.iter().filter_map(of_block).collect(),
+            Message::Tool(result) => vec![of_result(result)],
+        },
+        EntryBody::Compaction(compaction) => {
+            vec![quoted("~ ", &format!("Summed up:\n{}", compaction.summary))]
+        }
+        EntryBody::BranchSummary(branch) => {
+            vec![quoted("~ ", &format!("Another attempt:\n{}", branch.summary))]
+        }
+        EntryBody::CustomMessage(custom) if custom.display => {
+            vec![quoted(&format!("[{}] ", sanitize_line(&custom.owner)), &joined_text(&custom.content))]
+        }
+        EntryBody::ModelChange(change) => {
+            let text = line(&format!("~ model {}/{}", change.provider, change.model));
+            vec![Piece { kind: Kind::Setting, text }]
+        }
+        EntryBody::CustomMessage(_)
+        | EntryBody::ThinkingChange(_)
+        | EntryBody::ToolsChange(_)
+        | EntryBody::ToolStart(_)
+        | EntryBody::Custom(_)
+        | EntryBody::Label(_)
+        | EntryBody::Tags(_)
+        | EntryBody::Name(_)
+        | EntryBody::Unknown(_) => Vec::new(),
+    }
+}
+
+/// A text with its owner before every row.
+fn quoted(prefix: &str, text: &str) -> Piece {
+    Piece { kind: Kind::Said, text: rows(prefix, prefix, text.trim_end(), width()) }
+}
+
+/// What the model said, or a line for a call. What it thought is left out.
+fn of_block(block: &AssistantBlock) -> Option<Piece> {
+    match block {
+        AssistantBlock::Text { text } if !text.trim().is_empty() => Some(quoted("", text)),
+        AssistantBlock::ToolCall(call) => {
+            let text = line(&format!("→ {} {}", call.name, call.args.as_str()));
+            Some(Piece { kind: Kind::Tool, text })
+        }
+        AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
+    }
+}
+
+fn of_result(result: &ToolMessage) -> Piece {
+    let mark = if result.is_error { "✗" } else { "←" };
+    let by = result.extension.as_ref().map(|extension| format!("[{extension}] ")).unwrap_or_default();
+    let text = line(&format!("{mark} {by}{} {}", result.name, first_line(&joined_text(&result.content))));
+    Piece { kind: Kind::Tool, text }
+}
+
+/// One row, whatever it quotes.
+fn line(text: &str) -> String {
+    cut(&sanitize_line(text), width().unwrap_or(COLUMNS))
+}
+
+/// What it came to, on all branches.
+fn foot(row: &Row, calls: usize) -> String {
+    let Usage { input, output, cache_read, cache_write, .. } = row.summary.usage;
+    let price = match row.summary.usage.cost_usd {
+        0.0 => String::new(),
+        dollars => format!(", {}", cost(dollars)),
+    };
+    format!(
+        "-- {}, {}; tokens: {input} in, {cache_read} read from the cache, {cache_write} \
+         written to it, {output} out{price}",
+        counted(row.summary.messages, "message"),
+        counted(calls, "tool call"),
+    )
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
+    let context = context(branch);
+    let answers: Vec<&Answer> = branch
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::Said(said) => said.answer.as_ref(),
+            EntryBody::ModelChange(_)
+            | EntryBody::ThinkingChange(_)
+            | EntryBody::ToolsChange(_)
+            | EntryBody::ToolStart(_)
+            | EntryBody::Compaction(_)
+            | EntryBody::BranchSummary(_)
+            | EntryBody::Custom(_)
+            | EntryBody::CustomMessage(_)
+            | EntryBody::Label(_)
+            | EntryBody::Tags(_)
+            | EntryBody::Name(_)
+            | EntryBody::Unknown(_) => None,
+        })
+        .collect();
+    let mut json = super::list::of_json(row);
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("settings".to_owned(), json!(context.settings));
+        fields.insert("leaf".to_owned(), json!(branch.last().map(|entry| entry.id)));
+        fields.insert("transcript".to_owned(), json!(context.messages));
+        fields.insert("answers".to_owned(), json!(answers));
+    }
+    json
+}

@@ -1,0 +1,132 @@
+//! What is told of a session in one line.
+
+use std::time::{Duration, SystemTime};
+
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::store::{Found, Summary};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use super::find::explained;
+
+/// One session in a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) found: Found,
+    pub(crate) summary: Summary,
+    /// Its name or what was said first, and its tags; safe for a terminal.
+    pub(crate) text: String,
+}
+
+impl Row {
+    /// Reads what the list says of a session.
+    pub(crate) fn of(found: &Found) -> anyhow::Result<Self> {
+        let summary = found.summary().map_err(|error| explained(error, found.id))?;
+        let said = || summary.first_text.as_deref().map(first_line);
+        let text = summary.name.clone().or_else(said).unwrap_or_default();
+        let tags = summary.tags.iter().map(|tag| format!(" #{tag}"));
+        let text = sanitize_line(&std::iter::once(text).chain(tags).collect::<String>());
+        Ok(Self { found: found.clone(), summary, text })
+    }
+
+    /// The line of the list, in at most `width` columns; `digits` of the id are shown.
+    pub(crate) fn line(&self, now: SystemTime, digits: usize, width: usize) -> String {
+        let id: String = self.found.id.to_string().chars().take(digits).collect();
+        let when = age(now, self.found.modified);
+        let cost = cost(self.summary.usage.cost_usd);
+        let line = format!("{id}  {when:<11}  {:>8}  {cost:>7}  {}", self.summary.messages, self.text);
+        cut(&line, width)
+    }
+}
+
+/// The heading of [`Row::line`].
+pub(crate) fn heading(digits: usize) -> String {
+    format!("{:<digits$}  {:<11}  {:>8}  {:>7}  {}", "ID", "WHEN", "MESSAGES", "COST", "SESSION")
+}
+
+/// How many digits of the ids tell all of them apart; eight, if that is enough.
+pub(crate) fn digits<'a>(sessions: impl Iterator<Item = &'a Found>) -> usize {
+    let mut ids: Vec<String> = sessions.map(|found| found.id.to_string()).collect();
+    ids.sort();
+    let alike = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let most = ids.iter().zip(ids.iter().skip(1)).map(|(a, b)| alike(a, b) + 1).max();
+    most.unwrap_or_default().max(8)
+}
+
+/// How long ago, in a word or two.
+pub(crate) fn age(now: SystemTime, then: SystemTime) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    match now.duration_since(then).unwrap_or(Duration::ZERO).as_secs() {
+        ..MINUTE => "just now".to_owned(),
+        seconds @ ..HOUR => format!("{} min ago", seconds / MINUTE),
+        seconds @ ..DAY => format!("{} h ago", seconds / HOUR),
+        seconds => format!("{} d ago", seconds / DAY),
+    }
+}
+
+/// US dollars; nothing where no price is known.
+pub(crate) fn cost(dollars: f64) -> String {
+    match dollars {
+        0.0 => "-".to_owned(),
+        ..0.01 => "<$0.01".to_owned(),
+        dollars => format!("${dollars:.2}"),
+    }
+}
+
+/// The first line that says something.
+pub(crate) fn first_line(text: &str) -> String {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}
+
+/// As much of a line as fits.
+pub(crate) fn cut(line: &str, width: usize) -> String {
+    if line.width() <= width {
+        return line.trim_end().to_owned();
+    }
+    let mut columns = 1;
+    let fits = |c: &char| {
+        columns += c.width().unwrap_or_default();
+        columns <= width
+    };
+    let shown: String = line.chars().take_while(fits).collect();
+    format!("{}…", shown.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_in_words() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(10_000_000);
+        let ago = |seconds| age(now, now - Duration::from_secs(seconds));
+        assert_eq!(
+            [59, 60, 3599, 3600, 86_399, 86_400].map(ago),
+            ["just now", "1 min ago", "59 min ago", "1 h ago", "23 h ago", "1 d ago"]
+        );
+        assert_eq!(age(now, now + Duration::from_secs(5)), "just now", "a clock that was set back");
+    }
+
+    #[test]
+    fn costs_have_two_places() {
+        assert_eq!([0.0, 0.004, 0.01, 12.345].map(cost), ["-", "<$0.01", "$0.01", "$12.35"]);
+    }
+
+    #[test]
+    fn a_line_ends_before_the_terminal_ends_it() {
+        assert_eq!(cut("12345", 5), "12345");
+        assert_eq!(cut("123456", 5), "1234…");
+        assert_eq!(cut("日日日", 5), "日日…");
+        assert_eq!(cut("ab cd", 4), "ab…");
+    }
+
+    #[test]
+    fn ids_are_shown_as_far_as_they_differ() {
+        let found =
+            |id: u128| Found { id: id.into(), path: "p".into(), modified: SystemTime::UNIX_EPOCH, size: 0 };
+        assert_eq!(digits([found(1 << 127), found(1)].iter()), 8);
+        assert_eq!(digits([found(1), found(2)].iter()), 32);
+        assert_eq!(digits([].iter()), 8);
+    }
+}

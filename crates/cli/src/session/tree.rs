@@ -1,0 +1,197 @@
+//! `haft session tree`: the branches of a session.
+
+use std::collections::HashMap;
+
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::entry::{Entry, EntryBody, Label};
+use haft_core::session::store::{self, Found};
+use haft_core::session::{EntryId, Recovered};
+use haft_protocol::content::joined_text;
+use haft_protocol::message::{Message, text_of, tool_calls_of};
+
+use super::find::explained;
+use super::text::{cut, first_line};
+use crate::console::{note, print, width};
+
+/// The columns of a tree that goes nowhere near a terminal.
+const COLUMNS: usize = 80;
+
+/// How many digits of an entry's id are shown.
+const DIGITS: usize = 8;
+
+/// Prints the tree.
+pub(super) fn run(found: &Found) -> anyhow::Result<()> {
+    let Recovered { entries, repairs, .. } =
+        store::read(&found.path).map_err(|error| explained(error, found.id))?;
+    for repair in repairs {
+        note(&sanitize_line(&format!("haft: {repair}")));
+    }
+    print(&drawn(&entries, width().unwrap_or(COLUMNS)))
+}
+
+/// A line for each entry that people know; one behind the other where they follow each other, further to the right
+/// where there are several ways on.
+fn drawn(entries: &[Entry], width: usize) -> String {
+    let labels = labels(entries);
+    let (nodes, leaf) = nodes(entries, &labels);
+    let mut ways: HashMap<Option<EntryId>, Vec<&Node>> = HashMap::new();
+    for node in &nodes {
+        ways.entry(node.parent).or_default().push(node);
+    }
+    let mut lines = Vec::new();
+    // What is still to be drawn, the next one last: a node, what stands before its line, and before those below it.
+    let mut open: Vec<(&Node, String, String)> = Vec::new();
+    push(&mut open, ways.get(&None), "");
+    while let Some((node, before, below)) = open.pop() {
+        let id: String = node.id.to_string().chars().take(DIGITS).collect();
+        let label = labels.get(&node.id).map(|label| format!("  [{label}]")).unwrap_or_default();
+        let here = if leaf == Some(node.id) { "  <- here" } else { "" };
+        let marks = sanitize_line(&format!("{label}{here}"));
+        let line = cut(&format!("{before}{id}  {}", node.text), width.saturating_sub(marks.chars().count()));
+        lines.push(format!("{line}{marks}"));
+        push(&mut open, ways.get(&Some(node.id)), &below);
+    }
+    if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") }
+}
+
+/// Puts the ways on from a node where they are drawn next.
+fn push<'a>(open: &mut Vec<(&'a Node, String, String)>, ways: Option<&Vec<&'a Node>>, below: &str) {
+    let Some(ways) = ways else { return };
+    if let [only] = ways.as_slice() {
+        return open.push((only, below.to_owned(), below.to_owned()));
+    }
+    for (at, node) in ways.iter().enumerate().rev() {
+        let (branch, under) = if at + 1 == ways.len() { ("`- ", "   ") } else { ("|- ", "|  ") };
+        open.push((node, format!("{below}{branch}"), format!("{below}{under}")));
+    }
+}
+
+/// An entry that is drawn.
+struct Node {
+    id: EntryId,
+    /// The one that is drawn before it.
+    parent: Option<EntryId>,
+    text: String,
+}
+
+/// What is drawn, and which of it the session goes on from.
+fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Option<EntryId>) {
+    // For every entry the one that stands for it: itself, or the nearest before it that is drawn.
+    let mut stands: HashMap<EntryId, Option<EntryId>> = HashMap::new();
+    let mut nodes = Vec::new();
+    for entry in entries {
+        let parent = entry.parent.and_then(|parent| stands.get(&parent).copied().flatten());
+        let text = text(&entry.body).or_else(|| labels.get(&entry.id).map(|_| entry.body.kind().to_owned()));
+        let drawn = text.map(|text| {
+            nodes.push(Node { id: entry.id, parent, text: sanitize_line(&text) });
+            entry.id
+        });
+        stands.insert(entry.id, drawn.or(parent));
+    }
+    let leaf = entries.last().and_then(|entry| stands.get(&entry.id).copied().flatten());
+    (nodes, leaf)
+}
+
+/// The marks that are in force.
+fn labels(entries: &[Entry]) -> HashMap<EntryId, String> {
+    let mut labels = HashMap::new();
+    for entry in entries {
+        if let EntryBody::Label(Label { target, label }) = &entry.body {
+            match label {
+                Some(label) => drop(labels.insert(*target, label.clone())),
+                None => drop(labels.remove(target)),
+            }
+        }
+    }
+    labels
+}
+
+/// What an entry is drawn as; none for one that is drawn only if it is marked.
+fn text(body: &EntryBody) -> Option<String> {
+    match body {
+        EntryBody::Said(said) => match &said.message {
+            Message::User { content, .. } => Some(format!("> {}", first_line(&joined_text(content)))),
+            Message::Assistant(message) => {
+                let text = first_line(&text_of(&message.content));
+                let calls: Vec<_> = tool_calls_of(&message.content).map(|call| call.name.as_str()).collect();
+                let calls = if calls.is_empty() { String::new() } else { format!("({})", calls.join(", ")) };
+                Some(format!("{text} {calls}").trim().to_owned())
+            }
+            Message::Tool(_) => None,
+        },
+        EntryBody::Compaction(_) => Some("~ summed up".to_owned()),
+        EntryBody::BranchSummary(_) => Some("~ another attempt, summed up".to_owned()),
+        EntryBody::ModelChange(_)
+        | EntryBody::ThinkingChange(_)
+        | EntryBody::ToolsChange(_)
+        | EntryBody::ToolStart(_)
+        | EntryBody::Custom(_)
+        | EntryBody::CustomMessage(_)
+        | EntryBody::Label(_)
+        | EntryBody::Tags(_)
+        | EntryBody::Name(_)
+        | EntryBody::Unknown(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::content::Content;
+    use haft_protocol::message::{AssistantMessage, Time};
+
+    use super::*;
+
+    fn entry(id: u128, parent: Option<u128>, body: impl Into<EntryBody>) -> Entry {
+        // The digits that are shown come first.
+        let name = |id: u128| EntryId::from(id << 96);
+        Entry { id: name(id), parent: parent.map(name), time: Time("t".into()), body: body.into() }
+    }
+
+    fn user(text: &str) -> EntryBody {
+        Message::User { content: vec![Content::text(text)], time: Time("t".into()) }.into()
+    }
+
+    fn answer(text: &str) -> EntryBody {
+        let content = vec![haft_protocol::message::AssistantBlock::Text { text: text.into() }];
+        Message::Assistant(AssistantMessage { content, time: Time("t".into()), native: None }).into()
+    }
+
+    fn label(target: u128, label: Option<&str>) -> EntryBody {
+        Label { target: EntryId::from(target << 96), label: label.map(str::to_owned) }.into()
+    }
+
+    #[test]
+    fn one_way_is_a_list_and_several_are_a_tree() {
+        let entries = [
+            entry(1, None, user("fix it\nplease")),
+            entry(2, Some(1), answer("I will")),
+            entry(3, Some(2), user("by A")),
+            entry(4, Some(3), answer("did A")),
+            entry(5, Some(2), user("by B")),
+            entry(6, Some(5), answer("B?\x1b[2J")),
+            entry(7, Some(6), user("yes")),
+            entry(8, Some(6), user("no, and this is a longer text than fits in the columns")),
+            entry(9, Some(8), label(4, Some("good"))),
+            entry(10, Some(9), label(2, Some("gone"))),
+            entry(11, Some(10), label(2, None)),
+        ];
+        insta::assert_snapshot!(drawn(&entries, 60), @"
+        00000001  > fix it
+        00000002  I will
+        |- 00000003  > by A
+        |  00000004  did A  [good]
+        `- 00000005  > by B
+           00000006  B?
+           |- 00000007  > yes
+           `- 00000008  > no, and this is a longer text th…  <- here
+        ");
+    }
+
+    #[test]
+    fn a_long_session_is_drawn_without_recursion() {
+        let entries: Vec<Entry> =
+            (1..20_000).map(|id| entry(id, (id > 1).then(|| id - 1), user("on"))).collect();
+        assert_eq!(drawn(&entries, 80).lines().count(), 19_999);
+        assert_eq!(drawn(&[], 80), "nothing was said yet");
+    }
+}

@@ -1,0 +1,245 @@
+//! Sessions: recorded as they happen, found again, gone on with.
+
+use std::fs;
+use std::path::PathBuf;
+
+use haft_test_support::model_server::{Fault, Scenario};
+use serde_json::{Value, json};
+
+use super::requests::said;
+use super::running::eventually;
+use super::scene::{Scene, bash};
+
+fn answers(texts: &[&str]) -> Scene {
+    Scene::new(texts.iter().map(|text| Scenario::text(*text)).collect())
+}
+
+/// A command that does nothing.
+const HELLO: &str = r#"
+emit("register_command", name="hello", description="nothing")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "command_invoked":
+        emit("command_response", id=frame["id"], action="noop")
+"#;
+
+/// The files of all sessions.
+fn files(scene: &Scene) -> Vec<PathBuf> {
+    let dirs = fs::read_dir(scene.world.home().join("sessions")).into_iter().flatten();
+    let files = dirs.flat_map(|dir| fs::read_dir(dir.unwrap().path()).unwrap());
+    files.map(|file| file.unwrap().path()).collect()
+}
+
+/// The id of the only session there is.
+fn only(scene: &Scene) -> String {
+    let files = files(scene);
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+/// What the user has said in a request.
+fn prompts(scene: &Scene, request: usize) -> Vec<String> {
+    said(&scene.server.requests()[request], "user")
+}
+
+#[test]
+fn a_run_is_recorded_and_the_next_one_goes_on_with_it() {
+    let scene = answers(&["One.", "Two.", "Three."]);
+    scene.haft(&["-p", "first"]).expect(0);
+    let id = only(&scene);
+    scene.haft(&["-p", "-c", "second"]).expect(0);
+    scene.haft(&["-p", "--session", &id[..8], "third"]).expect(0);
+    assert_eq!(only(&scene), id);
+    assert_eq!(prompts(&scene, 2), ["first", "second", "third"]);
+    assert!(said(&scene.server.requests()[2], "assistant") == ["One.", "Two."]);
+    assert_eq!(scene.server.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_without_a_session_or_without_a_word_leaves_no_file() {
+    let scene = answers(&["One."]).python("hello", HELLO);
+    let ran = scene.haft(&["--json", "--no-session", "first"]);
+    ran.expect(0);
+    assert_eq!(ran.events()[0]["type"], "session");
+    assert_eq!(ran.events()[0]["path"], Value::Null);
+    scene.haft(&["-p", "/hello"]).expect(0);
+    assert_eq!(files(&scene), Vec::<PathBuf>::new());
+    assert!(!scene.world.home().join("sessions").exists());
+}
+
+#[test]
+fn programs_are_told_of_the_session_first() {
+    let scene = answers(&["One."]);
+    let ran = scene.haft(&["--json", "first"]);
+    ran.expect(0);
+    let file = files(&scene).remove(0);
+    assert_eq!(ran.events()[0], json!({"type": "session", "id": only(&scene), "path": file}));
+}
+
+#[test]
+fn there_may_be_nothing_to_go_on_with() {
+    let scene = answers(&[]);
+    for args in [
+        &["-p", "-c", "hi"][..],
+        &["-p", "-r"],
+        &["-p", "--session", "abc", "hi"],
+        &["session", "show", "last"],
+    ] {
+        let ran = scene.world.haft(args);
+        assert_eq!(ran.code, 11, "{ran:?}");
+        assert!(ran.stderr.contains("haft session list --all"), "{ran:?}");
+    }
+    for args in [["-c", "--no-session"], ["-c", "-r"], ["-r", "--session=x"], ["--session=x", "--no-session"]]
+    {
+        assert_eq!(scene.world.haft(&args).code, 2, "{args:?}");
+    }
+    // Another directory's sessions are not this one's.
+    let scene = answers(&["One."]);
+    scene.haft(&["-p", "first"]).expect(0);
+    fs::create_dir(scene.world.project().join("below")).unwrap();
+    scene.haft(&["-p", "--cwd", "below", "-c", "more"]).expect(11);
+}
+
+#[test]
+fn where_nobody_can_choose_there_is_a_list() {
+    let scene = answers(&["One.", "Two."]);
+    scene.haft(&["-p", "first thing\nto do"]).expect(0);
+    let id = only(&scene);
+    let ran = scene.haft(&["--resume"]);
+    ran.expect(0);
+    assert!(ran.stdout.contains(&id[..8]) && ran.stdout.contains("first thing"), "{}", ran.stdout);
+    let ran = scene.haft(&["-p", "--resume", "--", "more"]);
+    ran.expect(2);
+    assert!(ran.stderr.contains("--resume ID"), "{}", ran.stderr);
+    scene.haft(&["-p", "-r", &id[..6], "more"]).expect(0);
+    assert_eq!(prompts(&scene, 1), ["first thing\nto do", "more"]);
+}
+
+#[test]
+fn without_a_prompt_an_unanswered_message_is_answered() {
+    let scene = Scene::new(vec![Scenario::text("never seen").fault(Fault::Hang), Scenario::text("At last.")]);
+    let running = scene.start(&["-p", "first"], None);
+    assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
+    running.kill();
+    let ran = scene.haft(&["-p", "-c"]);
+    ran.expect(0);
+    assert_eq!(ran.stdout, "At last.\n");
+    assert_eq!(prompts(&scene, 1), ["first"]);
+    let ran = scene.haft(&["-p", "-c"]);
+    ran.expect(2);
+    assert!(ran.stderr.contains("give a prompt"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_tool_that_was_killed_is_not_run_again() {
+    let call = bash("t1", "echo ran >> \"$MARKS\"; sleep 600");
+    let scene = Scene::new(vec![call, Scenario::text("I see.")]);
+    let running = scene.start(&["-p", "go"], None);
+    assert!(eventually(|| scene.marks() == ["ran"]));
+    running.kill();
+    let ran = scene.haft(&["-p", "-c", "what happened?"]);
+    ran.expect(0);
+    assert!(ran.stderr.contains("a tool call was interrupted; it is not run again"), "{}", ran.stderr);
+    assert!(said(&scene.server.requests()[1], "tool")[0].starts_with("interrupted: the tool was started"));
+    assert_eq!(scene.marks(), ["ran"]);
+    assert_eq!(scene.server.violations(), Vec::<String>::new());
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_can_be_forked() {
+    let scene =
+        Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang), Scenario::text("From the fork.")]);
+    let running = scene.start(&["-p", "first"], None);
+    assert!(eventually(|| scene.server.requests().len() == 1 && !files(&scene).is_empty()));
+    let id = only(&scene);
+    let short = &id[..8];
+    let ran = scene.haft(&["-p", "-c", "second"]);
+    ran.expect(10);
+    let told = format!(
+        "haft: session {short} is open elsewhere; fork it with haft session fork {short}, or look at it with haft \
+         session show {short}\n"
+    );
+    assert_eq!(ran.stderr, told);
+    assert_eq!(scene.world.haft(&["session", "rm", short, "--yes"]).code, 10);
+    assert_eq!(scene.world.haft(&["session", "rename", short, "x"]).code, 10);
+    assert_eq!(scene.world.haft(&["session", "show", short]).code, 0);
+    let forked = scene.world.haft(&["session", "fork", short]);
+    assert_eq!((forked.code, forked.stdout.len()), (0, 33), "{forked:?}");
+    let ran = scene.haft(&["-p", "--session", forked.stdout.trim(), "second"]);
+    ran.expect(0);
+    assert_eq!(ran.stdout, "From the fork.\n");
+    // One behind the other, in one message of the dialect.
+    assert_eq!(prompts(&scene, 1), ["firstsecond"]);
+    running.kill();
+}
+
+#[test]
+fn what_was_mended_is_told() {
+    let scene = answers(&["One.", "Two."]);
+    scene.haft(&["-p", "first"]).expect(0);
+    let file = files(&scene).remove(0);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes.extend_from_slice(b"{\"type\":\"mess");
+    fs::write(&file, bytes).unwrap();
+    let ran = scene.haft(&["-p", "-c", "second"]);
+    ran.expect(0);
+    assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert_eq!(prompts(&scene, 1), ["first", "second"]);
+}
+
+#[test]
+fn the_session_of_a_newer_haft_is_only_looked_at() {
+    let scene = answers(&["One."]);
+    scene.haft(&["-p", "first"]).expect(0);
+    let file = files(&scene).remove(0);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen("\"format_version\":1", "\"format_version\":2", 1)).unwrap();
+    for args in
+        [&["-p", "-c", "second"][..], &["session", "fork", "last"], &["session", "rename", "last", "x"]]
+    {
+        let ran = scene.world.haft(args);
+        assert_eq!(ran.code, 11, "{ran:?}");
+        assert!(ran.stderr.contains("written by a newer haft"), "{ran:?}");
+    }
+    assert!(scene.world.haft(&["session", "show", "last"]).stdout.contains("> first\n"));
+}
+
+#[test]
+fn no_file_but_a_session_is_touched() {
+    let scene = answers(&[]);
+    let notes = scene.world.project().join("notes.txt");
+    fs::write(&notes, "no newline at the end").unwrap();
+    for args in [&["-p", "--session", "./notes.txt", "hi"][..], &["session", "rename", "notes.txt", "x"]] {
+        let ran = scene.world.haft(args);
+        assert_eq!(ran.code, 11, "{ran:?}");
+        assert!(ran.stderr.contains("notes.txt is no session"), "{ran:?}");
+    }
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "no newline at the end");
+}
+
+#[test]
+fn a_session_keeps_its_thinking_and_its_tools() {
+    let scene = answers(&["One.", "Two.", "Three."]);
+    scene.haft(&["-p", "--tools", "read,bash", "first"]).expect(0);
+    scene.haft(&["-p", "-c", "second"]).expect(0);
+    scene.haft(&["-p", "-c", "--tools", "grep", "third"]).expect(0);
+    let offered = |at: usize| super::requests::offered(&scene.server.requests()[at]);
+    assert_eq!(offered(0), ["read", "bash"]);
+    assert_eq!(offered(1), offered(0));
+    assert_eq!(offered(2), ["grep"]);
+}
+
+#[test]
+fn a_session_keeps_its_model() {
+    let scene = answers(&["One.", "Two."]);
+    scene.haft(&["-p", "first"]).expect(0);
+    let run = |model: &str| {
+        let mut command =
+            scene.world.command(&["-p", "-c", "--base-url", &scene.server.base_url(), "second"]);
+        command.env("HAFT_PROVIDER", "openai-chat").env("HAFT_MODEL", model).env("OPENAI_API_KEY", "k");
+        super::running::Running::start(command, None).wait()
+    };
+    run("another").expect(0);
+    assert_eq!(scene.server.requests()[1].body["model"], "m", "the session's, not the environment's");
+}

@@ -1,0 +1,163 @@
+//! `haft session …`: what a person and a program are shown of sessions, and what changes them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use haft_test_support::model_server::{Scenario, Tokens};
+use haft_test_support::terminal::obeys;
+use serde_json::{Value, json};
+
+use super::scene::{Scene, bash, bash_args};
+use crate::world::Ended;
+
+/// A session with a tool call, and its id.
+fn recorded(scenarios: Vec<Scenario>) -> (Scene, String) {
+    let scene = Scene::new(scenarios);
+    scene.haft(&["-p", "Say\nit twice."]).expect(0);
+    let id = file(&scene).file_stem().unwrap().to_str().unwrap().to_owned();
+    (scene, id)
+}
+
+fn twice() -> Vec<Scenario> {
+    let tokens = Tokens { input: 20, output: 5, cache_read: 100, cache_write: 3 };
+    vec![
+        Scenario::text("Let me see.").tool("t1", "bash", &bash_args("echo once")),
+        Scenario::text("Twice.").usage(tokens),
+        Scenario::text("More."),
+    ]
+}
+
+fn file(scene: &Scene) -> PathBuf {
+    let mut dirs = fs::read_dir(scene.world.home().join("sessions")).unwrap();
+    let mut files = fs::read_dir(dirs.next().unwrap().unwrap().path()).unwrap();
+    files.next().unwrap().unwrap().path()
+}
+
+fn session(scene: &Scene, args: &[&str]) -> Ended {
+    let ended = scene.world.haft(&[&["session"], args].concat());
+    assert_eq!(ended.code, 0, "{ended:?}");
+    ended
+}
+
+/// The ids of a tree's entries, in the order in which they are drawn.
+fn entries(scene: &Scene, id: &str) -> Vec<String> {
+    let tree = session(scene, &["tree", id]).stdout;
+    let word =
+        |line: &str| line.trim_start_matches(['|', '`', '-', ' ']).split(' ').next().unwrap().to_owned();
+    tree.lines().map(word).collect()
+}
+
+#[test]
+fn a_session_is_listed_and_shown() {
+    let (scene, id) = recorded(twice());
+    let list = session(&scene, &["list"]).stdout;
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines[0], "ID        WHEN         MESSAGES     COST  SESSION");
+    assert_eq!(lines[1], format!("{}  just now            4        -  Say", &id[..8]));
+    assert!(lines[1..].iter().all(|line| line.chars().count() <= 80) && obeys(list.as_bytes()).is_empty());
+    let shown = session(&scene, &["show", &id[..4]]).stdout.replace(&id, "ID");
+    let (head, rest) = shown.split_once("\n\n").unwrap();
+    assert!(head.starts_with("session   ID\n") && head.contains("\nmodel     openai-chat/m\n"), "{head}");
+    insta::assert_snapshot!(rest, @r#"
+    > Say
+    > it twice.
+
+    Let me see.
+
+    → bash {"command":"echo once"}
+    ← bash once
+
+    Twice.
+
+    -- 4 messages, 1 tool call; tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
+    "#);
+}
+
+#[test]
+fn programs_are_shown_json() {
+    let (scene, id) = recorded(twice());
+    let list: Value = serde_json::from_str(&session(&scene, &["list", "--json"]).stdout).unwrap();
+    assert_eq!((&list["id"], &list["messages"]), (&json!(id), &json!(4)));
+    assert_eq!((&list["first_text"], &list["usage"]["cache_read"]), (&json!("Say\nit twice."), &json!(100)));
+    let shown: Value = serde_json::from_str(&session(&scene, &["show", "last", "--json"]).stdout).unwrap();
+    assert_eq!(shown["id"], list["id"]);
+    assert_eq!(shown["settings"]["model"], json!({"provider": "openai-chat", "model": "m"}));
+    let roles: Vec<&Value> =
+        shown["transcript"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
+    assert_eq!(shown["answers"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_session_is_named_tagged_marked_and_forked() {
+    let (scene, id) = recorded(twice());
+    let ids = entries(&scene, &id);
+    session(&scene, &["rename", &id, "a name"]);
+    session(&scene, &["tag", &id, "one", "two"]);
+    session(&scene, &["tag", &id, "three"]);
+    session(&scene, &["tag", &id, "--remove", "one"]);
+    session(&scene, &["label", &id, &ids[1], "here it went wrong"]);
+    assert!(session(&scene, &["list", "--all"]).stdout.contains("a name #two #three"));
+    let fork = session(&scene, &["fork", &id, "--at", &ids[0]]).stdout;
+    assert_eq!(entries(&scene, fork.trim()), &ids[..1], "the fork has the first entry alone");
+    // Going on with the copy leaves the original as it is.
+    let before = fs::read(file_of(&scene, &id)).unwrap();
+    scene.haft(&["-p", "--session", fork.trim(), "other"]).expect(0);
+    assert_eq!(fs::read(file_of(&scene, &id)).unwrap(), before);
+    let tree = session(&scene, &["tree", &id]).stdout;
+    assert!(tree.contains("[here it went wrong]") && tree.ends_with("Twice.  <- here\n"), "{tree}");
+    session(&scene, &["label", &id, &ids[1]]);
+    assert!(!session(&scene, &["tree", &id]).stdout.contains("wrong"));
+    let ended = scene.world.haft(&["session", "label", &id, "zzz", "x"]);
+    assert!(ended.code == 11 && ended.stderr.contains("haft session tree shows them"), "{ended:?}");
+    // All ids begin with nothing at all, which is no name.
+    assert_eq!(scene.world.haft(&["session", "show", ""]).code, 11);
+}
+
+fn file_of(scene: &Scene, id: &str) -> PathBuf {
+    file(scene).with_file_name(format!("{id}.jsonl"))
+}
+
+#[test]
+fn several_that_begin_alike_are_named() {
+    let (scene, id) = recorded(twice());
+    let other = format!("{}{}", &id[..31], if id.ends_with('0') { "1" } else { "0" });
+    let text = fs::read_to_string(file(&scene)).unwrap();
+    fs::write(file_of(&scene, &other), text.replacen(&id, &other, 1)).unwrap();
+    let ended = scene.world.haft(&["session", "show", &id[..8]]);
+    assert_eq!(ended.code, 11);
+    for id in [&id, &other] {
+        assert!(ended.stderr.contains(&format!("{id}  Say")), "{ended:?}");
+        session(&scene, &["show", id]);
+    }
+    // The list shows as much of them as tells them apart.
+    assert!(session(&scene, &["list"]).stdout.contains(&id));
+}
+
+#[test]
+fn a_session_is_deleted_only_when_somebody_says_so() {
+    let (scene, id) = recorded(twice());
+    let ended = scene.world.haft(&["session", "rm", &id]);
+    assert!(ended.code == 2 && ended.stderr.contains("use --yes"), "{ended:?}");
+    assert!(file(&scene).exists());
+    let path = file(&scene);
+    session(&scene, &["rm", &id[..8], "--yes"]);
+    assert!(!path.exists());
+    assert_eq!(session(&scene, &["list", "--all"]).stderr, "no sessions yet\n");
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_is_shown() {
+    let evil = "done\x1b]0;evil\x07\x1b[2J";
+    let scene = Scene::new(vec![bash("t1", &format!("printf '{evil}'")), Scenario::text(evil)]);
+    scene.haft(&["-p", evil]).expect(0);
+    session(&scene, &["rename", "last", evil]);
+    session(&scene, &["tag", "last", evil]);
+    let first = entries(&scene, "last").remove(0);
+    session(&scene, &["label", "last", &first, evil]);
+    for args in [&["list"][..], &["list", "--all"], &["show", "last"], &["tree", "last"]] {
+        let shown = session(&scene, args);
+        assert!(shown.stdout.contains("done"), "{shown:?}");
+        assert_eq!(obeys(shown.stdout.as_bytes()), Vec::<String>::new(), "{shown:?}");
+    }
+}
