@@ -269,6 +269,7 @@ impl Collect<'_> {
             roles: manifest.roles,
             description: manifest.description,
             lifecycle: manifest.lifecycle,
+            manifest: manifest.glance,
         });
     }
 

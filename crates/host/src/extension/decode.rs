@@ -15,7 +15,11 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// A line of so many bytes takes longer to read than another thread to wake.
-pub(super) const LONG_FRAME: usize = 256 * 1024;
+const LONG_FRAME: usize = 256 * 1024;
+
+/// A line of so many bytes is read beside even where there is only one processor: there the system sees to it that
+/// whoever asks another extension meanwhile need not wait for all of it.
+const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
 
 /// How much of a line is quoted.
 const QUOTED: usize = 80;
@@ -48,6 +52,23 @@ pub(crate) struct Unreadable {
 pub(crate) fn hear(line: &Bytes, bounds: Bounds) -> Heard {
     let frame = codec::read_shared(line, bounds).map_err(|error| unreadable(error, line));
     Heard { bytes: line.len(), frame }
+}
+
+/// Whether a line is better read beside.
+pub(super) fn takes_long(line: &[u8]) -> bool {
+    line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
+}
+
+/// Whether there is a processor beside the one that this runs on, as far as this thread may use it.
+#[cfg(target_os = "linux")]
+fn has_another_processor() -> bool {
+    use rustix::thread::sched_getaffinity;
+    sched_getaffinity(None).map_or(true, |processors| processors.count() > 1)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_another_processor() -> bool {
+    true
 }
 
 /// A long line that is being read.
