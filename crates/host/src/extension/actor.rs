@@ -189,9 +189,9 @@ impl Actor {
         self.reader = None;
         match self.framer.finish(self.session.line_limit()) {
             Some(Item::Line(line)) if takes_long(&line) => {
-                self.decoding = Some(Decoding::new(line, self.session.bounds(), true));
+                self.decoding = Some(Decoding::new(line, self.framer.known(), self.session.bounds(), true));
             }
-            Some(Item::Line(line)) => self.on_tail(hear(&line, self.session.bounds())),
+            Some(Item::Line(line)) => self.on_tail(hear(&line, self.framer.known(), self.session.bounds())),
             Some(Item::TooLong) | None => self.wind_up(CLOSED),
         }
     }
@@ -218,9 +218,10 @@ impl Actor {
             lines += 1;
             match item {
                 Item::Line(line) if takes_long(&line) => {
-                    self.decoding = Some(Decoding::new(line, self.session.bounds(), false));
+                    self.decoding =
+                        Some(Decoding::new(line, self.framer.known(), self.session.bounds(), false));
                 }
-                Item::Line(line) => self.session.handle_line(&line, now),
+                Item::Line(line) => self.session.handle_line(&line, self.framer.known(), now),
                 Item::TooLong => self.session.handle_too_long(),
             }
         }
