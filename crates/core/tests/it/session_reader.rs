@@ -58,6 +58,7 @@ fn compaction(first_kept: Option<EntryId>) -> EntryBody {
         files_modified: Vec::new(),
         by: None,
         answer: None,
+        used: None,
         settings: Settings::default(),
     }
     .into()

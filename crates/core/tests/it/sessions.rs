@@ -281,6 +281,7 @@ async fn statistics_are_those_of_the_session() {
         files_modified: Vec::new(),
         by: None,
         answer: None,
+        used: None,
         settings: Settings::default(),
     };
     let session = resumed.session().clone();
