@@ -111,6 +111,18 @@ def messages_of(branch, compaction):
     return made.messages
 
 
+def told_of(compaction):
+    """A summary, and the files that were read and changed by what it stands for: the last 60 of each."""
+    text = SUMMED_UP.format("The conversation so far", compaction["summary"])
+    for name in ("files_read", "files_modified"):
+        files = compaction.get(name) or []
+        if files:
+            earlier = len(files) - 60
+            told = files[-60:] + ([f"and {earlier} earlier ones"] if earlier > 0 else [])
+            text += "\n\n<{0}>\n{1}\n</{0}>".format(name, "\n".join(told))
+    return text
+
+
 class Messages:
     """A transcript in which every tool call has exactly one result, directly behind the message that asks."""
 

@@ -214,12 +214,12 @@ pub struct Compaction {
     /// The extension that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The model that wrote it, and what that cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
     /// Everything the session has used, this summary included: who reads from here on only does not see the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Usage>,
+    /// The model that wrote it, and what that cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// What is in force here, for who reads from here on only. Filled in when it is appended.
     #[serde(default)]
     pub settings: Settings,

@@ -129,12 +129,10 @@ fn deep_nesting_is_a_problem_and_no_crash() {
 #[test]
 fn numbers_keep_their_digits() {
     let imported = import(ZOT);
-    let said = imported.entries.iter().find_map(|entry| match &entry.body {
-        EntryBody::Said(said) => match &said.message {
-            Message::Assistant(message) => message.tool_calls().next().cloned(),
-            Message::User { .. } | Message::Tool(_) => None,
-        },
-        _ => None,
+    let said = imported.entries.iter().find_map(|entry| {
+        let EntryBody::Said(said) = &entry.body else { return None };
+        let Message::Assistant(message) = &said.message else { return None };
+        message.tool_calls().next().cloned()
     });
     assert_eq!(said.unwrap().args.as_str(), r#"{"command":"make","n":9007199254740993}"#);
 }
