@@ -151,8 +151,8 @@ impl Session {
     /// not be there. Needs no runtime.
     ///
     /// # Errors
-    /// [`SessionError::ReadOnly`]; [`SessionError::Io`] when nothing could be written: the file is as it was, and the
-    /// next attempt may succeed.
+    /// [`SessionError::NotSynced`] when the entry is written, and the leaf, but may not be on the disk. With any other
+    /// nothing is written: [`SessionError::ReadOnly`], [`SessionError::Newer`]; [`SessionError::Io`] when the next attempt may succeed.
     pub fn append(
         &self,
         body: impl Into<EntryBody>,
@@ -161,7 +161,7 @@ impl Session {
         let written = self.shared.append(body.into(), (self.clock)(), durability);
         async move {
             let (id, synced) = written?;
-            wait(synced).await?;
+            wait(synced).await.map_err(|error| SessionError::NotSynced(Arc::new(error)))?;
             Ok(id)
         }
     }
@@ -281,12 +281,10 @@ impl Shared {
         durability: Durability,
     ) -> Result<(EntryId, Option<Synced>), SessionError> {
         let mut state = self.lock();
+        // Started before anything is written: an error of this says that nothing is.
+        let syncer = state.disk_of(&body).map(|disk| self.syncer(disk)).transpose()?;
         let id = state.append(body, time)?;
-        if state.file().is_none() {
-            return Ok((id, None));
-        }
-        // Asked for behind the lock, so that the requests are in the order of the writes.
-        let syncer = self.syncer()?;
+        let Some(syncer) = syncer else { return Ok((id, None)) };
         let synced = match durability {
             Durability::Now => Some(syncer.now()),
             Durability::Soon => {
@@ -299,19 +297,16 @@ impl Shared {
 
     fn flush(&self) -> Result<Option<Synced>, SessionError> {
         let state = self.lock();
-        match state.file() {
-            Some(_) => Ok(Some(self.syncer()?.now())),
-            None => Ok(None),
-        }
+        state.disk().map(|disk| self.syncer(disk).map(Syncer::now)).transpose()
     }
 
     /// The thread, started if there is none. Called with the state locked.
-    fn syncer(&self) -> Result<&Syncer, SessionError> {
+    fn syncer(&self, disk: &dyn Disk) -> Result<&Syncer, SessionError> {
         if let Some(syncer) = self.syncer.get() {
             return Ok(syncer);
         }
         let owner = Arc::clone(&self.state);
-        let started = Syncer::start(&RealDisk, owner, timeouts::GROUP_COMMIT).map_err(|error| {
+        let started = Syncer::start(disk, owner, timeouts::GROUP_COMMIT).map_err(|error| {
             SessionError::io("start the thread that syncs", Path::new("the session"), error)
         })?;
         Ok(self.syncer.get_or_init(|| started))

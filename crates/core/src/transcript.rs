@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, ready};
 use haft_protocol::content::Content;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage, Usage};
@@ -242,6 +242,8 @@ fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<S
     let mut appended = session.append(body, durability).boxed();
     match appended.as_mut().now_or_never() {
         Some(Ok(_)) => Ok(Saved(None)),
+        // It is in the log; who waits for the disk is told.
+        Some(Err(error @ SessionError::NotSynced(_))) => Ok(Saved(Some(ready(Err(error)).boxed()))),
         Some(Err(error)) => Err(error),
         None => Ok(Saved(Some(appended))),
     }

@@ -33,6 +33,13 @@ pub struct Header {
     pub forked_from: Option<Origin>,
 }
 
+impl Header {
+    /// The version of the format, if it is one that this build can only read.
+    pub(super) fn newer(&self) -> Option<u32> {
+        Some(self.format_version).filter(|version| *version > FORMAT_VERSION)
+    }
+}
+
 /// Where a fork comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {

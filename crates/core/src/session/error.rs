@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::entry::FORMAT_VERSION;
 use super::id::EntryId;
 
 /// Why a session did not do what was asked. An entry whose `append` failed was not acknowledged: it may be missing.
@@ -16,11 +17,19 @@ pub enum SessionError {
         /// Its file.
         path: PathBuf,
     },
-    /// The session was opened read-only, or its file is of a newer format.
+    /// The session was opened read-only.
     #[error("session {} can only be read; fork it to go on", path.display())]
     ReadOnly {
         /// Its file.
         path: PathBuf,
+    },
+    /// The file is of a newer format: it can be read, neither written nor forked.
+    #[error("session {} is of format {version}, newer than {FORMAT_VERSION}: a newer haft can go on with it", path.display())]
+    Newer {
+        /// Its file.
+        path: PathBuf,
+        /// Its format.
+        version: u32,
     },
     /// The system refused.
     #[error("cannot {doing} {}; free space or mend the disk, then go on", path.display())]
@@ -46,6 +55,10 @@ pub enum SessionError {
     /// The entry has no form on disk.
     #[error("the entry cannot be written as JSON: {0}")]
     Unwritable(String),
+    /// The entry is written and survives the end of the program, but nobody could make sure that it is on the disk.
+    /// Whoever writes it again has it twice.
+    #[error("the entry is written, but may not survive a loss of power: {0}")]
+    NotSynced(Arc<SessionError>),
     /// The thread that writes to the disk is gone.
     #[error("whether the entry is on the disk is not known; open the session again")]
     Unknown,

@@ -70,18 +70,22 @@ impl Log {
         Ok(log)
     }
 
-    /// Opens a file and cuts off what is no whole line at its end, after saving it.
-    pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<(Self, Option<Cut>)> {
+    /// Opens a file as it stands. Before it is written its end has to be [mended](Self::mend).
+    pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> io::Result<Self> {
         let file = disk.open(path)?;
         let Seen { identity, length } = file.look()?;
-        let end = last_newline(file.as_ref(), length)?;
-        let cut = match end < length && is_up(Defence::TornTails) {
-            true => Some(cut_off(file.as_ref(), path, end, length)?),
-            false => None,
-        };
-        let end = if cut.is_some() { end } else { length };
-        let log = Self { disk, file, path: path.to_owned(), identity, end, ragged: false };
-        Ok((log, cut))
+        Ok(Self { disk, file, path: path.to_owned(), identity, end: length, ragged: false })
+    }
+
+    /// Cuts off what is no whole line at the end, after saving it.
+    pub(super) fn mend(&mut self) -> io::Result<Option<Cut>> {
+        let end = last_newline(self.file.as_ref(), self.end)?;
+        if end == self.end || !is_up(Defence::TornTails) {
+            return Ok(None);
+        }
+        let cut = cut_off(self.file.as_ref(), &self.path, end, self.end)?;
+        self.end = end;
+        Ok(Some(cut))
     }
 
     /// Adds whole lines with one write. After an error nothing of them is in the file, or what is cannot be taken for
@@ -152,6 +156,15 @@ impl Log {
     /// What stands in the file up to where it was left, or up to where it ends.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
         read_range(self.file.as_ref(), 0, self.end)
+    }
+
+    /// What was left in the file; an error if somebody else took some of it away.
+    pub(super) fn read_all(&self) -> io::Result<Vec<u8>> {
+        let bytes = self.read()?;
+        match bytes.len() as u64 == self.end {
+            true => Ok(bytes),
+            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+        }
     }
 
     /// Up to where lines are whole.

@@ -8,7 +8,7 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
 use super::disk::{Disk, DiskFile};
-use super::entry::{Entry, EntryBody, FORMAT_VERSION, Header, Origin};
+use super::entry::{Entry, EntryBody, Header, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log};
@@ -38,6 +38,8 @@ enum Kept {
         disk: Arc<dyn Disk>,
         log: Log,
         broken: Option<String>,
+        /// Everything that is in the file is in memory, too.
+        known: bool,
     },
     /// In a file that is only read.
     ReadOnly {
@@ -59,12 +61,19 @@ impl State {
     }
 
     pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, SessionError> {
+        let path = &behind_link(path);
         let io = |doing, error| SessionError::io(doing, path, error);
-        let (log, cut) = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
-        let recovered = quickly(&log).map_err(|error| io("read", error))?;
-        let mut state = Self::of(recovered, path, |header| match header.format_version > FORMAT_VERSION {
-            true => Kept::ReadOnly { path: path.to_owned() },
-            false => Kept::File { disk, log, broken: None },
+        let mut log = Log::open(Arc::clone(&disk), path).map_err(|error| io("open", error))?;
+        let header = resume::header(log.file().as_ref(), log.end()).map_err(|error| io("read", error))?;
+        if header.is_some_and(|header| header.newer().is_some()) {
+            // Not even its end is touched: what is torn there, only a newer build knows.
+            return Self::open_read_only(path);
+        }
+        let cut = log.mend().map_err(|error| io("open", error))?;
+        let (recovered, known) = quickly(&log).map_err(|error| io("read", error))?;
+        let mut state = Self::of(recovered, path, |header| match header.newer() {
+            Some(_) => Kept::ReadOnly { path: path.to_owned() },
+            None => Kept::File { disk, log, broken: None, known },
         });
         let torn = cut.map(|cut| Repair::TornTail { bytes: cut.bytes, saved: Some(cut.saved) });
         state.repairs.extend(torn);
@@ -100,7 +109,10 @@ impl State {
     fn write(&mut self, entry: &Entry) -> Result<(), SessionError> {
         match &mut self.kept {
             Kept::Memory => Ok(()),
-            Kept::ReadOnly { path } => Err(SessionError::ReadOnly { path: path.clone() }),
+            Kept::ReadOnly { path } => Err(match self.header.newer() {
+                Some(version) => SessionError::Newer { path: path.clone(), version },
+                None => SessionError::ReadOnly { path: path.clone() },
+            }),
             Kept::Unborn { .. } if !entry.body.is_content() => Ok(()),
             Kept::Unborn { disk, path } => {
                 let mut lines = line::of_header(&self.header)?;
@@ -109,7 +121,7 @@ impl State {
                 }
                 let log = Log::create(Arc::clone(disk), path, &lines)
                     .map_err(|error| SessionError::io("make", path, error))?;
-                self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None };
+                self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None, known: true };
                 Ok(())
             }
             Kept::File { .. } => {
@@ -143,13 +155,17 @@ impl State {
     /// Goes on in a new file that holds everything, and is on the disk before anything is acknowledged. The old one is
     /// not written any more. When this fails it is tried again with the next entry.
     fn relocate(&mut self, reason: String) -> Result<(), SessionError> {
-        let Kept::File { disk, log, broken } = &mut self.kept else { return Ok(()) };
+        let Kept::File { disk, log, broken, known } = &mut self.kept else { return Ok(()) };
         *broken = Some(reason.clone());
         if self.closed {
             return Err(SessionError::Unknown);
         }
-        let (disk, from) = (Arc::clone(disk), log.path().to_owned());
-        let old = log.read().unwrap_or_default();
+        let (disk, from, known) = (Arc::clone(disk), log.path().to_owned(), *known);
+        let old = match log.read_all() {
+            Ok(old) => old,
+            Err(_) if known => log.read().unwrap_or_default(),
+            Err(error) => return Err(SessionError::io("read", &from, error)),
+        };
         let origin = Origin { session: self.header.id, entry: self.leaf };
         let header = Header {
             id: SessionId::new(),
@@ -166,7 +182,7 @@ impl State {
         }
         self.repairs.push(Repair::Moved { from, to, session: header.id, reason });
         self.header = header;
-        self.kept = Kept::File { disk, log, broken: None };
+        self.kept = Kept::File { disk, log, broken: None, known };
         Ok(())
     }
 
@@ -200,6 +216,22 @@ impl State {
             }
             // It may have broken meanwhile, or moved with all of its entries.
             _ => self.mend(),
+        }
+    }
+
+    /// Where an entry with this body will be written; none if it stays in memory.
+    pub(super) fn disk_of(&self, body: &EntryBody) -> Option<&dyn Disk> {
+        match &self.kept {
+            Kept::Unborn { disk, .. } if body.is_content() => Some(disk.as_ref()),
+            Kept::File { .. } | Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => self.disk(),
+        }
+    }
+
+    /// Where the session's file is, if it has one that is written.
+    pub(super) fn disk(&self) -> Option<&dyn Disk> {
+        match &self.kept {
+            Kept::File { disk, .. } => Some(disk.as_ref()),
+            Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => None,
         }
     }
 
@@ -268,17 +300,27 @@ impl State {
     }
 }
 
-/// What the session goes on with, read from the end of the file; all of it if something is not as it should be.
-fn quickly(log: &Log) -> io::Result<Recovered> {
+/// The file that a path means: a link to it is not replaced.
+fn behind_link(path: &Path) -> PathBuf {
+    let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
+    meant.unwrap_or_else(|| path.to_owned())
+}
+
+/// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says
+/// whether every line is known then.
+fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
     let file = log.file().as_ref();
-    let header = resume::header(file, log.end())?.filter(|header| header.format_version <= FORMAT_VERSION);
+    let header = resume::header(file, log.end())?.filter(|header| header.newer().is_none());
     if let Some(header) = header
         && is_up(Defence::SessionTail)
         && let Some(entries) = resume::branch(file, log.end(), None)?
     {
-        return Ok(Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 });
+        return Ok((Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 }, false));
     }
-    log.read().map(|bytes| recover(&bytes))
+    let recovered = recover(&log.read()?);
+    let known = recovered.repairs.is_empty();
+    Ok((recovered, known))
 }
 
 /// The header of a file that has lost its own: what the file's name still says.

@@ -196,7 +196,7 @@ impl Found {
     /// what happens to one does not happen to the other.
     ///
     /// # Errors
-    /// [`SessionError::NoEntry`], [`SessionError::Io`].
+    /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
     pub fn fork(&self, at: Option<EntryId>) -> Result<Session, SessionError> {
         fork(&self.path, at)
     }
@@ -235,10 +235,13 @@ pub fn read(path: &Path) -> Result<Recovered, SessionError> {
 /// open keeps it.
 ///
 /// # Errors
-/// [`SessionError::NoEntry`], [`SessionError::Io`].
+/// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
 pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
     let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
     let Recovered { header: old, entries, whole, .. } = recover(&bytes);
+    if let Some(version) = old.as_ref().and_then(Header::newer) {
+        return Err(SessionError::Newer { path: path.to_owned(), version });
+    }
     let leaf = at.or_else(|| entries.last().map(|entry| entry.id));
     let parents: std::collections::HashMap<EntryId, Option<EntryId>> =
         entries.iter().map(|entry| (entry.id, entry.parent)).collect();

@@ -43,8 +43,10 @@ struct Faulty {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Write,
+    Read,
     Sync,
     Create,
+    Thread,
 }
 
 impl Faulty {
@@ -102,6 +104,13 @@ impl Disk for FaultyDisk {
             None => RealDisk.sync_dir(dir),
         }
     }
+
+    fn start_thread(&self, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        match self.0.fails(What::Thread) {
+            Some(fault) => Err(self.0.error(fault)),
+            None => RealDisk.start_thread(work),
+        }
+    }
 }
 
 impl DiskFile for FaultyFile {
@@ -134,7 +143,10 @@ impl DiskFile for FaultyFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.file.read_at(buffer, offset)
+        match self.faulty.fails(What::Read) {
+            Some(fault) => Err(self.faulty.error(fault)),
+            None => self.file.read_at(buffer, offset),
+        }
     }
 
     fn look(&self) -> io::Result<Seen> {
@@ -277,8 +289,70 @@ fn what_was_written_during_a_sync_that_fails_on_a_full_disk_is_not_acknowledged(
     failing.recv().unwrap();
     let behind = session.append(name("behind"), Durability::Now);
     go.send(()).unwrap();
-    assert!(runtime.block_on(during).is_err());
-    assert!(runtime.block_on(behind).is_err());
+    for written in [runtime.block_on(during), runtime.block_on(behind)] {
+        assert!(matches!(written, Err(SessionError::NotSynced(_))), "{written:?}");
+    }
     assert!(runtime.block_on(session.flush()).is_err());
-    assert!(runtime.block_on(session.append(name("later"), Durability::Now)).is_err());
+    let later = runtime.block_on(session.append(name("later"), Durability::Now));
+    assert!(matches!(later, Err(SessionError::Io { .. })), "{later:?}");
+    assert_eq!(session.branch().len(), 3);
+}
+
+#[test]
+fn when_the_thread_cannot_be_started_nothing_is_written() {
+    let ran = run(What::Thread, Fault::Broken, 0);
+    check(&ran, "thread");
+    assert!(matches!(&ran.errors[..], [SessionError::Io { .. }]), "{:?}", ran.errors);
+    let there: Vec<EntryId> = ran.recovered.entries.iter().map(|entry| entry.id).collect();
+    assert_eq!((there, ran.acknowledged.len()), (ran.acknowledged, ENTRIES - 1));
+}
+
+/// Somebody else changes the file of a session, and it cannot be read from the `at`th time on, or that once.
+fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
+    let faulty = Arc::new(Faulty::new(What::Read, fault, at));
+    let session = Session::open_on(Arc::new(FaultyDisk(Arc::clone(&faulty))), path).unwrap();
+    std::fs::write(path, [std::fs::read(path).unwrap(), b"{}\n".to_vec()].concat()).unwrap();
+    (session, faulty.calls.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_session_does_not_go_on_without_what_it_cannot_read() {
+    let dir = TempDir::new().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let append = |session: &Session, name: &str| {
+        runtime.block_on(session.append(Name { name: name.to_owned() }, Durability::Now))
+    };
+    let session = Session::create(dir.path(), Path::new("/project"));
+    append(&session, "left").unwrap();
+    session.move_to(None).unwrap();
+    append(&session, "gone on with").unwrap();
+    let path = session.path().unwrap();
+    drop(session);
+    let sound = std::fs::read(&path).unwrap();
+    let (session, reads) = spoiled(&path, usize::MAX, Fault::Broken);
+    drop(session);
+    std::fs::write(&path, sound).unwrap();
+    let (session, _) = spoiled(&path, reads, Fault::Broken);
+    let error = append(&session, "third").unwrap_err();
+    assert!(error.to_string().starts_with("cannot read"), "{error}");
+    assert_eq!((session.take_repairs(), session.path()), (vec![], Some(path)));
+    append(&session, "third").unwrap();
+    let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
+    assert_eq!(recovered.entries.len(), 3);
+    assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
+}
+
+#[test]
+fn a_session_that_has_everything_need_not_read_it() {
+    let dir = TempDir::new().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let disk = Arc::new(FaultyDisk(Arc::new(Faulty::new(What::Read, Fault::ForEver, 0))));
+    let session = Session::create_on(disk, dir.path(), Path::new("/project"));
+    for _ in 0..2 {
+        runtime.block_on(session.append(Name { name: "n".to_owned() }, Durability::Now)).unwrap();
+        std::fs::remove_file(session.path().unwrap()).unwrap();
+    }
+    runtime.block_on(session.append(Name { name: "n".to_owned() }, Durability::Now)).unwrap();
+    let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
+    assert_eq!((recovered.entries.len(), recovered.repairs), (3, vec![]));
 }
