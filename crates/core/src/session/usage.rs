@@ -85,6 +85,7 @@ mod tests {
             files_modified: Vec::new(),
             by: None,
             answer: Some(answer()),
+            used: None,
             settings: Settings::default(),
         };
         check(compaction, Some(7));
