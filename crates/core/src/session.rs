@@ -34,6 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::message::{Message, Time};
 
+pub(crate) use context::closing;
 pub use context::{Context, INTERRUPTED, NOT_RUN, context};
 use disk::{Disk, DiskFile, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
