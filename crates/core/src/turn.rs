@@ -115,12 +115,13 @@ impl Turn {
     /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
         self.settle_calls().map_err(unsaved)?;
+        // Before anything is taken: what waits when this fails waits on.
+        self.note_setup().map_err(unsaved)?;
         let waited = self.agent.queues.take_first(prompt.is_some());
         let mut said: Vec<Content> = waited.iter().flat_map(|prompt| prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
             return Err(TurnErrorKind::NothingToDo);
         }
-        self.note_setup().map_err(unsaved)?;
         self.deliver(waited).map_err(unsaved)?;
         if let Some(prompt) = prompt {
             self.say(&prompt).map_err(unsaved)?;

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::error::TurnErrorKind;
+use haft_core::model::Thinking;
 use haft_core::session::entry::Entry;
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
@@ -52,4 +53,20 @@ async fn a_call_whose_beginning_cannot_be_written_has_a_result_in_its_place() {
     let results = [format!("tool t1 error {NOT_RUN}"), "tool t2 done".into()];
     assert_eq!(transcript(&agent)[2..], [&results[..], &["user go".into(), "assistant ok ".into()]].concat());
     assert_eq!(*agent.messages(), agent.session().context().messages);
+}
+
+#[tokio::test]
+async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = Script::new(vec![says("one"), says("two")]);
+    let agent = script.agent().session(session(dir.path(), |entry| entry == 3)).build().unwrap();
+    run(&agent).await.1.unwrap();
+    agent.set_thinking(Thinking::High);
+    let _ = agent.next_turn("first this").unwrap();
+    let _ = agent.steer("and this").unwrap();
+    check_unsaved(run(&agent).await.1);
+    let waiting = agent.queued();
+    assert_eq!((waiting.next_turn, waiting.steering), (vec!["first this".into()], vec!["and this".into()]));
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2..5], ["user first this", "user and this", "user go"]);
 }
