@@ -201,6 +201,16 @@ impl Queues {
         taken
     }
 
+    /// Says whether nothing waits that would keep a run going. Then the run is over.
+    pub(crate) fn close_if_none_wait(&self) -> bool {
+        let mut state = self.lock();
+        let none = state.steering.is_empty() && state.follow_up.is_empty();
+        if none {
+            state.run = None;
+        }
+        none
+    }
+
     /// The run is over, and the next one may begin.
     pub(crate) fn close(&self) {
         self.lock().run = None;

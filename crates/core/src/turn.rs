@@ -212,8 +212,13 @@ impl Turn {
         }
     }
 
-    /// Takes what the user said meanwhile.
+    /// Takes what the user said meanwhile, unless it was the user's wish to stop: then it waits on.
     fn take_queued(&self, stopping: bool) -> Input {
+        if self.cancel.is_cancelled() {
+            let over = stopping && self.agent.queues.close_if_none_wait();
+            self.now().over = over;
+            return if over { Input::Taken { any: false } } else { Input::Cancelled };
+        }
         let taken = match stopping {
             true => self.agent.queues.take_or_close(),
             false => self.agent.queues.take_steering(),

@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::StreamExt;
 use haft_core::error::TurnErrorKind;
-use haft_core::model::Thinking;
+use haft_core::model::{ModelEvent, Thinking};
 use haft_core::session::entry::Entry;
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
-use haft_protocol::message::Time;
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time};
 
-use crate::fake::{Script, call, calls, run, says, tool, transcript};
+use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
 
 /// A session below `dir` whose directory is away while the entries that `gone` names are written, the first being 0.
 fn session(dir: &Path, gone: impl Fn(usize) -> bool + Send + Sync + 'static) -> Session {
@@ -28,6 +31,21 @@ fn session(dir: &Path, gone: impl Fn(usize) -> bool + Send + Sync + 'static) -> 
         }
         Time("T".into())
     })
+}
+
+fn user(text: &str) -> Message {
+    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+}
+
+fn said(content: Vec<AssistantBlock>) -> Message {
+    Message::Assistant(AssistantMessage { content, time: Time("T".into()), native: None })
+}
+
+/// Some 3,000 tokens of old conversation.
+fn old() -> Vec<Message> {
+    let text = "x".repeat(400);
+    let pair = || [user(&text), said(vec![AssistantBlock::Text { text: text.clone() }])];
+    (0..15).flat_map(|_| pair()).collect()
 }
 
 #[track_caller]
@@ -69,4 +87,47 @@ async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
     assert_eq!((waiting.next_turn, waiting.steering), (vec!["first this".into()], vec!["and this".into()]));
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[2..5], ["user first this", "user and this", "user go"]);
+}
+
+/// In a window that old conversation nearly fills.
+fn small(mut script: Script) -> Script {
+    script.window = Some(8_000);
+    script
+}
+
+/// An answer after which the context is full.
+fn fills() -> Answer {
+    let mut full = answer(Some("long"), vec![], Stop::End);
+    let Some(Ok(ModelEvent::Done(done))) = full.items.last_mut() else { panic!("an answer ends") };
+    done.usage.input = 7_000;
+    full
+}
+
+#[tokio::test]
+async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
+    for waits in [true, false] {
+        let hangs = Answer { items: vec![], hangs: true };
+        let script = small(Script::new(vec![fills(), hangs]));
+        let agent = script.agent().messages(old()).build().unwrap();
+        let mut work = agent.prompt("go");
+        while !matches!(work.next().await, Some(AgentEvent::CompactionStart { .. })) {}
+        if waits {
+            let _ = agent.steer("now").unwrap();
+            let _ = agent.follow_up("later").unwrap();
+        }
+        work.cancellation().cancel();
+        let outcome = work.finish().await.map_err(|error| error.kind);
+        let queued = agent.take_queued();
+        assert_eq!(transcript(&agent).last().unwrap(), "assistant long ");
+        if waits {
+            assert_eq!(
+                outcome,
+                Err(TurnErrorKind::Aborted),
+                "who was told that it is taken is told otherwise"
+            );
+            assert_eq!((queued.steering, queued.follow_up), (vec!["now".into()], vec!["later".into()]));
+        } else {
+            assert_eq!(outcome, Ok(()), "the work was done");
+        }
+    }
 }
