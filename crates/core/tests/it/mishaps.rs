@@ -1,10 +1,14 @@
 //! Things that go wrong at a bad moment: what was said is not lost, and the transcript is one that servers accept.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use futures::StreamExt;
+use haft_core::compact::Compacting;
 use haft_core::error::TurnErrorKind;
+use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
 use haft_core::model::{ModelEvent, Thinking};
 use haft_core::session::entry::Entry;
 use haft_core::session::{NOT_RUN, Session};
@@ -130,4 +134,35 @@ async fn what_waits_when_the_compaction_at_the_end_is_cancelled_waits_on() {
             assert_eq!(outcome, Ok(()), "the work was done");
         }
     }
+}
+
+/// Writes the summary, and then the user stops it.
+struct Last(Arc<AtomicBool>);
+
+#[async_trait]
+impl BeforeCompact for Last {
+    async fn before_compact(&self, _: &CancellationToken, _: &Compacting) -> CompactDecision {
+        self.0.store(true, Ordering::SeqCst);
+        CompactDecision::Replace { by: "notes".into(), summary: "short".into(), first_kept: None }
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_that_is_written_is_not_cancelled_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let (written, cancel) = (Arc::new(AtomicBool::new(false)), CancellationToken::new());
+    let (now, stop) = (written.clone(), cancel.clone());
+    let session = Session::create(dir.path(), Path::new("/work")).with_clock(move || {
+        if now.load(Ordering::SeqCst) {
+            stop.cancel();
+        }
+        Time("T".into())
+    });
+    let script = small(Script::default());
+    let agent = script.agent().session(session).messages(old()).before_compact(Last(written));
+    let agent = agent.build().unwrap();
+    let done = agent.compact(cancel.clone(), None).await.unwrap();
+    assert!(cancel.is_cancelled());
+    assert_eq!(done.summary, "short");
+    assert!(transcript(&agent)[0].contains("short"));
 }
