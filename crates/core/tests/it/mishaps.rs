@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::StreamExt;
+use haft_core::Agent;
 use haft_core::compact::Compacting;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
-use haft_core::model::{ModelEvent, Thinking};
-use haft_core::session::entry::Entry;
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, Thinking};
+use haft_core::session::entry::{Entry, EntryBody};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::Content;
@@ -165,4 +166,39 @@ async fn a_compaction_that_is_written_is_not_cancelled_any_more() {
     assert!(cancel.is_cancelled());
     assert_eq!(done.summary, "short");
     assert!(transcript(&agent)[0].contains("short"));
+}
+
+fn overflow() -> Result<ModelEvent, ModelError> {
+    Err(ModelError::new(ModelErrorKind::Overflow, "too long"))
+}
+
+fn answers(agent: &Agent) -> Vec<String> {
+    let model = |entry: &Entry| match &entry.body {
+        EntryBody::Said(said) => said.answer.as_ref().map(|answer| answer.model.clone()),
+        _ => None,
+    };
+    agent.session().branch().iter().filter_map(|entry| model(entry)).collect()
+}
+
+#[tokio::test]
+async fn the_answer_after_an_overflow_is_that_of_the_model_that_gave_it() {
+    let info = |model: &str| ModelInfo { provider: "script".into(), model: model.into() };
+    let fallback =
+        ModelEvent::Fallback { from: info("test"), to: info("other"), message: "overloaded".into() };
+    let first = Answer { items: vec![Ok(fallback), overflow()], hangs: false };
+    let script = small(Script::new(vec![first, says("notes"), says("ok")]));
+    let agent = script.agent().messages(old()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(answers(&agent), ["test"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_begun_is_not_asked_for_again() {
+    let begun = Answer { items: vec![Ok(ModelEvent::Text("half".into())), overflow()], hangs: false };
+    let script = small(Script::new(vec![begun, says("notes"), says("ok")]));
+    let agent = script.agent().messages(old()).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert!(matches!(outcome.unwrap_err().kind, TurnErrorKind::Model(_)));
+    assert_eq!(events.iter().filter(|line| line.contains("assistant_start")).count(), 1);
+    assert_eq!(script.requests.lock().unwrap().len(), 1);
 }
