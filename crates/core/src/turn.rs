@@ -20,6 +20,7 @@ use crate::compact::CompactError;
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
+use crate::queue::Taken;
 use crate::session::SessionError;
 use crate::transcript::Saved;
 use ask::Partial;
@@ -118,7 +119,7 @@ impl Turn {
         // Before anything is taken: what waits when this fails waits on.
         self.note_setup().map_err(unsaved)?;
         let waited = self.agent.queues.take_first(prompt.is_some());
-        let mut said: Vec<Content> = waited.iter().flat_map(|prompt| prompt.content.clone()).collect();
+        let mut said: Vec<Content> = waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
             return Err(TurnErrorKind::NothingToDo);
         }
@@ -228,15 +229,15 @@ impl Turn {
         self.deliver(taken).map_or_else(Input::from, |()| Input::Taken { any })
     }
 
-    /// Puts messages that waited into the transcript. Those that the session does not take wait on.
-    fn deliver(&self, waited: Vec<Prompt>) -> Result<(), SessionError> {
+    /// Puts messages that waited into the transcript. Those that the session does not take wait on where they waited.
+    fn deliver(&self, waited: Vec<Taken>) -> Result<(), SessionError> {
         if waited.is_empty() {
             return Ok(());
         }
         let mut waited = waited.into_iter();
-        while let Some(prompt) = waited.next() {
-            if let Err(error) = self.say(&prompt) {
-                self.agent.queues.put_back(std::iter::once(prompt).chain(waited).collect());
+        while let Some(taken) = waited.next() {
+            if let Err(error) = self.say(&taken.prompt) {
+                self.agent.queues.put_back(std::iter::once(taken).chain(waited).collect());
                 return Err(error);
             }
         }

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use haft_core::Agent;
 use haft_core::compact::Compacting;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
@@ -14,6 +13,7 @@ use haft_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, Thinki
 use haft_core::session::entry::{Entry, EntryBody};
 use haft_core::session::{NOT_RUN, Session};
 use haft_core::tool::ToolOutput;
+use haft_core::{Agent, Prompt};
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time};
@@ -92,6 +92,27 @@ async fn what_waits_is_not_lost_when_a_change_of_the_setup_cannot_be_written() {
     assert_eq!((waiting.next_turn, waiting.steering), (vec!["first this".into()], vec!["and this".into()]));
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent)[2..5], ["user first this", "user and this", "user go"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_delivered_waits_on_where_it_waited() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = Script::new(vec![says("one")]);
+    let gone = |entry: usize| entry == 3 || entry == 4;
+    let agent = script.agent().session(session(dir.path(), gone)).build().unwrap();
+    run(&agent).await.1.unwrap();
+    for text in ["a", "b"] {
+        let _ = agent.follow_up(text).unwrap();
+    }
+    check_unsaved(agent.go_on().finish().await);
+    let all = |texts: [&str; 2]| texts.map(Prompt::from).to_vec();
+    assert_eq!((agent.queued().steering, agent.queued().follow_up), (vec![], all(["a", "b"])));
+    let _ = agent.next_turn("c").unwrap();
+    let _ = agent.steer("d").unwrap();
+    check_unsaved(agent.go_on().finish().await);
+    let waiting = agent.queued();
+    assert_eq!((waiting.next_turn, waiting.steering), (vec!["c".into()], vec!["d".into()]));
+    assert_eq!(waiting.follow_up, all(["a", "b"]));
 }
 
 /// In a window that old conversation nearly fills.
