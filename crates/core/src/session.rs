@@ -34,8 +34,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::message::{Message, Time};
 
-pub(crate) use context::closing;
 pub use context::{Context, INTERRUPTED, NOT_RUN, context};
+pub(crate) use context::{answered, closing};
 use disk::{Disk, DiskFile, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
 pub use error::SessionError;

@@ -46,6 +46,14 @@ pub fn context(branch: &[Arc<Entry>]) -> Context {
     made.context
 }
 
+/// The messages with one answer to every tool call, as [`context`] gives them.
+pub(crate) fn answered(messages: Vec<Message>) -> Vec<Message> {
+    let mut made = Maker::default();
+    messages.into_iter().for_each(|message| made.say(message));
+    made.answer();
+    made.context.messages
+}
+
 /// How many files of a kind are named to the model, the last one touched first to stay.
 const NAMED: usize = 60;
 

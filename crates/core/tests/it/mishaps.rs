@@ -223,3 +223,40 @@ async fn an_answer_that_was_begun_is_not_asked_for_again() {
     assert_eq!(events.iter().filter(|line| line.contains("assistant_start")).count(), 1);
     assert_eq!(script.requests.lock().unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn a_given_transcript_is_made_one_that_servers_accept() {
+    let two = [call("t1", "echo", "{}"), call("t2", "echo", "{}")];
+    let asks = || said(two.iter().cloned().map(AssistantBlock::ToolCall).collect());
+    let result = |id: &str| {
+        let output = ToolOutput::text("x");
+        Message::Tool(haft_protocol::message::ToolMessage {
+            call_id: haft_protocol::ids::ToolCallId::new(id),
+            name: "echo".into(),
+            content: output.content,
+            is_error: false,
+            extension: None,
+            details: None,
+            time: Time("T".into()),
+        })
+    };
+    let script = Script::new(vec![says("ok")]);
+    let given = vec![result("t0"), asks(), result("t2"), user("stop"), asks()];
+    let agent = script.agent().messages(given).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let missing = |id: &str| format!("tool {id} error {NOT_RUN}");
+    let asked = || "assistant  echo{} echo{}".to_owned();
+    let lines = [
+        asked(),
+        missing("t1"),
+        "tool t2 x".into(),
+        "user stop".into(),
+        asked(),
+        missing("t1"),
+        missing("t2"),
+        "user go".into(),
+        "assistant ok ".into(),
+    ];
+    assert_eq!(transcript(&agent), lines);
+    assert_eq!(*agent.messages(), agent.session().context().messages);
+}
