@@ -4,11 +4,12 @@
 //! program is killed, and not when the machine loses power if the entry was asked to be durable at once. Nothing that
 //! is wrong with one line costs another one.
 //!
-//! * [`entry`]: what stands in a file; [`recover()`]: what a file says, whatever happened to it;
+//! * [`entry`]: what stands in a file, [`intervention`] what extensions did to calls; [`recover()`]: what a file says, whatever happened to it;
 //! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
 //! * [`store`]: where sessions lie; [`Index`]: where entries stand in a large file.
 
 pub mod entry;
+pub mod intervention;
 pub mod store;
 
 mod context;
@@ -30,7 +31,7 @@ mod tests;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use haft_protocol::message::{Message, Time};
 
@@ -43,7 +44,7 @@ pub use id::{EntryId, SessionId};
 pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
 use state::State;
-use sync::{OnFailure, Synced, Syncer};
+use sync::{Owner, Synced, Syncer};
 
 use crate::timeouts;
 
@@ -133,7 +134,7 @@ impl Session {
     }
 
     fn new(state: State) -> Self {
-        let shared = Shared { state: Mutex::new(state), syncer: Mutex::new(None) };
+        let shared = Shared { state: Arc::new(Mutex::new(state)), syncer: OnceLock::new() };
         Self { shared: Arc::new(shared), clock: Arc::new(crate::agent::now) }
     }
 
@@ -264,57 +265,80 @@ fn file_name(id: SessionId) -> String {
 
 /// What the clones of a session and its thread have in common.
 struct Shared {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     /// Started when there is a file to sync.
-    syncer: Mutex<Option<Syncer>>,
+    syncer: OnceLock<Syncer>,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Whatever panicked: the file is as the state says, or the next append notices.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn append(
-        self: &Arc<Self>,
+        &self,
         body: EntryBody,
         time: Time,
         durability: Durability,
     ) -> Result<(EntryId, Option<Synced>), SessionError> {
         let mut state = self.lock();
         let id = state.append(body, time)?;
-        let file = state.file();
-        drop(state);
-        let Some(file) = file else { return Ok((id, None)) };
-        let synced = self.sync(|syncer| match durability {
-            Durability::Now => Some(syncer.now(&file)),
+        if state.file().is_none() {
+            return Ok((id, None));
+        }
+        // Asked for behind the lock, so that the requests are in the order of the writes.
+        let syncer = self.syncer()?;
+        let synced = match durability {
+            Durability::Now => Some(syncer.now()),
             Durability::Soon => {
-                syncer.soon(&file);
+                syncer.soon();
                 None
             }
-        });
-        synced.map(|synced| (id, synced))
-    }
-
-    fn flush(self: &Arc<Self>) -> Result<Option<Synced>, SessionError> {
-        let file = self.lock().file();
-        file.map_or(Ok(None), |file| self.sync(|syncer| Some(syncer.now(&file))))
-    }
-
-    fn sync<T>(self: &Arc<Self>, ask: impl FnOnce(&Syncer) -> T) -> Result<T, SessionError> {
-        let mut slot = self.syncer.lock().unwrap_or_else(PoisonError::into_inner);
-        let syncer = match slot.take() {
-            Some(syncer) => syncer,
-            None => Syncer::start(Arc::downgrade(self), timeouts::GROUP_COMMIT).map_err(|error| {
-                SessionError::io("start the thread that syncs", Path::new("the session"), error)
-            })?,
         };
-        Ok(ask(slot.insert(syncer)))
+        Ok((id, synced))
+    }
+
+    fn flush(&self) -> Result<Option<Synced>, SessionError> {
+        let state = self.lock();
+        match state.file() {
+            Some(_) => Ok(Some(self.syncer()?.now())),
+            None => Ok(None),
+        }
+    }
+
+    /// The thread, started if there is none. Called with the state locked.
+    fn syncer(&self) -> Result<&Syncer, SessionError> {
+        if let Some(syncer) = self.syncer.get() {
+            return Ok(syncer);
+        }
+        let owner = Arc::clone(&self.state);
+        let started = Syncer::start(&RealDisk, owner, timeouts::GROUP_COMMIT).map_err(|error| {
+            SessionError::io("start the thread that syncs", Path::new("the session"), error)
+        })?;
+        Ok(self.syncer.get_or_init(|| started))
     }
 }
 
-impl OnFailure for Shared {
-    fn sync_failed(&self, file: &Arc<dyn DiskFile>, error: &std::io::Error) -> Result<(), SessionError> {
-        self.lock().sync_failed(file, error)
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The thread may still have to sync; whoever wants the session next need not wait for it.
+        self.lock().close();
     }
+}
+
+impl Owner for Mutex<State> {
+    fn file(&self) -> Result<Option<Arc<dyn DiskFile>>, SessionError> {
+        let mut state = lock(self);
+        state.mend()?;
+        Ok(state.file())
+    }
+
+    fn synced(&self, file: &Arc<dyn DiskFile>, outcome: std::io::Result<()>) -> Result<(), SessionError> {
+        lock(self).synced(file, outcome)
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // Whatever panicked: the file is as the state says, or the next append notices.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Time, ToolMessage, Usage};
 
-use crate::session::entry::{Answer, Compaction, EntryBody, Said, Settings};
+use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings};
 use crate::session::{Context, Durability, EntryId, Session, SessionError, closing};
 use crate::stats::Tally;
 
@@ -122,6 +122,14 @@ impl Transcript {
         let saved = write(&self.session, start.into(), Durability::Now)?;
         state.started.push(call_id);
         Ok(saved)
+    }
+
+    /// Writes what people who read the log want to know and the model is not told.
+    pub(crate) fn remark(&self, remark: Custom) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        drop(write(&self.session, remark.into(), Durability::Soon)?);
+        Ok(())
     }
 
     /// Writes what could not be written before, and gives every call a result that has none: servers refuse a

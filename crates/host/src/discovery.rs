@@ -296,6 +296,7 @@ impl Collect<'_> {
             roles: manifest.roles,
             description: manifest.description,
             lifecycle: manifest.lifecycle,
+            manifest: manifest.glance,
         });
     }
 

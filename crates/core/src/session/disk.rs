@@ -1,4 +1,4 @@
-//! The few things that a session asks of the file system, so that a test can let each of them fail.
+//! The few things that a session asks of the system, so that a test can let each of them fail.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -20,6 +20,11 @@ pub(super) trait Disk: Send + Sync {
 
     /// Makes sure that the names in a directory survive a loss of power.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+
+    /// Starts the thread that syncs.
+    fn start_thread(&self, work: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        std::thread::Builder::new().name("haft-session".to_owned()).spawn(work).map(drop)
+    }
 }
 
 /// An open file that is written at its end.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
 use super::disk::{Disk, DiskFile};
@@ -21,6 +22,8 @@ pub(super) struct State {
     leaf: Option<EntryId>,
     kept: Kept,
     repairs: Vec<Repair>,
+    /// Nobody holds the session any more, and its file is free for others.
+    closed: bool,
 }
 
 /// Where the entries are kept.
@@ -44,7 +47,7 @@ enum Kept {
 
 impl State {
     fn new(header: Header, kept: Kept) -> Self {
-        Self { header, tree: Tree::default(), leaf: None, kept, repairs: Vec::new() }
+        Self { header, tree: Tree::default(), leaf: None, kept, repairs: Vec::new(), closed: false }
     }
 
     pub(super) fn in_memory(header: Header) -> Self {
@@ -78,7 +81,7 @@ impl State {
         let header = header.unwrap_or_else(|| lost_header(path));
         let leaf = entries.last().map(|entry| entry.id);
         let kept = kept(&header);
-        Self { header, tree: entries.into_iter().map(Arc::new).collect(), leaf, kept, repairs }
+        Self { header, tree: entries.into_iter().map(Arc::new).collect(), leaf, kept, repairs, closed: false }
     }
 
     /// Adds an entry; says its name when it is handed to the system.
@@ -109,10 +112,8 @@ impl State {
                 self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None };
                 Ok(())
             }
-            Kept::File { broken, .. } => {
-                if let Some(reason) = broken.clone() {
-                    self.relocate(reason)?;
-                }
+            Kept::File { .. } => {
+                self.mend()?;
                 self.write_lines(line::of_entry(entry)?)
             }
         }
@@ -144,6 +145,9 @@ impl State {
     fn relocate(&mut self, reason: String) -> Result<(), SessionError> {
         let Kept::File { disk, log, broken } = &mut self.kept else { return Ok(()) };
         *broken = Some(reason.clone());
+        if self.closed {
+            return Err(SessionError::Unknown);
+        }
         let (disk, from) = (Arc::clone(disk), log.path().to_owned());
         let old = log.read().unwrap_or_default();
         let origin = Origin { session: self.header.id, entry: self.leaf };
@@ -166,16 +170,36 @@ impl State {
         Ok(())
     }
 
-    /// A sync of `file` has failed, and what was written to it since the last one may be gone.
-    pub(super) fn sync_failed(
+    /// Goes on in a new file if this one is broken.
+    pub(super) fn mend(&mut self) -> Result<(), SessionError> {
+        match &self.kept {
+            Kept::File { broken: Some(reason), .. } => self.relocate(reason.clone()),
+            Kept::File { broken: None, .. } | Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => {
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets others have the file. What is left to do is to sync it.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+        if let Kept::File { log, .. } = &self.kept {
+            log.file().unlock();
+        }
+    }
+
+    /// A sync of `file` has ended. When it failed, what was written since the last one may be gone.
+    pub(super) fn synced(
         &mut self,
         file: &Arc<dyn DiskFile>,
-        error: &io::Error,
+        outcome: io::Result<()>,
     ) -> Result<(), SessionError> {
-        match &self.kept {
-            Kept::File { log, .. } if Arc::ptr_eq(log.file(), file) => self.relocate(error.to_string()),
-            // It has moved already, with all of its entries.
-            Kept::File { .. } | Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => Ok(()),
+        match (&self.kept, outcome) {
+            (Kept::File { log, .. }, Err(error)) if Arc::ptr_eq(log.file(), file) => {
+                self.relocate(error.to_string())
+            }
+            // It may have broken meanwhile, or moved with all of its entries.
+            _ => self.mend(),
         }
     }
 
@@ -249,6 +273,7 @@ fn quickly(log: &Log) -> io::Result<Recovered> {
     let file = log.file().as_ref();
     let header = resume::header(file, log.end())?.filter(|header| header.format_version <= FORMAT_VERSION);
     if let Some(header) = header
+        && is_up(Defence::SessionTail)
         && let Some(entries) = resume::branch(file, log.end(), None)?
     {
         return Ok(Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 });

@@ -1,27 +1,30 @@
 //! The thread that waits for the disk, so that the agent need not.
 //!
 //! Whoever needs an entry to be on the disk waits here; everybody who waits at the same time is served by one sync. What
-//! nobody waits for is synced once a second. A sync that failed is never tried again: the system may have thrown away
-//! what it could not write, and would then say that all is well.
+//! nobody waits for is synced once a second. A file whose sync failed is never synced again: the system may have thrown
+//! away what it could not write, and would then say that all is well.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::disk::DiskFile;
+use super::disk::{Disk, DiskFile};
 use super::error::SessionError;
 
-/// Who is told when a sync fails.
-pub(super) trait OnFailure: Send + Sync + 'static {
-    /// Saves what was written to `file` somewhere else.
-    fn sync_failed(&self, file: &Arc<dyn DiskFile>, error: &io::Error) -> Result<(), SessionError>;
+/// Whose file is synced.
+pub(super) trait Owner: Send + Sync + 'static {
+    /// The file that holds everything that was written so far. One that is broken is left for a new one first.
+    fn file(&self) -> Result<Option<Arc<dyn DiskFile>>, SessionError>;
+
+    /// How the sync of `file` ended. What was written to it is saved somewhere else if it is not safe there.
+    fn synced(&self, file: &Arc<dyn DiskFile>, outcome: io::Result<()>) -> Result<(), SessionError>;
 }
 
-/// Hands files to the thread. The thread ends after the last one of these is dropped and what was left is synced.
+/// Hands requests to the thread. The thread ends after the last one of these is dropped and what was left is synced.
 #[derive(Debug)]
 pub(super) struct Syncer {
     requests: Sender<Request>,
@@ -33,33 +36,32 @@ pub(super) struct Syncer {
 pub(super) type Synced = oneshot::Receiver<Result<(), SessionError>>;
 
 struct Request {
-    file: Arc<dyn DiskFile>,
     /// Who waits; nobody when it may take its time.
     waiter: Option<oneshot::Sender<Result<(), SessionError>>>,
 }
 
 impl Syncer {
     /// Starts the thread.
-    pub(super) fn start<F: OnFailure>(owner: Weak<F>, group: Duration) -> io::Result<Self> {
+    pub(super) fn start<F: Owner>(disk: &dyn Disk, owner: Arc<F>, group: Duration) -> io::Result<Self> {
         let (requests, receiver) = channel();
         let pending = Arc::new(AtomicBool::new(false));
         let worker = Worker { receiver, pending: Arc::clone(&pending), owner, group };
-        std::thread::Builder::new().name("haft-session".to_owned()).spawn(move || worker.run())?;
+        disk.start_thread(Box::new(move || worker.run()))?;
         Ok(Self { requests, pending })
     }
 
     /// Has it synced with the next group.
-    pub(super) fn soon(&self, file: &Arc<dyn DiskFile>) {
+    pub(super) fn soon(&self) {
         if !self.pending.swap(true, Ordering::AcqRel) {
             // The thread lives as long as this does.
-            let _ = self.requests.send(Request { file: Arc::clone(file), waiter: None });
+            let _ = self.requests.send(Request { waiter: None });
         }
     }
 
     /// Has it synced at once.
-    pub(super) fn now(&self, file: &Arc<dyn DiskFile>) -> Synced {
+    pub(super) fn now(&self) -> Synced {
         let (waiter, synced) = oneshot::channel();
-        let _ = self.requests.send(Request { file: Arc::clone(file), waiter: Some(waiter) });
+        let _ = self.requests.send(Request { waiter: Some(waiter) });
         synced
     }
 }
@@ -67,11 +69,11 @@ impl Syncer {
 struct Worker<F> {
     receiver: Receiver<Request>,
     pending: Arc<AtomicBool>,
-    owner: Weak<F>,
+    owner: Arc<F>,
     group: Duration,
 }
 
-impl<F: OnFailure> Worker<F> {
+impl<F: Owner> Worker<F> {
     fn run(self) {
         while let Ok(first) = self.receiver.recv() {
             let mut round = vec![first];
@@ -94,17 +96,12 @@ impl<F: OnFailure> Worker<F> {
         }
     }
 
-    /// One sync for everybody. A session changes its file only when a sync has failed, and the new one is synced when it
-    /// is made, so that the last file is the one that counts.
+    /// One sync for everybody: of the file as it is now, since that holds what every one of them wrote.
     fn sync(&self, round: Vec<Request>) {
-        let Some(file) = round.last().map(|request| Arc::clone(&request.file)) else { return };
-        let outcome = match file.sync() {
-            Ok(()) => Ok(()),
-            Err(error) => match self.owner.upgrade() {
-                Some(owner) => owner.sync_failed(&file, &error),
-                None => Err(SessionError::Unknown),
-            },
-        };
+        let outcome = self.owner.file().and_then(|file| match file {
+            Some(file) => self.owner.synced(&file, file.sync()),
+            None => Ok(()),
+        });
         for waiter in round.into_iter().filter_map(|request| request.waiter) {
             // Whoever gave up waiting need not be told.
             let _ = waiter.send(outcome.clone());

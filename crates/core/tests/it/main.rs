@@ -13,5 +13,6 @@ mod queues;
 mod sanitize;
 mod session_reader;
 mod sessions;
+mod small_window;
 mod steps;
 mod tools;
