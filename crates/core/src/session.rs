@@ -36,6 +36,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use haft_protocol::message::{Message, Time};
 
 pub use context::{Context, INTERRUPTED, NOT_RUN, context};
+pub(crate) use context::{answered, closing};
 use disk::{Disk, DiskFile, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
 pub use error::SessionError;

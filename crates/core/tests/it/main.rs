@@ -8,6 +8,7 @@ mod compaction;
 mod fake;
 mod gates;
 mod messages;
+mod mishaps;
 mod queues;
 mod sanitize;
 mod session_reader;
