@@ -52,7 +52,7 @@ pub enum ConfigError {
         detail: String,
     },
     /// A key that does not exist.
-    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest.as_deref()))]
+    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -60,8 +60,8 @@ pub enum ConfigError {
         line: usize,
         /// The key, with its tables.
         key: String,
-        /// The key that is most like it, if any is.
-        nearest: Option<String>,
+        /// The keys that may be meant instead, if any.
+        nearest: Vec<String>,
     },
     /// A place of extensions that is not there.
     #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
@@ -73,10 +73,10 @@ pub enum ConfigError {
     },
 }
 
-fn advice(nearest: Option<&str>) -> String {
+fn advice(nearest: &[String]) -> String {
     match nearest {
-        Some(nearest) => format!("; did you mean `{nearest}`?"),
-        None => "; docs/config.md has all keys".to_owned(),
+        [] => "; docs/config.md has all keys".to_owned(),
+        nearest => format!("; did you mean `{}`?", nearest.join("` or `")),
     }
 }
 
@@ -220,7 +220,13 @@ mod tests {
             &["line 3, column 14", "`allow`", "unknown variant `alow`"],
         );
         check("extension = 3", &["line 1", "expected a map"]);
-        check("[extensions.guard]\nenv = []", &["line 1", "expected a sequence"]);
+        check(
+            "[extensions.guard]\nenv = []",
+            &[
+                "config.toml:1: unknown key `extensions.guard`; did you mean `grant.guard` or `extension.guard`?",
+            ],
+        );
+        check("extensions = {}", &["did you mean `grant.NAME` or `extension.NAME`?"]);
         check("provider = ", &["line 1"]);
     }
 
