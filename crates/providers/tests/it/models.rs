@@ -153,3 +153,18 @@ fn own_models_are_listed_with_what_the_catalogue_knows() {
     assert_eq!((listed[0].facts.window, listed[0].facts.max_output), (Some(5), Some(64_000)));
     assert_eq!(models.providers().collect::<Vec<_>>(), ["lab"]);
 }
+
+#[tokio::test]
+async fn a_stored_key_goes_to_the_presets_own_server_only() {
+    let stored = HashMap::from([("openai", "stored")]);
+    let stage = Stage { stored, ..Stage::default() };
+    let lab = json!({"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY", "models": {"m": {}}});
+    let own = line(json!({"lab": lab}), &[("provider", "lab")], &stage).await;
+    assert!(own.contains("no key for lab; set OPENAI_API_KEY"), "{own}");
+    let moved = json!({"openai-chat": {"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY"}});
+    let moved = line(moved, &[("provider", "openai-chat")], &stage).await;
+    assert!(moved.contains("no key for openai-chat"), "{moved}");
+    let renamed = json!({"openai-chat": {"key_env": "OTHER"}});
+    let renamed = line(renamed, &[("provider", "openai-chat")], &stage).await;
+    check("openai-chat gpt-5.6 - stored as asked for", renamed);
+}
