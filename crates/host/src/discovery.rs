@@ -10,7 +10,6 @@ mod skipped;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use haft_protocol::event::ExtensionFault;
