@@ -267,8 +267,7 @@ impl Turn {
     /// From here on the step works with what the agent was last given; the log is told what is new.
     fn note_setup(&self) -> Result<(), SessionError> {
         let setup = self.agent.setup();
-        let tools = || self.agent.tools().set.specs().iter().map(|spec| spec.name.clone()).collect();
-        let (changes, settings) = setup.changes(&self.agent.transcript.settings(), tools);
+        let (changes, settings) = setup.changes(&self.agent.transcript.settings());
         self.now().setup = setup;
         match changes.is_empty() {
             true => Ok(()),

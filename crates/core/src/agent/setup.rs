@@ -20,12 +20,8 @@ impl Setup {
         self.active.as_ref().is_none_or(|active| active.iter().any(|offered| offered == name))
     }
 
-    /// What a log that says `known` has to be told, and what it says then. `all` are the names of all tools.
-    pub(crate) fn changes(
-        &self,
-        known: &Settings,
-        all: impl Fn() -> Vec<String>,
-    ) -> (Vec<EntryBody>, Settings) {
+    /// What a log that says `known` has to be told, and what it says then.
+    pub(crate) fn changes(&self, known: &Settings) -> (Vec<EntryBody>, Settings) {
         let (mut changes, mut settings) = (Vec::new(), known.clone());
         let info = self.model.info();
         let model = ModelChange { provider: info.provider, model: info.model };
@@ -41,13 +37,9 @@ impl Setup {
             settings.thinking = Some(level.clone());
             changes.push(ThinkingChange { level }.into());
         }
-        let active = match (&self.active, &known.tools) {
-            (Some(active), _) => Some(active.to_vec()),
-            (None, Some(_)) => Some(all()),
-            (None, None) => None,
-        };
-        if let Some(active) = active.filter(|active| known.tools.as_ref() != Some(active)) {
-            settings.tools = Some(active.clone());
+        let active = self.active.as_deref().map(<[String]>::to_vec);
+        if known.tools != active {
+            settings.tools.clone_from(&active);
             changes.push(ToolsChange { active }.into());
         }
         (changes, settings)

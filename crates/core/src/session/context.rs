@@ -96,7 +96,7 @@ impl Maker {
             EntryBody::Said(Said { message, .. }) => self.say(message.clone()),
             EntryBody::ModelChange(change) => self.context.settings.model = Some(change.clone()),
             EntryBody::ThinkingChange(change) => self.context.settings.thinking = Some(change.level.clone()),
-            EntryBody::ToolsChange(change) => self.context.settings.tools = Some(change.active.clone()),
+            EntryBody::ToolsChange(change) => self.context.settings.tools = change.active.clone(),
             EntryBody::ToolStart(start) => {
                 if let Some(open) = &mut self.open {
                     open.started.insert(start.call_id.clone());

@@ -188,8 +188,8 @@ pub struct ThinkingChange {
 /// Other tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolsChange {
-    /// The names of those that are offered.
-    pub active: Vec<String>,
+    /// The names of those that are offered; all there are if there is no list.
+    pub active: Option<Vec<String>>,
 }
 
 /// A tool is about to run.
@@ -241,7 +241,7 @@ pub struct Settings {
     /// The level of thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<String>,
-    /// The tools that are offered.
+    /// The tools that are offered; all there are if none are named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
 }

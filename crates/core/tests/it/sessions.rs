@@ -114,6 +114,24 @@ async fn what_is_changed_counts_from_the_next_step_on_and_is_kept() {
 }
 
 #[tokio::test]
+async fn all_tools_are_those_that_come_later_too() {
+    let session = memory();
+    let script = Script::new(vec![says("ok"), says("ok"), says("ok")]);
+    let agent =
+        script.agent().session(session.clone()).tool(tool("echo", |_| ToolOutput::text(""))).build().unwrap();
+    agent.set_active_tools(Some(Vec::new()));
+    run(&agent).await.1.unwrap();
+    agent.set_active_tools(None);
+    run(&agent).await.1.unwrap();
+    let later = tool("later", |_| ToolOutput::text(""));
+    let resumed = script.agent().session(session).tool(later).build().unwrap();
+    run(&resumed).await.1.unwrap();
+    let offered: Vec<usize> =
+        script.requests.lock().unwrap().iter().map(|request| request.tools.len()).collect();
+    assert_eq!(offered, [0, 1, 1]);
+}
+
+#[tokio::test]
 async fn a_tool_that_is_not_offered_is_not_run() {
     let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
     let agent = script.agent().tool(tool("echo", |_| panic!("must not run"))).build().unwrap();

@@ -85,10 +85,10 @@ impl<'a> Writer<'a> {
                 self.row(&format!("Thinking: <b>{}</b>", text(&change.level)))
             }
             EntryBody::ToolsChange(change) => {
-                let tools = if change.active.is_empty() {
-                    "none".to_owned()
-                } else {
-                    text(&change.active.join(", "))
+                let tools = match change.active.as_deref() {
+                    None => "all".to_owned(),
+                    Some([]) => "none".to_owned(),
+                    Some(names) => text(&names.join(", ")),
                 };
                 self.row(&format!("Tools: <b>{tools}</b>"));
             }

@@ -160,14 +160,16 @@ fn the_model_is_told_what_extensions_say_and_not_what_they_keep() {
 fn what_is_in_force_is_what_was_said_last() {
     let model = |model: &str| ModelChange { provider: "p".to_owned(), model: model.to_owned() };
     let thinking = ThinkingChange { level: "high".to_owned() };
-    let tools = ToolsChange { active: vec!["read".to_owned()] };
-    let found = of(vec![model("a").into(), thinking.into(), tools.into(), model("b").into()]);
+    let tools = ToolsChange { active: Some(vec!["read".to_owned()]) };
+    let found = of(vec![model("a").into(), thinking.into(), tools.clone().into(), model("b").into()]);
     let expect = Settings {
         model: Some(model("b")),
         thinking: Some("high".to_owned()),
         tools: Some(vec!["read".to_owned()]),
     };
     assert_eq!(found.settings, expect);
+    let all = ToolsChange { active: None };
+    assert_eq!(of(vec![tools.into(), all.into()]).settings, Settings::default());
 }
 
 proptest! {

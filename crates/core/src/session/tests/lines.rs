@@ -56,7 +56,7 @@ pub(super) fn samples() -> Vec<EntryBody> {
         Message::Tool(result).into(),
         ModelChange { provider: "anthropic".to_owned(), model: "m".to_owned() }.into(),
         ThinkingChange { level: "high".to_owned() }.into(),
-        ToolsChange { active: vec!["read".to_owned()] }.into(),
+        ToolsChange { active: Some(vec!["read".to_owned()]) }.into(),
         Compaction {
             summary: "all well".to_owned(),
             first_kept: Some(EntryId::from(1)),
