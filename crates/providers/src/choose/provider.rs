@@ -89,15 +89,17 @@ impl<'a> Provider<'a> {
     pub(super) fn default_model(&self) -> Option<String> {
         let own = self.own.and_then(|own| own.default_model.clone());
         let only = || {
-            let own = self.own.filter(|own| self.preset.is_none() && own.models.len() == 1)?;
+            let own = self.own.filter(|own| own.models.len() == 1)?;
+            self.preset.is_none_or(|preset| preset.local_port.is_some()).then_some(())?;
             own.models.keys().next().cloned()
         };
         let preset = || self.preset?.default_model.map(str::to_owned);
         own.or_else(preset).or_else(only)
     }
 
-    /// Whether `models.json` names models of it, so that its server need not be asked for them.
+    /// Whether `models.json` names the models it has. What it says of a local preset's only describes some of them.
     pub(super) fn lists_models(&self) -> bool {
-        self.own.is_some_and(|own| !own.models.is_empty())
+        let local = self.preset.is_some_and(|preset| preset.local_port.is_some());
+        !local && self.own.is_some_and(|own| !own.models.is_empty())
     }
 }

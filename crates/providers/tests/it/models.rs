@@ -168,3 +168,14 @@ async fn a_stored_key_goes_to_the_presets_own_server_only() {
     let renamed = line(renamed, &[("provider", "openai-chat")], &stage).await;
     check("openai-chat gpt-5.6 - stored as asked for", renamed);
 }
+
+#[tokio::test]
+async fn a_local_server_whose_models_are_described_still_has_a_model() {
+    let servers = || HashMap::from([(11434, vec!["qwen3", "other"])]);
+    let stage = Stage { servers: servers(), ..Stage::default() };
+    let flags = [("provider", "ollama")];
+    let one = json!({"ollama": {"models": {"mine": {"window": 32_768}}}});
+    check("ollama mine - - as asked for", line(one, &flags, &stage).await);
+    let two = json!({"ollama": {"models": {"mine": {"window": 32_768}, "further": {}}}});
+    check("ollama qwen3 - - as asked for", line(two, &flags, &stage).await);
+}
