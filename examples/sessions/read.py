@@ -11,6 +11,8 @@ sections.
 import json
 import sys
 
+# How many files of a kind the model is told.
+NAMED = 60
 SUMMED_UP = "{} was summed up as follows:\n\n<summary>\n{}\n</summary>"
 INTERRUPTED = ("interrupted: the tool was started, and may have done part of its work or all of it; "
                "look before you call it again")
@@ -78,11 +80,23 @@ def branch_of(entries):
     return branch, compaction
 
 
+def told(compaction):
+    """What the model is told in place of what was summed up."""
+    text = SUMMED_UP.format("The conversation so far", compaction["summary"])
+    for name in ("files_read", "files_modified"):
+        files = compaction.get(name, [])
+        earlier = len(files) - NAMED
+        if files:
+            lines = files[-NAMED:] + ([f"and {earlier} earlier ones"] if earlier > 0 else [])
+            text += "\n\n<{0}>\n{1}\n</{0}>".format(name, "\n".join(lines))
+    return text
+
+
 def messages_of(branch, compaction):
     """What the model is sent."""
     made = Messages()
     if compaction is not None:
-        made.told(SUMMED_UP.format("The conversation so far", compaction["summary"]), compaction["time"])
+        made.told(told(compaction), compaction["time"])
     for entry in branch:
         kind = entry["type"]
         if kind == "message":
@@ -95,6 +109,18 @@ def messages_of(branch, compaction):
             made.say({"role": "user", "content": entry["content"], "time": entry["time"]})
     made.answer()
     return made.messages
+
+
+def told_of(compaction):
+    """A summary, and the files that were read and changed by what it stands for: the last 60 of each."""
+    text = SUMMED_UP.format("The conversation so far", compaction["summary"])
+    for name in ("files_read", "files_modified"):
+        files = compaction.get(name) or []
+        if files:
+            earlier = len(files) - 60
+            told = files[-60:] + ([f"and {earlier} earlier ones"] if earlier > 0 else [])
+            text += "\n\n<{0}>\n{1}\n</{0}>".format(name, "\n".join(told))
+    return text
 
 
 class Messages:

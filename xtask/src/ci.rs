@@ -31,6 +31,9 @@ const FULL_TEXTS: &str = "5000000";
 /// How often a session is interrupted and resumed, for each provider's dialect, in a full run.
 const FULL_INTERRUPTIONS: &str = "50";
 
+/// Turns in a window that is much too small for them, in a full run.
+const FULL_TURNS: &str = "200";
+
 struct Step {
     name: &'static str,
     work: Work,
@@ -117,7 +120,10 @@ fn cargo(args: &str, depth: Depth) -> Result<()> {
     // A snapshot is compared, never written; a warning of rustdoc is an error like any other.
     command.env("INSTA_UPDATE", "no").env("RUSTDOCFLAGS", "-D warnings");
     if depth == Depth::Full {
-        command.env("PROPTEST_CASES", FULL_CASES).env("HAFT_TERMINAL_TEXTS", FULL_TEXTS);
+        command
+            .env("PROPTEST_CASES", FULL_CASES)
+            .env("HAFT_TERMINAL_TEXTS", FULL_TEXTS)
+            .env("HAFT_COMPACT_TURNS", FULL_TURNS);
         command.env("HAFT_INTERRUPTIONS", FULL_INTERRUPTIONS);
     }
     finish(&mut command, args)

@@ -133,6 +133,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         roles: Roles::default(),
         description: None,
         lifecycle: Lifecycle::default(),
+        manifest: None,
     }
 }
 

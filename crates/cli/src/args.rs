@@ -4,6 +4,7 @@ mod config;
 mod ext;
 mod help;
 mod session;
+mod session_files;
 mod skill;
 mod values;
 
@@ -22,6 +23,7 @@ use crate::exit::Exit;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
 pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
+pub(crate) use session_files::{ExportArgs, ImportArgs};
 pub(crate) use skill::{SkillArgs, SkillCommand};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
@@ -39,7 +41,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
-    /// List, show, copy, name and delete sessions
+    /// List, show, copy, name, export, import and delete sessions
     Session(SessionCommands),
     /// Show the settings, and where each comes from
     Config(ConfigArgs),

@@ -3,12 +3,13 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{Auth, ExposeSecret as _, Home, SecretString};
-use haft_providers::{KeyError, Machine, Models, PRESETS, check_key};
+use haft_config::{Auth, ExposeSecret as _, Files, Home, Layer, Place, SecretString, Settings};
+use haft_providers::{KeyError, Machine, Models, PRESETS, check_key, key_server};
 
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::setup;
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
@@ -21,10 +22,12 @@ pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
         Some(name) => name,
         None => asked_provider(&models)?,
     };
-    let provider = owner(&provider, &models)?;
+    let named = provider;
+    let provider = owner(&named, &models)?;
     let key = read_key(&provider)?;
     if !args.no_probe {
-        probe(&provider, &key, &models)?;
+        let base_url = set_address(&home, &named)?;
+        probe(&provider, base_url.as_deref(), &key, &models)?;
     }
     let file = home.auth_file();
     Auth::store(&file, &provider, &key).or_exit(Exit::Failure)?;
@@ -157,13 +160,27 @@ impl Drop for Silent {
     }
 }
 
-fn probe(provider: &str, key: &SecretString, models: &Models) -> anyhow::Result<()> {
+/// The address at which a run would ask this provider, where the user's settings name one.
+fn set_address(home: &Home, provider: &str) -> anyhow::Result<Option<String>> {
+    let project = setup::project(setup::cwd(None).or_exit(Exit::Usage)?, false);
+    let files = Files::read(home, &project).or_exit(Exit::Configuration)?;
+    let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+    let named = Layer { provider: Some(provider.to_owned()), ..Layer::empty(Place::Flags) };
+    let Settings { base_url, .. } = files.below_unchecked(named, env).settings;
+    Ok(base_url.map(|set| set.value))
+}
+
+fn probe(provider: &str, base_url: Option<&str>, key: &SecretString, models: &Models) -> anyhow::Result<()> {
+    let machine = Machine::default();
+    if let Some(server) = key_server(provider, base_url, models, &machine) {
+        note(&format!("asking {server} whether it takes the key"));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
-    let checked = runtime.block_on(check_key(provider, key.clone(), models, &Machine::default()));
+    let checked = runtime.block_on(check_key(provider, base_url, key.clone(), models, &machine));
     let Err(error) = checked else { return Ok(()) };
     let refused = matches!(error, KeyError::Refused { .. });
-    let hint = if refused { "" } else { ", or --no-probe stores it unasked" };
-    let told = anyhow::Error::new(error).context(format!("nothing was stored; check the key{hint}"));
+    let hint = "nothing was stored; check the key, or --no-probe stores it unasked";
+    let told = anyhow::Error::new(error).context(hint);
     Err(told).or_exit(if refused { Exit::NoProvider } else { Exit::Provider })
 }

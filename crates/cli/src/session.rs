@@ -1,7 +1,9 @@
 //! `haft session`: what can be done with sessions beside going on with one.
 
 mod edit;
+mod export;
 mod find;
+mod import;
 mod list;
 mod show;
 mod text;
@@ -9,6 +11,7 @@ mod tree;
 
 use anyhow::Context as _;
 use haft_config::Home;
+use haft_core::session::store::Store;
 
 use crate::args::{SessionCommand, SessionCommands, WhichSession};
 use crate::exit::{Exit, OrExit as _};
@@ -31,6 +34,8 @@ pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
         SessionCommand::Rename { which, name } => edit::rename(&find(&which)?, &name),
         SessionCommand::Label { which, entry, label } => edit::label(&find(&which)?, &entry, label),
         SessionCommand::Tag { which, tags, remove } => edit::tag(&find(&which)?, &tags, remove),
+        SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
+        SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
         SessionCommand::Rm { which, yes } => edit::remove(find(&which)?, yes),
     }
     .map(|()| Exit::Ok)

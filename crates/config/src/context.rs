@@ -47,7 +47,7 @@ impl ContextFiles {
         let users = found.read(&global, &mut room);
         let own = global.canonicalize().ok();
         let mut inwards = Vec::new();
-        for path in outwards(&project.dir) {
+        for path in outwards(&project.dir, owners) {
             if own.is_some() && path.canonicalize().ok() == own {
                 continue;
             }
@@ -88,25 +88,35 @@ impl ContextFiles {
 }
 
 /// The context file of each directory from here to the root, if it has one.
-fn outwards(dir: &Path) -> Vec<PathBuf> {
-    let repository = dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(dir);
+fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<PathBuf> {
+    // Not the owner of a link that leads here.
+    let own = owners(dir).last().copied();
+    let trusted = |path: &Path| {
+        let theirs = owners(path);
+        !theirs.is_empty() && theirs.iter().all(|owner| *owner == 0 || own == Some(*owner))
+    };
+    // The directory, too: who may rename in it chooses the file.
+    let is_ours = |path: &Path| trusted(path) && path.parent().is_some_and(&trusted);
+    // Anybody may make a `.git` in `/tmp`: that of somebody else makes no repository.
+    let is_repository = |dir: &&Path| dir.join(".git").exists() && is_ours(&dir.join(".git"));
+    let repository = dir.ancestors().find(is_repository).unwrap_or(dir);
     let named = |dir: &Path| NAMES.map(|name| dir.join(name)).into_iter().find(|path| path.is_file());
-    let is_ours = |path: &PathBuf| path.starts_with(repository) || belongs_to_owner_of(dir, path);
-    dir.ancestors().filter_map(named).filter(is_ours).collect()
+    let counts = |path: &PathBuf| path.starts_with(repository) || is_ours(path);
+    dir.ancestors().filter_map(named).filter(counts).collect()
 }
 
+/// Whose a path is, and whose what it links to is; empty where that cannot be told.
 #[cfg(unix)]
-fn belongs_to_owner_of(dir: &Path, path: &Path) -> bool {
+fn owners(path: &Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
-    let owner = |path: &Path| std::fs::metadata(path).ok().map(|metadata| metadata.uid());
-    // The directory, too: who may rename in it chooses the file.
-    let theirs = [owner(path), path.parent().and_then(owner)];
-    theirs.iter().all(|theirs| *theirs == Some(0) || theirs.is_some() && *theirs == owner(dir))
+    let both = [std::fs::symlink_metadata(path), std::fs::metadata(path)];
+    let both: Result<Vec<_>, _> = both.into_iter().map(|read| read.map(|metadata| metadata.uid())).collect();
+    both.unwrap_or_default()
 }
 
 #[cfg(not(unix))]
-fn belongs_to_owner_of(_: &Path, _: &Path) -> bool {
-    true
+fn owners(_: &Path) -> Vec<u32> {
+    vec![0]
 }
 
 /// The text that replaces haft's own system prompt: the trusted project's, or else the user's.
@@ -172,6 +182,24 @@ mod tests {
         let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
         assert_eq!(texts, ["users", "outer", "repo", "a"]);
         assert_eq!((found.unused, found.problems), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn a_repository_that_somebody_else_made_lets_nothing_in() {
+        let ground = Ground::new(&ALL);
+        let dir = ground.0.path().join("src/repo/a/b");
+        let of = |theirs: &'static str| {
+            let owners = move |path: &Path| vec![if path.ends_with(theirs) { 7 } else { 5 }];
+            ground.names(outwards(&dir, owners).into_iter()).len()
+        };
+        assert_eq!(of("none"), 4);
+        assert_eq!(of("repo/CLAUDE.md"), 4, "inside one's own repository all files count");
+        assert_eq!(of("src/AGENTS.md"), 3);
+        let both =
+            |path: &Path| vec![if path.ends_with("CLAUDE.md") || path.ends_with(".git") { 7 } else { 5 }];
+        let found = ground.names(outwards(&dir, both).into_iter());
+        assert_eq!(found, ["src/repo/a/b/AGENTS.md", "src/repo/a/AGENTS.md", "src/AGENTS.md"]);
+        assert_eq!(of("src/repo"), 3, "whose directory it is counts, too");
     }
 
     #[test]

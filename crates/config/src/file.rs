@@ -48,11 +48,11 @@ pub enum ConfigError {
     Parse {
         /// The file.
         path: PathBuf,
-        /// The line, a mark below the place, and what was expected.
+        /// Line and column, and what was expected; never what stands there, which may be a secret.
         detail: String,
     },
     /// A key that does not exist.
-    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest.as_deref()))]
+    #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest))]
     UnknownKey {
         /// The file.
         path: PathBuf,
@@ -60,8 +60,8 @@ pub enum ConfigError {
         line: usize,
         /// The key, with its tables.
         key: String,
-        /// The key that is most like it, if any is.
-        nearest: Option<String>,
+        /// The keys that may be meant instead, if any.
+        nearest: Vec<String>,
     },
     /// A place of extensions that is not there.
     #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
@@ -73,10 +73,10 @@ pub enum ConfigError {
     },
 }
 
-fn advice(nearest: Option<&str>) -> String {
+fn advice(nearest: &[String]) -> String {
     match nearest {
-        Some(nearest) => format!("; did you mean `{nearest}`?"),
-        None => "; docs/config.md has all keys".to_owned(),
+        [] => "; docs/config.md has all keys".to_owned(),
+        nearest => format!("; did you mean `{}`?", nearest.join("` or `")),
     }
 }
 
@@ -98,10 +98,8 @@ impl ReadFile {
     /// # Errors
     /// [`ConfigError`] when it has a mistake in it.
     pub fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let mistake = |mut error: toml::de::Error| {
-            error.set_input(Some(text));
-            ConfigError::Parse { path: path.into(), detail: error.to_string() }
-        };
+        let mistake =
+            |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: detail(text, &error) };
         let table = DeTable::parse(text).map_err(mistake)?;
         let mut lines = BTreeMap::new();
         walk::keys(table.get_ref(), &mut |key, at| {
@@ -140,6 +138,25 @@ pub(crate) fn top_keys(path: &Path) -> Vec<String> {
 /// The text of a regular file of bounded size.
 fn read(path: &Path) -> std::io::Result<String> {
     crate::read::text(path, MAX_FILE)
+}
+
+/// Where a mistake is and what was expected there. The line itself stays in the file, since the value may be a secret.
+fn detail(text: &str, error: &toml::de::Error) -> String {
+    let at = error.span().map_or(0, |span| span.start);
+    let before = text.get(..at).unwrap_or_default();
+    let column = 1 + before.chars().rev().take_while(|char| *char != '\n').count();
+    format!("line {}, column {column}: {}", line_of(text, at), without_value(error.message()))
+}
+
+/// A sentence of the reader without the text that it read.
+fn without_value(message: &str) -> String {
+    let parts = message.split_once(": string \"").and_then(|(head, rest)| {
+        Some((head, rest.rsplit_once("\", expected ").map(|(_, expected)| expected)?))
+    });
+    match parts {
+        Some((head, expected)) => format!("{head}: a string, expected {expected}"),
+        None => message.to_owned(),
+    }
 }
 
 /// Counted from 1.
@@ -198,10 +215,39 @@ mod tests {
         check("[grants.g]\nenv = []", &["config.toml:1: unknown key `grants`; did you mean `grant`?"]);
         check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
         check("max_steps = 0", &["line 1", "nonzero"]);
-        check("\n[grant.guard]\non_timeout = 'alow'", &["line 3", "`allow`", "on_timeout = 'alow'"]);
+        check(
+            "\n[grant.guard]\non_timeout = 'alow'",
+            &["line 3, column 14", "`allow`", "unknown variant `alow`"],
+        );
         check("extension = 3", &["line 1", "expected a map"]);
-        check("[extensions.guard]\nenv = []", &["line 1", "expected a sequence"]);
+        check(
+            "[extensions.guard]\nenv = []",
+            &[
+                "config.toml:1: unknown key `extensions.guard`; did you mean `grant.guard` or `extension.guard`?",
+            ],
+        );
+        check("extensions = {}", &["did you mean `grant.NAME` or `extension.NAME`?"]);
         check("provider = ", &["line 1"]);
+    }
+
+    #[test]
+    fn a_mistake_never_shows_the_value_that_stands_there() {
+        for text in [
+            "[extension.weather]\napi_token = sk-live-12345",
+            "[extension.weather]\napi_token = 'sk-live-12345",
+            "[extension.weather]\napi_token = \"sk-live-12345\\q\"",
+            "[extension.weather]\napi_token = 'sk-live-12345' x",
+            "[extension.weather]\napi_token sk-live-12345",
+            "\nextension.weather = 'sk-live-12345'",
+            "\nextension = 'sk-live-12345'",
+            "\nbase_url = https://me:sk-live-12345@llm/v1",
+            "\nmax_steps = 'sk-live-12345'",
+            "\nlazy_start = 'a\\\", expected sk-live-12345'",
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("sk-live"), "{text}: {error} {error:?}");
+            assert!(error.to_string().contains("line 2, column "), "{error}");
+        }
     }
 
     #[test]

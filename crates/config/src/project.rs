@@ -2,6 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+/// The most keys of one file that are named.
+const MAX_NAMES: usize = 8;
+
+/// The most that is shown of a key, in characters.
+const MAX_NAME: usize = 40;
+
 /// A directory somebody works in, and whether what it says holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
@@ -59,11 +65,27 @@ impl Project {
             let name = self.shown(&unused.path);
             match unused.sets.is_empty() {
                 true => name,
-                false => format!("{name} (sets {})", unused.sets.join(", ")),
+                false => format!("{name} (sets {})", some(&unused.sets)),
             }
         });
         let names = names.collect::<Vec<_>>().join(", ");
         Some(format!("not used, because the project is not trusted: {names}; --trust-project uses it"))
+    }
+}
+
+/// The first of these names: a file that nobody trusts does not fill the screen.
+fn some(names: &[String]) -> String {
+    let shown: Vec<_> = names.iter().take(MAX_NAMES).map(|name| cut(name)).collect();
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()),
+        None => name.to_owned(),
     }
 }
 
@@ -81,5 +103,10 @@ mod tests {
                       /AGENTS.md; --trust-project uses it";
         assert_eq!(project.told(&[config, context]).as_deref(), Some(expect));
         assert_eq!(project.told(&[]), None);
+        let many = (0..60_000).map(|n| format!("k{n}")).collect();
+        let told = project.told(&[Unused { path: "/w/c".into(), sets: many }]).unwrap();
+        assert!(told.contains("(sets k0, k1, k2, k3, k4, k5, k6, k7 and 59992 more); "), "{told:.400}");
+        let long = Unused { path: "/w/c".into(), sets: vec!["k".repeat(60_000)] };
+        assert!(project.told(&[long]).unwrap().len() < 200);
     }
 }

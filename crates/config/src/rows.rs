@@ -9,8 +9,23 @@ use crate::settings::{Origin, Sourced};
 /// What stands for a value that may be a secret.
 const HIDDEN: &str = "(hidden)";
 
-/// Words in the names of settings whose values are not shown.
-const SECRETS: &[&str] = &["key", "token", "secret", "password", "passphrase", "credential", "auth"];
+/// What is part of the names of settings whose values are not shown.
+const SECRETS: &[&str] = &[
+    "key",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "credential",
+    "auth",
+    "cookie",
+    "webhook",
+    "bearer",
+];
+
+/// Words of such names that are part of harmless ones, too.
+const SECRET_WORDS: &[&str] = &["pat", "pwd", "pass", "dsn", "private"];
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +42,10 @@ pub struct Row {
 
 impl Config {
     /// Every key with what holds, in the order of the documentation. What an extension is handed under a name that
-    /// sounds like a secret is not shown.
+    /// sounds like a secret is not shown, nor are user and password in an address.
     pub fn rows(&self) -> Vec<Row> {
-        ConfigFile::KEYS.iter().flat_map(|key| self.rows_of(key)).collect()
+        let rows = ConfigFile::KEYS.iter().flat_map(|key| self.rows_of(key));
+        rows.map(|row| Row { value: row.value.map(without_secrets), ..row }).collect()
     }
 
     fn rows_of(&self, key: &'static Key) -> Vec<Row> {
@@ -71,7 +87,7 @@ impl Config {
     fn extension_settings(&self, key: &'static Key) -> Vec<Row> {
         let tables = self.extension.iter().flat_map(|(name, table)| {
             table.iter().map(move |(own, value)| {
-                let shown = if is_secret(own) { HIDDEN.into() } else { without_secrets(json(&value.value)) };
+                let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
                 set(&format!("extension.{name}.{own}"), key, value, shown)
             })
         });
@@ -107,7 +123,7 @@ fn set<T>(path: &str, key: &'static Key, set: &Sourced<T>, value: Value) -> Row 
     Row { key: path.into(), value: Some(value), default: key.default, origin: set.origin.clone() }
 }
 
-/// The value without what lies under a name that sounds like a secret.
+/// The value without what lies under a name that sounds like a secret, and without passwords in addresses.
 fn without_secrets(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -118,13 +134,38 @@ fn without_secrets(value: Value) -> Value {
             shown.collect()
         }
         Value::Array(values) => values.into_iter().map(without_secrets).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        Value::String(text) => without_user(&text).into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 
 fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRETS.iter().any(|secret| name.contains(secret))
+    let mut words = String::new();
+    for char in name.chars() {
+        // `dbPass` has two words.
+        if char.is_ascii_uppercase() {
+            words.push('_');
+        }
+        words.push(char.to_ascii_lowercase());
+    }
+    let lower = name.to_ascii_lowercase();
+    SECRETS.iter().any(|secret| lower.contains(secret))
+        || SECRET_WORDS.contains(&lower.as_str())
+        || words.split(|char: char| !char.is_ascii_alphanumeric()).any(|word| SECRET_WORDS.contains(&word))
+}
+
+/// An address without its user and password; any other text as it is.
+fn without_user(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // A password may have a `/` in it, which ends the host too early: then what looks like a port is none.
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    let is_cut = port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit()));
+    let searched = if is_cut { rest } else { authority };
+    match searched.rfind('@') {
+        Some(at) => format!("{scheme}://{HIDDEN}{}", rest.get(at..).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -173,6 +214,28 @@ mod tests {
         grant.x.env = ["A"] # /config.toml:3
         grant.x.on_timeout = "block" # /config.toml:3
         "#);
+    }
+
+    #[test]
+    fn passwords_in_addresses_and_further_secrets_are_not_shown() {
+        let text = "base_url = 'https://me:hunter2@llm.corp/v1'\n[extension.db]\n\
+                    url = 'postgres://u:p@ss/hunter2@h/db?a=b'\nurls = ['http://hunter2@h:1']\n\
+                    pat = 'hunter2'\npwd = 'hunter2'\ncookie = 'hunter2'\nwebhook = 'hunter2'\n\
+                    dbPass = 'hunter2'\ndsn = 'hunter2'\nbearer = 'hunter2'\nprivate-part = 'hunter2'\n\
+                    path = '/x'\npattern = 'a@b'\nat = 'http://[::1]:80/@x'\ncompass = 'n'\n";
+        let rows = rows(text).join("\n");
+        assert!(!rows.contains("hunter2") && !rows.contains("p@ss"), "{rows}");
+        for shown in [
+            r#"base_url = "https://(hidden)@llm.corp/v1""#,
+            r#"extension.db.url = "postgres://(hidden)@h/db?a=b""#,
+            r#"extension.db.urls = ["http://(hidden)@h:1"]"#,
+            r#"extension.db.path = "/x""#,
+            r#"extension.db.pattern = "a@b""#,
+            r#"extension.db.at = "http://[::1]:80/@x""#,
+            r#"extension.db.compass = "n""#,
+        ] {
+            assert!(rows.contains(shown), "{shown} is not in {rows}");
+        }
     }
 
     #[test]

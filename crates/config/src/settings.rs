@@ -190,8 +190,10 @@ impl Layer {
                 None => read(env::REASONING, var(env::REASONING), LEVELS)?,
                 level => level,
             },
-            fallback: var(env::FALLBACK)
-                .map(|models| models.split(',').map(|model| model.trim().to_owned()).collect()),
+            fallback: var(env::FALLBACK).map(|models| {
+                let models = models.split(',').map(str::trim).filter(|model| !model.is_empty());
+                models.map(str::to_owned).collect()
+            }),
             max_steps: read(env::MAX_STEPS, var(env::MAX_STEPS), "a whole number of at least 1")?,
             ..Self::empty(Place::Env)
         })
@@ -308,6 +310,7 @@ mod tests {
         };
         assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
         assert_eq!(with(env::FALLBACK, "a/b, c/d").unwrap().fallback.unwrap(), ["a/b", "c/d"]);
+        assert_eq!(with(env::FALLBACK, "a/b, ,").unwrap().fallback.unwrap(), ["a/b"]);
         assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Place::Env));
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);

@@ -114,7 +114,7 @@ impl Agent {
     /// shall heed. Observers are told of it as in a run. While this works no run can, and the other way round.
     ///
     /// # Errors
-    /// [`CompactError`]; the context is as it was before.
+    /// [`CompactError`], which says when the context is as it was before.
     pub async fn compact(
         &self,
         cancel: CancellationToken,

@@ -141,6 +141,11 @@ impl ToolChain {
         &self.args
     }
 
+    /// Who changed what, in order.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
     /// The hook whose refusal, or unfit rewrite, decided.
     pub fn decided_by(&self) -> Option<usize> {
         if let Phase::Decided { by, .. } = &self.phase { *by } else { None }

@@ -26,6 +26,12 @@ pub(crate) enum Queue {
     NextTurn,
 }
 
+/// A message that was taken, and where it waited.
+pub(crate) struct Taken {
+    queue: Queue,
+    pub(crate) prompt: Prompt,
+}
+
 /// How many messages are taken from a queue at a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum QueueMode {
@@ -172,33 +178,43 @@ impl Queues {
 
     /// What was said before the run, in the order it belongs into the transcript. A run without a prompt of its own also
     /// takes what was to follow, when nothing else waits.
-    pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Prompt> {
+    pub(crate) fn take_first(&self, has_prompt: bool) -> Vec<Taken> {
         let mut state = self.lock();
-        let mut taken: Vec<Prompt> = state.next_turn.drain(..).collect();
-        taken.extend(state.steering.drain(..));
+        let mut taken = state.take(Queue::NextTurn, QueueMode::All);
+        taken.extend(state.take(Queue::Steering, QueueMode::All));
         if taken.is_empty() && !has_prompt {
-            taken = take(&mut state.follow_up, self.modes.follow_up);
+            taken = state.take(Queue::FollowUp, self.modes.follow_up);
         }
         taken
     }
 
     /// What goes before the next call of the model.
-    pub(crate) fn take_steering(&self) -> Vec<Prompt> {
-        take(&mut self.lock().steering, self.modes.steering)
+    pub(crate) fn take_steering(&self) -> Vec<Taken> {
+        self.lock().take(Queue::Steering, self.modes.steering)
     }
 
     /// What keeps a run going that would stop here. When that is nothing, the run is over: what is queued from here on
     /// is not taken by it, and the next run may begin.
-    pub(crate) fn take_or_close(&self) -> Vec<Prompt> {
+    pub(crate) fn take_or_close(&self) -> Vec<Taken> {
         let mut state = self.lock();
-        let mut taken = take(&mut state.steering, self.modes.steering);
+        let mut taken = state.take(Queue::Steering, self.modes.steering);
         if taken.is_empty() {
-            taken = take(&mut state.follow_up, self.modes.follow_up);
+            taken = state.take(Queue::FollowUp, self.modes.follow_up);
         }
         if taken.is_empty() {
             state.run = None;
         }
         taken
+    }
+
+    /// Says whether nothing waits that would keep a run going. Then the run is over.
+    pub(crate) fn close_if_none_wait(&self) -> bool {
+        let mut state = self.lock();
+        let none = state.steering.is_empty() && state.follow_up.is_empty();
+        if none {
+            state.run = None;
+        }
+        none
     }
 
     /// The run is over, and the next one may begin.
@@ -207,10 +223,10 @@ impl Queues {
     }
 
     /// Puts back what was taken and did not find its place, before what has come since.
-    pub(crate) fn put_back(&self, prompts: Vec<Prompt>) {
+    pub(crate) fn put_back(&self, taken: Vec<Taken>) {
         let mut state = self.lock();
-        for prompt in prompts.into_iter().rev() {
-            state.steering.push_front(prompt);
+        for Taken { queue, prompt } in taken.into_iter().rev() {
+            state.queue(queue).push_front(prompt);
         }
     }
 
@@ -249,6 +265,15 @@ impl State {
         }
     }
 
+    fn take(&mut self, queue: Queue, mode: QueueMode) -> Vec<Taken> {
+        let waiting = self.queue(queue);
+        let taken = match mode {
+            QueueMode::OneAtATime => waiting.len().min(1),
+            QueueMode::All => waiting.len(),
+        };
+        waiting.drain(..taken).map(|prompt| Taken { queue, prompt }).collect()
+    }
+
     fn waiting(&self) -> Waiting {
         let all = |queue: &VecDeque<Prompt>| queue.iter().cloned().collect();
         Waiting {
@@ -265,13 +290,6 @@ impl State {
             follow_up: all(&self.follow_up),
             next_turn: all(&self.next_turn),
         }
-    }
-}
-
-fn take(queue: &mut VecDeque<Prompt>, mode: QueueMode) -> Vec<Prompt> {
-    match mode {
-        QueueMode::OneAtATime => queue.pop_front().into_iter().collect(),
-        QueueMode::All => queue.drain(..).collect(),
     }
 }
 

@@ -4,11 +4,12 @@
 //! program is killed, and not when the machine loses power if the entry was asked to be durable at once. Nothing that
 //! is wrong with one line costs another one.
 //!
-//! * [`entry`]: what stands in a file; [`recover()`]: what a file says, whatever happened to it;
+//! * [`entry`]: what stands in a file, [`intervention`] what extensions did to calls; [`recover()`]: what a file says, whatever happened to it;
 //! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
 //! * [`store`]: where sessions lie; [`Index`]: where entries stand in a large file.
 
 pub mod entry;
+pub mod intervention;
 pub mod store;
 
 mod context;
@@ -35,6 +36,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use haft_protocol::message::{Message, Time};
 
 pub use context::{Context, INTERRUPTED, NOT_RUN, context};
+pub(crate) use context::{answered, closing};
 use disk::{Disk, DiskFile, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
 pub use error::SessionError;

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
-use haft_protocol::content::Content;
+use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage, Usage};
+use haft_protocol::message::{Message, Time, ToolMessage, Usage};
 
-use crate::session::entry::{Answer, Compaction, EntryBody, Said, Settings};
-use crate::session::{Context, Durability, EntryId, INTERRUPTED, NOT_RUN, Session, SessionError};
+use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings};
+use crate::session::{Context, Durability, EntryId, Session, SessionError, closing};
 use crate::stats::Tally;
 
 /// The messages of an agent, and the session they are kept in.
@@ -124,6 +124,14 @@ impl Transcript {
         Ok(saved)
     }
 
+    /// Writes what people who read the log want to know and the model is not told.
+    pub(crate) fn remark(&self, remark: Custom) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        drop(write(&self.session, remark.into(), Durability::Soon)?);
+        Ok(())
+    }
+
     /// Writes what could not be written before, and gives every call a result that has none: servers refuse a
     /// transcript in which one is missing.
     pub(crate) fn settle(&self, now: impl Fn() -> Time) -> Result<(), SessionError> {
@@ -186,14 +194,25 @@ impl State {
         Ok(saved)
     }
 
-    /// The results that the last answer's calls lack. Results stand in the order of the calls, so what is missing is at
-    /// the end.
+    /// The results that the last answer's calls lack: as when the session is read, a call's result is the one of its
+    /// name, wherever it stands.
     fn closing(&self, now: impl Fn() -> Time) -> Vec<Message> {
-        let result = |message: &&Message| matches!(message, Message::Tool(_));
-        let answered = self.messages.iter().rev().take_while(result).count();
-        let last = self.messages.iter().rev().nth(answered);
-        let Some(Message::Assistant(last)) = last else { return Vec::new() };
-        missing(last, answered, &self.started, now)
+        let mut answered = Vec::new();
+        for message in self.messages.iter().rev() {
+            match message {
+                Message::Tool(result) => answered.push(&result.call_id),
+                Message::User { .. } => return Vec::new(),
+                Message::Assistant(last) => {
+                    let open = last.tool_calls().filter(|call| !answered.contains(&&call.id)).cloned();
+                    let close = |call: ToolCall| {
+                        let begun = self.started.contains(&call.id);
+                        Message::Tool(closing(call, begun, now()))
+                    };
+                    return open.map(close).collect();
+                }
+            }
+        }
+        Vec::new()
     }
 }
 
@@ -208,27 +227,6 @@ fn made_up(messages: &[Message], closed: &[ToolCallId]) -> Vec<ToolMessage> {
     results.collect()
 }
 
-fn missing(
-    last: &AssistantMessage,
-    answered: usize,
-    started: &[ToolCallId],
-    now: impl Fn() -> Time,
-) -> Vec<Message> {
-    let close = |call: &haft_protocol::content::ToolCall| {
-        let text = if started.contains(&call.id) { INTERRUPTED } else { NOT_RUN };
-        Message::Tool(ToolMessage {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            content: vec![Content::text(text)],
-            is_error: true,
-            extension: None,
-            details: None,
-            time: now(),
-        })
-    };
-    last.tool_calls().skip(answered).map(close).collect()
-}
-
 /// Writes one entry. That it is written is known at once; whether it is on the disk, later.
 fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<Saved, SessionError> {
     let mut appended = session.append(body, durability).boxed();
@@ -238,5 +236,42 @@ fn write(session: &Session, body: EntryBody, durability: Durability) -> Result<S
         Some(Err(error @ SessionError::NotSynced(_))) => Ok(Saved(Some(ready(Err(error)).boxed()))),
         Some(Err(error)) => Err(error),
         None => Ok(Saved(Some(appended))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use haft_protocol::RawJson;
+    use haft_protocol::message::{AssistantBlock, AssistantMessage};
+
+    use super::*;
+
+    #[test]
+    fn a_result_belongs_to_the_call_of_its_name() {
+        let time = || Time("T".into());
+        let calls = ["c1", "c2", "c3"].map(|id| ToolCall {
+            id: ToolCallId::new(id),
+            name: "read".into(),
+            args: RawJson::empty_object(),
+        });
+        let content = calls.iter().cloned().map(AssistantBlock::ToolCall).collect();
+        let asks = AssistantMessage { content, time: time(), native: None };
+        let transcript = Transcript::new(Session::in_memory(Path::new("/work")));
+        drop(transcript.keep(Message::Assistant(asks), None).unwrap());
+        let [_, second, _] = calls;
+        drop(transcript.keep(Message::Tool(closing(second, true, time())), None).unwrap());
+        transcript.settle(time).unwrap();
+        let messages = transcript.messages();
+        let mut results: Vec<_> = messages
+            .iter()
+            .filter_map(|message| match message {
+                Message::Tool(result) => Some(result.call_id.as_str()),
+                Message::User { .. } | Message::Assistant(_) => None,
+            })
+            .collect();
+        results.sort_unstable();
+        assert_eq!(results, ["c1", "c2", "c3"]);
     }
 }

@@ -20,6 +20,7 @@ use crate::compact::CompactError;
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
+use crate::queue::Taken;
 use crate::session::SessionError;
 use crate::transcript::Saved;
 use ask::Partial;
@@ -115,12 +116,13 @@ impl Turn {
     /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
         self.settle_calls().map_err(unsaved)?;
+        // Before anything is taken: what waits when this fails waits on.
+        self.note_setup().map_err(unsaved)?;
         let waited = self.agent.queues.take_first(prompt.is_some());
-        let mut said: Vec<Content> = waited.iter().flat_map(|prompt| prompt.content.clone()).collect();
+        let mut said: Vec<Content> = waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
             return Err(TurnErrorKind::NothingToDo);
         }
-        self.note_setup().map_err(unsaved)?;
         self.deliver(waited).map_err(unsaved)?;
         if let Some(prompt) = prompt {
             self.say(&prompt).map_err(unsaved)?;
@@ -211,8 +213,13 @@ impl Turn {
         }
     }
 
-    /// Takes what the user said meanwhile.
+    /// Takes what the user said meanwhile, unless it was the user's wish to stop: then it waits on.
     fn take_queued(&self, stopping: bool) -> Input {
+        if self.cancel.is_cancelled() {
+            let over = stopping && self.agent.queues.close_if_none_wait();
+            self.now().over = over;
+            return if over { Input::Taken { any: false } } else { Input::Cancelled };
+        }
         let taken = match stopping {
             true => self.agent.queues.take_or_close(),
             false => self.agent.queues.take_steering(),
@@ -222,15 +229,15 @@ impl Turn {
         self.deliver(taken).map_or_else(Input::from, |()| Input::Taken { any })
     }
 
-    /// Puts messages that waited into the transcript. Those that the session does not take wait on.
-    fn deliver(&self, waited: Vec<Prompt>) -> Result<(), SessionError> {
+    /// Puts messages that waited into the transcript. Those that the session does not take wait on where they waited.
+    fn deliver(&self, waited: Vec<Taken>) -> Result<(), SessionError> {
         if waited.is_empty() {
             return Ok(());
         }
         let mut waited = waited.into_iter();
-        while let Some(prompt) = waited.next() {
-            if let Err(error) = self.say(&prompt) {
-                self.agent.queues.put_back(std::iter::once(prompt).chain(waited).collect());
+        while let Some(taken) = waited.next() {
+            if let Err(error) = self.say(&taken.prompt) {
+                self.agent.queues.put_back(std::iter::once(taken).chain(waited).collect());
                 return Err(error);
             }
         }

@@ -147,5 +147,6 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         roles: Roles::default(),
         description: None,
         lifecycle: haft_host::Lifecycle::default(),
+        manifest: None,
     }
 }

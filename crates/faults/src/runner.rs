@@ -22,6 +22,9 @@ pub(crate) const ROW: &str = "row";
 /// The first argument of the process that runs no fault at all.
 pub(crate) const CONTROL: &str = "control";
 
+/// What the last line of a row's output begins with when it is to be shown although the row passed.
+pub(crate) const FOUND: &str = "found: ";
+
 /// Rows that run at the same time. Most of them sleep.
 const AT_ONCE: usize = 4;
 
@@ -32,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const PATIENCE_UNDEFENDED: Duration = Duration::from_secs(25);
 
 /// The same for full counts.
-const PATIENCE_IN_FULL: Duration = Duration::from_secs(300);
+const PATIENCE_IN_FULL: Duration = Duration::from_secs(600);
 
 /// How much of a reason is printed; all of it is in the row's output.
 const REASON: usize = 400;
@@ -172,7 +175,7 @@ impl Plan {
             Ended::Passed if self.mode.undefended => {
                 (Verdict::Missed, "passes without its defence, so it shows nothing".to_owned())
             }
-            Ended::Passed => (Verdict::Ok, String::new()),
+            Ended::Passed => (Verdict::Ok, reason.strip_prefix(FOUND).unwrap_or_default().to_owned()),
             Ended::Skipped => (Verdict::Skipped, reason),
             Ended::Failed => (failed, reason),
             Ended::Died(how) => (failed, format!("the row's process died ({how}); {reason}")),

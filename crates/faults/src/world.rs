@@ -158,6 +158,11 @@ impl World {
         writeln!(file, "{what}").context("write the marker")
     }
 
+    /// Says what a row found when it passes.
+    pub(crate) fn found(&self, what: &str) {
+        println!("{}{what}", crate::runner::FOUND);
+    }
+
     /// The log of an extension.
     pub(crate) fn log_of(&self, name: &str) -> String {
         let path = haft_host::log_path(&self.dir.join("logs"), &haft_protocol::ids::ExtensionName::new(name));

@@ -14,7 +14,7 @@ use haft_protocol::ids::ToolCallId;
 pub(crate) const WRITER: &str = "writer";
 
 /// One entry of so many is on the disk before it is acknowledged. Rare, because whoever waits for a disk is not killed in
-/// the middle of a line.
+/// the middle of a line. Which one it is differs, because few are written before the end.
 const DURABLE: usize = 64;
 
 /// Writes entries of `size` bytes to a session: a file, or a new one in a directory. The first line that it prints is
@@ -39,7 +39,7 @@ fn write(place: &Path, size: &str) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "{}", session.path().context("a session without a file")?.display())?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    for number in 1_usize.. {
+    for number in std::process::id() as usize.. {
         let durability = if number % DURABLE == 0 { Durability::Now } else { Durability::Soon };
         let start =
             ToolStart { call_id: ToolCallId::new("call"), name: "write".to_owned(), args: args.clone() };

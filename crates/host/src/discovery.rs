@@ -5,11 +5,11 @@
 //! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
 
 mod scan;
+mod skipped;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use haft_protocol::event::ExtensionFault;
@@ -296,6 +296,7 @@ impl Collect<'_> {
             roles: manifest.roles,
             description: manifest.description,
             lifecycle: manifest.lifecycle,
+            manifest: manifest.glance,
         });
     }
 
@@ -380,21 +381,5 @@ impl From<Discovery> for Found {
         };
         let faults = found.errors.into_iter().map(fault).chain(found.warnings).collect();
         Self { specs: found.specs, faults }
-    }
-}
-
-impl fmt::Display for Skipped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.reason)
-    }
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disabled => f.write_str("it is disabled; run `haft ext enable`"),
-            Self::Untrusted => f.write_str("the project is not trusted; use --trust-project to run it"),
-            Self::NameTaken { by } => write!(f, "{} has the same name and comes first", by.display()),
-        }
     }
 }

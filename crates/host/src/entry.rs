@@ -173,7 +173,7 @@ impl Entry {
         cancel: &CancellationToken,
         question: H,
     ) -> Result<Result<H::Decision, Failed>, CallError> {
-        let deadline = Deadline::after(self.timeouts.intercept);
+        let deadline = Deadline::after(self.time_for(H::KIND));
         if let Some(instance) = self.look(|now| now.at_hand(H::KIND).cloned()) {
             return instance.intercept(cancel, question, deadline).await.map(Ok);
         }
@@ -181,6 +181,17 @@ impl Entry {
         match Box::pin(self.come_forward(cancel, H::KIND)).await? {
             Ok((instance, deadline)) => instance.intercept(cancel, question, deadline).await.map(Ok),
             Err(failed) => Ok(Err(failed)),
+        }
+    }
+
+    /// How long it may take to decide. Who writes a summary may have to ask a model.
+    fn time_for(&self, hook: InterceptKind) -> Duration {
+        match hook {
+            InterceptKind::BeforeCompact => self.timeouts.tool_call,
+            InterceptKind::ToolCall
+            | InterceptKind::TurnStart
+            | InterceptKind::AssistantMessage
+            | InterceptKind::BeforeAgentStart => self.timeouts.intercept,
         }
     }
 
@@ -195,7 +206,7 @@ impl Entry {
             let reason = "it does not take part".to_owned();
             return Ok(Err(Failed { verdict: Verdict::Pass, reason, detail: None }));
         }
-        let deadline = Deadline::after(self.timeouts.intercept);
+        let deadline = Deadline::after(self.time_for(hook));
         let instance = self.reach(cancel, deadline).await?;
         if self.look(|now| now.lacks(hook)) {
             let why = format!("is required for {} and did not subscribe to it", hook.name());

@@ -318,6 +318,7 @@ const fn intercept_label(kind: InterceptKind) -> &'static str {
         InterceptKind::TurnStart => "turn_start intercept",
         InterceptKind::AssistantMessage => "assistant_message intercept",
         InterceptKind::BeforeAgentStart => "before_agent_start intercept",
+        InterceptKind::BeforeCompact => "before_compact intercept",
     }
 }
 

@@ -17,11 +17,16 @@
 use std::cell::Cell;
 
 use bytes::{Bytes, BytesMut};
+use haft_protocol::codec::Plain;
 use haft_protocol::defence::{Defence, is_up};
 
 /// How much room a read is offered: little for short frames, what the largest pipe
 /// holds once a line is long.
 const READ_ROOM: std::ops::RangeInclusive<usize> = 4 * 1024..=1024 * 1024;
+
+/// So much of a line is there without its end that more of it is looked at in such a way that it need not be looked at
+/// again when it is read.
+const LONG: usize = 4 * 1024;
 
 /// A buffer that is larger than this is not kept by a stream whose long line is over.
 const KEPT: usize = 16 * 1024;
@@ -53,6 +58,10 @@ pub struct Framer {
     buffer: BytesMut,
     /// How much of the buffer is known to hold no newline.
     scanned: usize,
+    /// What is known of the line that is not complete yet.
+    growing: Plain,
+    /// What is known of the line that was complete last.
+    known: Plain,
     /// Whether the rest of an overlong line is still to come.
     swallowing: bool,
     /// Blank lines that were skipped and not asked about yet.
@@ -88,13 +97,23 @@ impl Framer {
         std::mem::take(&mut self.blank)
     }
 
+    /// What is known of the line that came last: a part that need not be searched for the end of a string.
+    pub fn known(&self) -> Plain {
+        self.known
+    }
+
     /// The next line of at most `limit` bytes, if one is complete.
     pub fn next(&mut self, limit: usize) -> Option<Item> {
         loop {
-            let fresh = self.buffer.get(self.scanned..).unwrap_or_default();
-            let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
+            let from = match self.scanned {
+                ..LONG => self.scanned,
+                LONG.. => self.growing.grow(&self.buffer, self.scanned),
+            };
+            let fresh = self.buffer.get(from..).unwrap_or_default();
+            let Some(end) = memchr::memchr(b'\n', fresh).map(|at| from + at) else {
                 return self.wait(limit);
             };
+            self.known = std::mem::take(&mut self.growing);
             let capacity = self.buffer.capacity();
             let line = self.buffer.split_to(end + 1).freeze();
             self.scanned = 0;
@@ -116,6 +135,7 @@ impl Framer {
     pub fn finish(&mut self, limit: usize) -> Option<Item> {
         let rest = std::mem::take(&mut self.buffer).freeze();
         self.scanned = 0;
+        self.known = std::mem::take(&mut self.growing);
         if std::mem::take(&mut self.swallowing) { None } else { judged(rest, limit) }
     }
 
@@ -131,6 +151,7 @@ impl Framer {
         }
         self.buffer = BytesMut::new();
         self.scanned = 0;
+        self.growing = Plain::default();
         (!std::mem::replace(&mut self.swallowing, true)).then_some(Item::TooLong)
     }
 }
@@ -250,6 +271,26 @@ mod tests {
         assert_eq!(long_line(&mut other, 100_000).as_ptr(), place);
         drop(long_line(&mut one, 2 * LARGEST_SPARE));
         assert!(SPARE.take().is_none(), "what is too large is nobody's");
+    }
+
+    #[test]
+    fn what_is_known_of_a_long_line_is_true_of_it_and_of_no_other() {
+        let mut framer = Framer::default();
+        let (plain, line) = ("x".repeat(3 * LONG), "x".repeat(LONG));
+        for piece in
+            [format!("{{\"{line}"), plain.clone(), format!("\\n{line}"), format!("{plain}\"}}\n{{}}\n")]
+        {
+            framer.space().extend_from_slice(piece.as_bytes());
+            while let Some(Item::Line(line)) = framer.next(1 << 20) {
+                let mut expect = Plain::default();
+                if line.len() > LONG {
+                    // The first piece was looked at for its end alone.
+                    expect.grow(&line, LONG + 2);
+                }
+                assert_eq!(framer.known(), expect, "of {} bytes", line.len());
+            }
+        }
+        assert_eq!(framer.unfinished(), 0);
     }
 
     proptest! {

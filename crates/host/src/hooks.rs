@@ -2,6 +2,7 @@
 //!
 //! Order, chaining and the final check are core's; what a failure means is the policy's.
 
+mod compact;
 mod tool_call;
 
 use async_trait::async_trait;
@@ -141,6 +142,8 @@ fn topic(event: &AgentEvent) -> Option<Topic<'_>> {
         AgentEvent::ToolCall { name, .. } => Some(Topic { name: "tool_call", tool: Some(name) }),
         AgentEvent::AssistantMessage { .. } => about("assistant_message"),
         AgentEvent::TurnEnd { .. } => about("turn_end"),
+        AgentEvent::CompactionStart { .. } => about("compaction_start"),
+        AgentEvent::CompactionEnd { .. } => about("compaction_end"),
         _ => None,
     }
 }
@@ -155,6 +158,10 @@ fn told(event: &AgentEvent) -> Option<Event> {
         }
         AgentEvent::AssistantMessage { content, .. } => Some(Event::assistant_message(shown_text(content))),
         AgentEvent::TurnEnd { stop, error } => Some(Event::turn_end(*stop, error.clone())),
+        AgentEvent::CompactionStart { reason } => Some(Event::compaction_start(*reason)),
+        AgentEvent::CompactionEnd { summary, error, .. } => {
+            Some(Event::compaction_end(summary.clone(), error.clone()))
+        }
         _ => None,
     }
 }

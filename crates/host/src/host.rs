@@ -353,6 +353,9 @@ impl HookSource for Host {
                 if now.takes_part(InterceptKind::BeforeAgentStart) {
                     hooks.before_agent_start.push(Arc::clone(entry) as _);
                 }
+                if now.takes_part(InterceptKind::BeforeCompact) {
+                    hooks.before_compact.push(Arc::clone(entry) as _);
+                }
                 if now.takes_part(InterceptKind::TurnStart) {
                     hooks.before_turn.push(Arc::clone(entry) as _);
                 }

@@ -1,7 +1,7 @@
 //! The task that keeps one extension running: it starts a process, waits for its end, and starts the next one if the
 //! supervisor says so. It ends when it is ordered to, and with it the extension.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::channel::mpsc;
 use haft_protocol::defence::{Defence, is_up};
@@ -48,7 +48,8 @@ pub(crate) struct Keeper {
     pub(crate) orders: mpsc::UnboundedReceiver<Order>,
     pub(crate) slot: watch::Sender<Slot>,
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
-    pub(crate) log: Arc<Log>,
+    /// Made when there is something to write: most of those that wait for their first use never have.
+    pub(crate) log: OnceLock<Arc<Log>>,
     pub(crate) watching: Watching,
     /// What is written down about it.
     pub(crate) memory: Option<Memory>,
@@ -118,7 +119,7 @@ impl Keeper {
     fn start(&mut self, connection: Option<Connection>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
         self.watching.end();
-        self.log.forget();
+        self.log().forget();
         if let Some(memory) = &mut self.memory {
             memory.started();
         }
@@ -134,7 +135,7 @@ impl Keeper {
             facts: self.shared.facts(&self.spec),
             reporter: self.shared.reporter(&self.spec.name),
             frontend: Arc::clone(&self.shared.frontend),
-            log: Arc::clone(&self.log),
+            log: Arc::clone(self.log()),
             changes: self.shared.changes.clone(),
             supervisor: Arc::clone(&self.supervisor),
             on_demand: self.spec.lifecycle.on_demand,
@@ -180,7 +181,7 @@ impl Keeper {
             let message = format!(
                 "was not started before it was needed, and registered otherwise than last time: {different}; that counts from now on"
             );
-            self.log.host(&message);
+            self.log().host(&message);
             let extension = self.spec.name.clone();
             self.shared.reporter(&extension).emit(AgentEvent::ExtNotify {
                 extension,
@@ -257,13 +258,20 @@ impl Keeper {
     }
 
     fn report(&self, failure: &Failure) {
-        self.log.host(format_args!("{}: {}", failure.code, failure.message));
+        self.log().host(format_args!("{}: {}", failure.code, failure.message));
         self.shared.reporter(&self.spec.name).fault(failure.code, failure.message.as_str());
     }
 
     pub(crate) fn set(&self, stage: Stage) {
         self.slot.send_modify(|slot| slot.stage = stage);
         self.shared.changed();
+    }
+
+    fn log(&self) -> &Arc<Log> {
+        self.log.get_or_init(|| {
+            let config = &self.shared.config;
+            Arc::new(Log::new(config.logs.as_deref(), &self.spec.name, &config.limits))
+        })
     }
 
     fn supervisor(&self) -> MutexGuard<'_, Supervisor> {

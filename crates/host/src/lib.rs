@@ -53,5 +53,6 @@ pub use host::{
     ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
+pub use registration::Glance;
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

@@ -16,6 +16,7 @@ use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
+use crate::registration::Glance;
 use crate::spec::{Launch, Lifecycle, Roles};
 use fields::{Fields, Object};
 
@@ -54,6 +55,8 @@ pub struct Manifest {
     pub lifecycle: Lifecycle,
     /// What is wrong with fields that it can do without; they count as left out.
     pub ignored: Vec<String>,
+    /// What its file looked like, if it comes from one.
+    pub glance: Option<Glance>,
 }
 
 /// How an extension is started, as its manifest says it.
@@ -129,8 +132,9 @@ impl Manifest {
     /// [`ManifestError`], which names the file and the field.
     pub fn read(dir: &Path) -> Result<Self, ManifestError> {
         let path = dir.join(MANIFEST_FILE);
-        let text = read_bounded(dir, &path)?;
-        Self::parse_with(&path, &text, || has_theme(dir))
+        let (text, glance) = read_bounded(dir, &path)?;
+        let manifest = Self::parse_with(&path, &text, || has_theme(dir))?;
+        Ok(Self { glance: Some(glance), ..manifest })
     }
 
     /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
@@ -170,6 +174,7 @@ impl Manifest {
             roles: roles(&fields)?,
             lifecycle,
             ignored,
+            glance: None,
         })
     }
 
@@ -199,7 +204,8 @@ fn mistake(error: &serde_json::Error) -> String {
     }
 }
 
-fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
+/// What the file says, and what it looked like before it was read.
+fn read_bounded(dir: &Path, path: &Path) -> Result<(String, Glance), ManifestError> {
     let read = |source| ManifestError::Read { path: path.into(), source };
     let file = open(path).map_err(|error| {
         use std::io::ErrorKind::{NotADirectory, NotFound};
@@ -220,8 +226,9 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<String, ManifestError> {
     if bytes.len() as u64 > MAX_MANIFEST {
         return Err(ManifestError::TooLong { path: path.into() });
     }
-    String::from_utf8(bytes)
-        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })
+    let text = String::from_utf8(bytes)
+        .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })?;
+    Ok((text, Glance::of(&metadata)))
 }
 
 /// Opens whatever is there without waiting: a FIFO could have no writer, ever.

@@ -7,6 +7,7 @@
 //! | `assistant_message` | `gate`, `redactor` | withheld | withheld | withheld |
 //! | both | none, `rewrite` | passes | passes | passes |
 //! | `before_agent_start` | any | passes | passes | passes |
+//! | `before_compact` | any | the model sums up | the model sums up | the model sums up |
 //!
 //! Whoever only observes is never asked, and so has no failure.
 //!
@@ -64,7 +65,7 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
         return false;
     }
     match (hook, role) {
-        (InterceptKind::BeforeAgentStart, _) => false,
+        (InterceptKind::BeforeAgentStart | InterceptKind::BeforeCompact, _) => false,
         (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
@@ -134,7 +135,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(tried, 4 * 4 * 12 * 2);
+        assert_eq!(tried, 5 * 4 * 12 * 2);
     }
 
     #[test]

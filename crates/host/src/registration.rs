@@ -24,6 +24,7 @@ use crate::spec::{ExtensionSpec, Launch, Lazy, Origin};
 use file::{File, Line};
 pub(crate) use record::Mark;
 use record::{Owner, Record};
+pub use stamp::Glance;
 use stamp::{Glances, Stamp};
 
 /// The registrations of one host. Without a directory for its state it has none.

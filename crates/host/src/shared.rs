@@ -140,6 +140,7 @@ impl Shared {
             extension_dir: None,
             capabilities: vec![
                 capability::BEFORE_AGENT_START.to_owned(),
+                capability::BEFORE_COMPACT.to_owned(),
                 capability::PANEL_RESIZE.to_owned(),
                 capability::PING.to_owned(),
                 capability::EVENT_GAP.to_owned(),

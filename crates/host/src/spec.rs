@@ -6,6 +6,8 @@ use std::time::Duration;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
+use crate::registration::Glance;
+
 /// One extension to run: what discovery found or `--ext` named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionSpec {
@@ -25,6 +27,9 @@ pub struct ExtensionSpec {
     pub description: Option<String>,
     /// What the manifest says about its starts and ends.
     pub lifecycle: Lifecycle,
+    /// What the manifest looked like when all this was read from it, if it was: it need not be looked at again to know
+    /// whether it is the one that is remembered.
+    pub manifest: Option<Glance>,
 }
 
 /// What a manifest says about when its extension starts and ends.

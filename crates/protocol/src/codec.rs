@@ -14,11 +14,12 @@ use crate::ids::RequestId;
 use crate::limits::{MAX_DEPTH, MAX_LINE, MAX_NODES};
 use crate::read::without_position;
 use crate::reader::Form;
-use crate::scan::{self, Plain, ScanLimits};
+use crate::scan::{self, ScanLimits};
 use crate::shared;
 use crate::surrogate;
 
 pub use crate::reader::Checked;
+pub use crate::scan::Plain;
 
 /// All frames of one direction. Implemented by the `frames!` registry in [`ext`](crate::ext), nowhere else.
 pub trait FrameSet: Serialize + Sized {
@@ -98,7 +99,7 @@ pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, Deco
     if line.len() > bounds.line {
         return Err(DecodeError::TooLong { limit: bounds.line });
     }
-    read_text(std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?, bounds)
+    read_text(std::str::from_utf8(line).map_err(|_| DecodeError::NotUtf8)?, bounds, Plain::default())
 }
 
 /// [`read`] of a line that lives on: an image that is most of a long one is not copied, it keeps the line.
@@ -106,18 +107,33 @@ pub fn read<F: FrameSet>(line: &[u8], bounds: Bounds) -> Result<Reading<F>, Deco
 /// # Errors
 /// As [`read`].
 pub fn read_shared<F: FrameSet>(line: &Bytes, bounds: Bounds) -> Result<Reading<F>, DecodeError> {
+    read_knowing(line, bounds, Plain::default())
+}
+
+/// [`read_shared`] without another look at what is known of the line. What is not true of it makes the outcome
+/// meaningless.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_knowing<F: FrameSet>(
+    line: &Bytes,
+    bounds: Bounds,
+    known: Plain,
+) -> Result<Reading<F>, DecodeError> {
     if line.len() < shared::LEAST || line.len() > bounds.line {
         return read(line, bounds);
     }
     let line = ByteString::try_from(line.clone()).map_err(|_| DecodeError::NotUtf8)?;
-    shared::while_reading(&line, || read_text(&line, bounds))
+    shared::while_reading(&line, || read_text(&line, bounds, known))
 }
 
-fn read_text<F: FrameSet>(line: &str, bounds: Bounds) -> Result<Reading<F>, DecodeError> {
+fn read_text<F: FrameSet>(line: &str, bounds: Bounds, known: Plain) -> Result<Reading<F>, DecodeError> {
     // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
-    let line = line.trim_matches(WHITE_SPACE);
+    let whole = line.trim_end_matches(WHITE_SPACE);
+    let line = whole.trim_start_matches(WHITE_SPACE);
+    let known = known.without(whole.len() - line.len());
     let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };
-    if let Some(seen) = scan::overview(line, limits)
+    if let Some(seen) = scan::overview_knowing(line, limits, known)
         && let Some(kind) = seen.kind.and_then(plain)
     {
         let form = if seen.tight { Form::Tight } else { Form::Any };

@@ -95,6 +95,8 @@ defences! {
     StaleCheck,
     /// A session is written by one.
     SessionLock,
+    /// Going on with a session reads the end of its file only.
+    SessionTail,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.

@@ -25,9 +25,10 @@ pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
 };
 pub use intercept::{
-    AssistantMessageDecision, BeforeAgentStartDecision, EventIntercept, EventInterceptResponse, Hook,
-    Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptKind, InterceptToolCall,
-    InterceptTurnStart, ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
+    EventInterceptResponse, Hook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptKind, InterceptToolCall, InterceptTurnStart, ToolCallDecision,
+    TurnStartDecision,
 };
 pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};

@@ -15,7 +15,7 @@ mod walk;
 
 pub(crate) use careful::scan;
 pub(crate) use strings::{plain_end, unescape};
-pub(crate) use walk::overview;
+pub(crate) use walk::{overview, overview_knowing};
 
 /// How deep and how large one JSON text may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +32,37 @@ impl Default for ScanLimits {
     }
 }
 
-/// A part of a text: where it begins, and where it ends. Nothing for sure about any text when it is empty.
+/// A part of a line in which every byte simply stands for itself wherever it is within a string: no quote, no backslash
+/// and no control character, so no end of the line, either. Nothing for sure about any line when it is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Plain {
+pub struct Plain {
     pub(crate) from: usize,
     pub(crate) end: usize,
+}
+
+impl Plain {
+    /// Looks at what has come of a line since `at`, and keeps the longest part that is known. Returns where the first
+    /// byte is that may end the line, at or behind `at`; the length when there is none.
+    pub fn grow(&mut self, line: &[u8], at: usize) -> usize {
+        let end = plain_end(line, at);
+        if self.end == at {
+            self.end = end;
+        } else if end - at > self.end - self.from {
+            *self = Self { from: at, end };
+        }
+        end
+    }
+
+    /// Whether it holds what it says, as far as the text goes.
+    pub(crate) fn is_true_of(self, text: &[u8]) -> bool {
+        let part = text.get(self.from..self.end.min(text.len())).unwrap_or_default();
+        plain_end(part, 0) == part.len()
+    }
+
+    /// The same part of the line without so many bytes at its beginning.
+    pub(crate) fn without(self, bytes: usize) -> Self {
+        Self { from: self.from.saturating_sub(bytes), end: self.end.saturating_sub(bytes) }
+    }
 }
 
 /// What a pass over a text that is well-formed has seen.

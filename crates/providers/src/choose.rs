@@ -22,7 +22,7 @@ use crate::presets::{PRESETS, Preset, preset};
 use crate::scripted::{ScriptError, Scripted};
 use provider::Provider;
 
-pub use check::{KeyError, check_key};
+pub use check::{KeyError, check_key, key_server};
 pub use error::ChooseError;
 pub use machine::Machine;
 

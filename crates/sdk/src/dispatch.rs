@@ -7,8 +7,8 @@ use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
     CallTool, CommandInvoked, EventIntercept, EventInterceptResponse, HelloAck, HostFrame, Intercept,
-    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall, InterceptTurnStart,
-    InvokeCommand, PROTOCOL_VERSION, Pong, ToolCall, capability,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
+    InterceptTurnStart, InvokeCommand, PROTOCOL_VERSION, Pong, ToolCall, capability,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -190,6 +190,9 @@ impl Dispatcher {
             }
             Intercept::BeforeAgentStart(input) => {
                 self.decide::<InterceptBeforeAgentStart, _>(extension.before_agent_start.as_ref(), input, id)
+            }
+            Intercept::BeforeCompact(input) => {
+                self.decide::<InterceptBeforeCompact, _>(extension.before_compact.as_ref(), input, id)
             }
         }
     }

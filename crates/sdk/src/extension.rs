@@ -2,9 +2,9 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CommandAction, Event, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptKind, InterceptTurnStart, RegisterCommand, RegisterTool,
-    TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Event,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
+    InterceptTurnStart, RegisterCommand, RegisterTool, TurnStartDecision,
 };
 use haft_protocol::ids::PanelId;
 use schemars::JsonSchema;
@@ -42,6 +42,7 @@ pub struct Extension {
     pub(crate) turn_start: Option<Handler<InterceptTurnStart, TurnStartDecision>>,
     pub(crate) assistant_message: Option<Handler<InterceptAssistantMessage, AssistantMessageDecision>>,
     pub(crate) before_agent_start: Option<Handler<InterceptBeforeAgentStart, BeforeAgentStartDecision>>,
+    pub(crate) before_compact: Option<Handler<InterceptBeforeCompact, BeforeCompactDecision>>,
     /// What was registered twice or for nothing; reported when the extension starts.
     faults: Vec<String>,
 }
@@ -61,6 +62,7 @@ impl Extension {
             turn_start: None,
             assistant_message: None,
             before_agent_start: None,
+            before_compact: None,
             faults: Vec::new(),
         }
     }
@@ -132,7 +134,8 @@ impl Extension {
         self
     }
 
-    /// Watches an event: `session_start`, `turn_start`, `tool_call`, `assistant_message` or `turn_end`. Events and
+    /// Watches an event: `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start`
+    /// or `compaction_end`. Events and
     /// what happens to panels are handled one after the other, in order; nobody waits for them.
     pub fn on<F, Fut>(mut self, event: impl Into<String>, handler: F) -> Self
     where
@@ -200,6 +203,17 @@ impl Extension {
         self.once(earlier.is_none(), InterceptKind::BeforeAgentStart)
     }
 
+    /// Refuses that the conversation is summed up, or writes the summary itself. Answer within 60 s; late or failed means
+    /// that the model sums up. Hosts that do not know this intercept never ask.
+    pub fn before_compact<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(InterceptBeforeCompact, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<BeforeCompactDecision>> + Send + 'static,
+    {
+        let earlier = self.before_compact.replace(Handler::new(handler));
+        self.once(earlier.is_none(), InterceptKind::BeforeCompact)
+    }
+
     fn add_tool<F, Fut>(
         mut self,
         name: impl Into<String>,
@@ -231,6 +245,7 @@ impl Extension {
             (self.turn_start.is_some(), InterceptKind::TurnStart),
             (self.assistant_message.is_some(), InterceptKind::AssistantMessage),
             (self.before_agent_start.is_some(), InterceptKind::BeforeAgentStart),
+            (self.before_compact.is_some(), InterceptKind::BeforeCompact),
         ];
         kinds.into_iter().filter_map(|(present, kind)| present.then_some(kind))
     }

@@ -52,9 +52,10 @@ pub use haft_protocol as protocol;
 pub use haft_protocol::RawJson;
 pub use haft_protocol::event::Level;
 pub use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CommandAction as Response, Event, ExtensionConfig,
-    HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall,
-    InterceptTurnStart, Panel, PanelKey, ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
+    Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, ToolCallDecision,
+    TurnStartDecision,
 };
 pub use handler::IntoAnswer;
 pub use host::Host;

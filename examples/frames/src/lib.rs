@@ -38,7 +38,10 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::EventIntercept(question) => match question.intercept {
             Intercept::ToolCall(call) => Some(InterceptToolCall::respond(decide(&call), question.id).into()),
             // Only `tool_call` is subscribed, so the host asks nothing else.
-            Intercept::TurnStart(_) | Intercept::AssistantMessage(_) | Intercept::BeforeAgentStart(_) => None,
+            Intercept::TurnStart(_)
+            | Intercept::AssistantMessage(_)
+            | Intercept::BeforeAgentStart(_)
+            | Intercept::BeforeCompact(_) => None,
         },
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so it does not come.

@@ -25,6 +25,7 @@ const RULES: &[Rule] = &[
     rule("haft-host", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-sdk", &["haft-protocol"]),
     rule("haft-rpc", &["haft-protocol"]),
+    rule("haft-export", &["haft-core", "haft-protocol"]),
     rule("haft-tui", &["haft-core", "haft-host", "haft-protocol"]),
     rule("haft", &[ANY]),
     rule("haft-test-support", &[]),

@@ -6,12 +6,16 @@
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use haft_core::session::{Index, Session};
+use haft_core::session::entry::Name;
+use haft_core::session::store::Store;
+use haft_core::session::{Durability, Index, Session};
 
 use super::start::Clock;
-use crate::method::{Plan, compare};
+use crate::method::{Plan, compare, median};
+use crate::platform;
 use crate::report::{Goal, Report, Unit};
 
 const INDEX_PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
@@ -21,6 +25,21 @@ const RESUME_PLAN: Plan = Plan { repetitions: 5, pairs: 100 };
 const INDEX: Goal = Goal { goal: 1.6, gate: 2.5 };
 
 const RESUME: Goal = Goal { goal: 1.2, gate: 2.0 };
+
+const LONG_PLAN: Plan = Plan { repetitions: 3, pairs: 6 };
+
+const LONG_INDEX: Goal = Goal::reported(2.0);
+
+/// Bytes: what the newest entries are, several times over.
+const RESUME_MEMORY: f64 = 4e6;
+
+/// Sessions of a list, and entries of each: 1 MB.
+const LISTED: u32 = 200;
+
+const LISTED_ENTRIES: u64 = 1_900;
+
+/// Seconds that nobody notices.
+const LIST: f64 = 0.2;
 
 const SHORT: u64 = 100_000;
 
@@ -33,7 +52,81 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     let dir = tempfile::tempdir().context("make a directory")?;
     let (short, long) = (written(dir.path(), 1, SHORT)?, written(dir.path(), 2, LONG)?);
     index(report, &short)?;
-    resume(report, &short, &long)
+    long_index(report, &long)?;
+    resume(report, &short, &long)?;
+    memory(report, &long)?;
+    list(report, dir.path())?;
+    blocks(report, dir.path())
+}
+
+/// What the index of a long file takes.
+fn long_index(report: &mut Report, file: &Path) -> Result<()> {
+    let plan = report.plan(LONG_PLAN);
+    let [_, cpu] = compare(plan, || newlines(file), || newlines(file))?;
+    let sound = report.control("control of 1,000,000, CPU", Unit::Seconds, cpu);
+    let [_, cpu] = compare(plan, || newlines(file), || indexed(file, LONG))?;
+    report.line("index of 1,000,000, CPU", Unit::Seconds, cpu, Some(LONG_INDEX), sound);
+    Ok(())
+}
+
+/// What the process has more while it goes on with a long session.
+fn memory(report: &mut Report, file: &Path) -> Result<()> {
+    let before = platform::resident_bytes(std::process::id())?;
+    let session = Session::open(file)?;
+    let more = platform::resident_bytes(std::process::id())? - before;
+    drop(session);
+    report.figure(
+        "resume 1,000,000, memory",
+        Unit::Bytes,
+        more.max(0.0),
+        Some(Goal::reported(RESUME_MEMORY)),
+    );
+    Ok(())
+}
+
+/// The summaries of many sessions, as a list shows them.
+fn list(report: &mut Report, dir: &Path) -> Result<()> {
+    let project = dir.join("project");
+    std::fs::create_dir(&project).context("make a directory")?;
+    for number in 1..=LISTED {
+        written(&project, number, LISTED_ENTRIES)?;
+    }
+    let (store, mut times) = (Store::new(dir), Vec::new());
+    for _ in 0..5 {
+        let clock = Clock::start();
+        let mut seen = 0;
+        for found in store.list_all()?.iter().filter(|found| found.path.starts_with(&project)) {
+            seen += usize::from(found.summary()?.messages > 0);
+        }
+        let [_, cpu] = clock.stop();
+        ensure!(seen == LISTED as usize, "{seen} sessions");
+        times.push(cpu);
+    }
+    report.figure("list 200 of 1 MB, CPU", Unit::Seconds, median(times), Some(Goal::reported(LIST)));
+    Ok(())
+}
+
+/// How long an entry holds up the thread that appends it; waiting for the disk is not among it.
+fn blocks(report: &mut Report, dir: &Path) -> Result<()> {
+    let session = Session::create(dir, dir);
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    for (bytes, durability, what) in [
+        (500, Durability::Soon, "append of 500 B"),
+        (500, Durability::Now, "append of 500 B, durable"),
+        (4 << 20, Durability::Soon, "append of 4 MB"),
+        (4 << 20, Durability::Now, "append of 4 MB, durable"),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..20 {
+            let body = Name { name: "x".repeat(bytes) };
+            let start = Instant::now();
+            let written = session.append(body, durability);
+            times.push(start.elapsed().as_secs_f64());
+            runtime.block_on(written)?;
+        }
+        report.figure(what, Unit::Seconds, median(times), None);
+    }
+    Ok(())
 }
 
 fn index(report: &mut Report, file: &Path) -> Result<()> {
@@ -41,7 +134,7 @@ fn index(report: &mut Report, file: &Path) -> Result<()> {
     let [wall, cpu] = compare(plan, || newlines(file), || newlines(file))?;
     let wall_sound = report.control("control of index, wall", Unit::Seconds, wall);
     let cpu_sound = report.control("control of index, own CPU", Unit::Seconds, cpu);
-    let [wall, cpu] = compare(plan, || newlines(file), || indexed(file))?;
+    let [wall, cpu] = compare(plan, || newlines(file), || indexed(file, SHORT))?;
     report.line("index of 100,000, wall", Unit::Seconds, wall, None, wall_sound);
     report.line("index of 100,000, own CPU", Unit::Seconds, cpu, Some(INDEX), cpu_sound).gated();
     Ok(())
@@ -72,11 +165,11 @@ fn newlines(file: &Path) -> Result<[f64; 2]> {
     Ok(times)
 }
 
-fn indexed(file: &Path) -> Result<[f64; 2]> {
+fn indexed(file: &Path, entries: u64) -> Result<[f64; 2]> {
     let clock = Clock::start();
     let index = Index::of(file)?;
     let times = clock.stop();
-    ensure!(index.rows().len() as u64 == SHORT, "{} entries", index.rows().len());
+    ensure!(index.rows().len() as u64 == entries, "{} entries", index.rows().len());
     Ok(times)
 }
 

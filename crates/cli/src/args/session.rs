@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueHint};
 
+use super::session_files::{ExportArgs, ImportArgs};
+
 /// Which session a run goes on with.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Session")]
@@ -96,6 +98,10 @@ pub(crate) enum SessionCommand {
         #[arg(long)]
         remove: bool,
     },
+    /// Write a session to a file for others, without your paths, or as a page for people
+    Export(ExportArgs),
+    /// Make a session out of a file of haft, pi or zot, and print its id. Nothing in it is run
+    Import(ImportArgs),
     /// Delete a session for good
     Rm {
         #[command(flatten)]

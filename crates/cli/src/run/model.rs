@@ -49,11 +49,12 @@ fn wish(args: &RunArgs, setup: &Setup) -> Wish {
 async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
     let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
     let settings = setup.settings();
+    let first = wish.clone();
     let model = opened(wish, setup, &machine).await?;
     let mut others: Vec<Arc<dyn Model>> = Vec::new();
     let fallback = settings.fallback.as_ref().map(|sourced| sourced.value.as_slice()).unwrap_or_default();
     for named in fallback {
-        let other = fallback_wish(named)
+        let other = fallback_wish(named, &first, &model.info().provider)
             .or_exit(at_fault(settings.fallback.as_ref().map(|set| set.origin.clone())))?;
         let other = opened(other, setup, &machine).await.with_context(|| format!("fallback {named}"))?;
         if other.info() != model.info() {
@@ -75,12 +76,14 @@ async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Resul
     Ok(model)
 }
 
-/// A fallback is named in full: its provider is none that a flag names for the first model.
-fn fallback_wish(named: &str) -> anyhow::Result<Wish> {
+/// A fallback is named in full. Address and key that are set belong to the first model's provider: another model of it is
+/// asked there and with that, and one of another provider is not.
+fn fallback_wish(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =
         parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
-    Ok(Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..Wish::default() })
+    let same = if provider == first_provider { first.clone() } else { Wish::default() };
+    Ok(Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same })
 }
 
 /// What to say when the model does not have the level that was asked for. Nothing is looked up where none was.

@@ -137,6 +137,13 @@ fn summed_up(
     }
 }
 
+fn conflict(path: &str, first: &str, then: &str) -> String {
+    // The keys in a path are the extension's.
+    let path = sanitize_line(path);
+    let what = if path.is_empty() { "the arguments" } else { path.as_str() };
+    format!("{first} and {then} both changed {what}; the tool gets what {then} made of it")
+}
+
 /// Most events say nothing, so the terminal is asked for its width only for those that do.
 fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     match event {
@@ -172,12 +179,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
         }
         AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
-            // The keys in a path are the extension's.
-            let path = sanitize_line(path);
-            let what = if path.is_empty() { "the arguments" } else { path.as_str() };
-            let text =
-                format!("{first} and {then} both changed {what}; the tool gets what {then} made of it");
-            Told::Always(headed(&text, width()))
+            Told::Always(headed(&conflict(path, first, then), width()))
         }
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {

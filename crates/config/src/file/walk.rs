@@ -12,7 +12,8 @@ pub(super) struct Unknown {
     pub(super) key: String,
     /// Where it begins, in bytes.
     pub(super) at: usize,
-    pub(super) nearest: Option<String>,
+    /// What may be meant instead.
+    pub(super) nearest: Vec<String>,
 }
 
 /// Tells every key and where it begins; ends at the first one that does not exist.
@@ -29,8 +30,11 @@ fn walk(above: &[&str], table: &DeTable<'_>, tell: &mut impl FnMut(String, usize
         let free = all_keys()
             .any(|known| known.path == "extension.NAME" && above.len() == 2 && leads_to(known, above));
         if below.peek().is_none() && !free {
-            let nearest = nearest(above, name);
+            let nearest = nearest(above, name).into_iter().collect();
             return Err(Unknown { key: path.join("."), at, nearest });
+        }
+        if let (["extensions"], DeValue::Table(table)) = (path.as_slice(), value.get_ref()) {
+            return Err(former_table(table, at));
         }
         tell(path.join("."), at);
         // A table in a value's place is a mistake that the reader of the values tells.
@@ -42,6 +46,17 @@ fn walk(above: &[&str], table: &DeTable<'_>, tell: &mut impl FnMut(String, usize
         }
     }
     Ok(())
+}
+
+/// `[extensions.NAME]`, which once was what `[grant.NAME]` is; `extensions` now is a list of places.
+fn former_table(table: &DeTable<'_>, at: usize) -> Unknown {
+    let first = table.iter().next();
+    let name = first.map_or("NAME", |(name, value)| match value.get_ref().is_table() {
+        true => name.get_ref(),
+        false => "NAME",
+    });
+    let nearest = ["grant", "extension"].map(|table| format!("{table}.{name}")).to_vec();
+    Unknown { key: format!("extensions.{name}"), at, nearest }
 }
 
 /// A key by the name that it has now.

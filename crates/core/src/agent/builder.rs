@@ -16,7 +16,7 @@ use crate::hooks::{
 use crate::model::{Model, Thinking};
 use crate::prompt::SystemPrompt;
 use crate::queue::{Modes, QueueMode, Queues};
-use crate::session::Session;
+use crate::session::{Session, SessionError, answered};
 use crate::timeouts;
 use crate::tool::{NameTaken, Tool, ToolSet};
 use crate::transcript::Transcript;
@@ -154,7 +154,7 @@ impl AgentBuilder {
     }
 
     /// Begins with this transcript instead of an empty one. With a [session](Self::session), it goes in behind what the
-    /// session says.
+    /// session says. A call in it that has no result is given one that says so, since servers refuse it otherwise.
     pub fn messages(mut self, messages: Vec<Message>) -> Self {
         self.messages = messages;
         self
@@ -197,8 +197,12 @@ impl AgentBuilder {
         let tools = ToolTable::new(self.tools)?;
         let session = self.session.unwrap_or_else(|| Session::in_memory(Path::new(".")));
         let transcript = Transcript::new(session);
-        for message in self.messages {
-            drop(transcript.add(message).map_err(|error| BuildError::Session(error.to_string()))?);
+        let unsaved = |error: SessionError| BuildError::Session(error.to_string());
+        if !self.messages.is_empty() {
+            transcript.settle(|| (self.clock)()).map_err(unsaved)?;
+        }
+        for message in answered(self.messages) {
+            drop(transcript.add(message).map_err(unsaved)?);
         }
         let settings = transcript.settings();
         // A level that only a newer version has is none.

@@ -3,7 +3,8 @@
 use crate::error::TurnErrorKind;
 use crate::model::ModelError;
 
-/// Why a context was not summed up. It is as it was before.
+/// Why a context was not summed up. It is as it was before, unless the disk failed behind the summary: then
+/// [`CompactError::Session`] says that the session cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {

@@ -46,6 +46,14 @@ pub fn context(branch: &[Arc<Entry>]) -> Context {
     made.context
 }
 
+/// The messages with one answer to every tool call, as [`context`] gives them.
+pub(crate) fn answered(messages: Vec<Message>) -> Vec<Message> {
+    let mut made = Maker::default();
+    messages.into_iter().for_each(|message| made.say(message));
+    made.answer();
+    made.context.messages
+}
+
 /// How many files of a kind are named to the model, the last one touched first to stay.
 const NAMED: usize = 60;
 
@@ -134,8 +142,8 @@ impl Maker {
             let found = results.iter().position(|result| result.call_id == call.id);
             let result = found.map(|at| results.remove(at)).unwrap_or_else(|| {
                 self.context.closed.push(call.id.clone());
-                let text = if started.contains(&call.id) { INTERRUPTED } else { NOT_RUN };
-                closing(call, text, time.clone())
+                let begun = started.contains(&call.id);
+                closing(call, begun, time.clone())
             });
             self.context.messages.push(Message::Tool(result));
         }
@@ -156,8 +164,10 @@ impl Open {
     }
 }
 
-/// The same each time the session is read, so that a provider's cache still fits.
-fn closing(call: ToolCall, text: &str, time: Time) -> ToolMessage {
+/// The result of a call that has none. With the time of the call it is the same each time the session is read, so that a
+/// provider's cache still fits.
+pub(crate) fn closing(call: ToolCall, begun: bool, time: Time) -> ToolMessage {
+    let text = if begun { INTERRUPTED } else { NOT_RUN };
     ToolMessage {
         call_id: call.id,
         name: call.name,

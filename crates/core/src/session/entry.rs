@@ -10,7 +10,9 @@ use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Stop, Time, Usage};
 use serde::{Deserialize, Serialize};
 
+use super::SessionError;
 use super::id::{EntryId, SessionId};
+use super::line;
 
 /// The version of the format that this build writes. Files of a newer one are only read.
 pub const FORMAT_VERSION: u32 = 1;
@@ -219,12 +221,12 @@ pub struct Compaction {
     /// The extension that wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// The model that wrote it, and what that cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
     /// Everything the session has used, this summary included: who reads from here on only does not see the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<Usage>,
+    /// The model that wrote it, and what that cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// What is in force here, for who reads from here on only. Filled in when it is appended.
     #[serde(default)]
     pub settings: Settings,
@@ -310,6 +312,27 @@ pub struct Unknown {
     pub kind: String,
     /// All of it, without the newline.
     pub line: Box<str>,
+}
+
+impl Header {
+    /// Its line, newline included.
+    ///
+    /// # Errors
+    /// [`SessionError::Unwritable`].
+    pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
+        Ok(line::of_header(self)?)
+    }
+}
+
+impl Entry {
+    /// Its line, newline included. One of an [unknown](EntryBody::Unknown) type is what was read, with the id and the
+    /// parent that it had there.
+    ///
+    /// # Errors
+    /// [`SessionError::Unwritable`].
+    pub fn to_line(&self) -> Result<Vec<u8>, SessionError> {
+        Ok(line::of_entry(self)?)
+    }
 }
 
 impl From<Message> for EntryBody {

@@ -72,8 +72,8 @@ id! {
 
 impl EntryId {
     /// Reads 32 hexadecimal digits.
-    pub(super) fn from_hex(digits: &[u8]) -> Option<Self> {
-        from_hex(digits).map(Self)
+    pub(super) fn from_digits(digits: &[u8; DIGITS]) -> Option<Self> {
+        from_digits(digits).map(Self)
     }
 }
 
@@ -88,30 +88,27 @@ fn random() -> u128 {
 
 /// Lower case only, as they are written: one id has one spelling.
 fn from_hex(digits: &[u8]) -> Option<u128> {
-    let (high, low) = digits.split_at_checked(DIGITS / 2).filter(|(_, low)| low.len() == DIGITS / 2)?;
-    // Every digit is looked at before any is judged, which leaves no branch in the loop.
-    let half = |digits: &[u8]| {
-        digits.iter().fold((0_u64, 0_u8), |(bits, bad), digit| {
-            let value = VALUES.get(usize::from(*digit)).copied().unwrap_or(BAD);
-            (bits << 4 | u64::from(value & 0xf), bad | value)
-        })
-    };
-    let ((high, bad), (low, worse)) = (half(high), half(low));
-    ((bad | worse) & BAD == 0).then_some(u128::from(high) << 64 | u128::from(low))
+    from_digits(digits.try_into().ok()?)
 }
 
-/// No digit.
-const BAD: u8 = 0x80;
-
-/// What each byte is worth as a digit.
-const VALUES: [u8; 256] = {
-    let (mut values, mut value) = ([BAD; 256], 0);
-    while value < 16 {
-        values[b"0123456789abcdef"[value] as usize] = value as u8;
-        value += 1;
+/// Every digit is looked at before any is judged: a loop without a branch, many digits a step.
+fn from_digits(digits: &[u8; DIGITS]) -> Option<u128> {
+    let bad = digits.iter().fold(0, |bad, digit| {
+        let (number, letter) = (digit.wrapping_sub(b'0'), digit.wrapping_sub(b'a'));
+        bad | (u8::from(number > 9) & u8::from(letter > 5))
+    });
+    let (pairs, _) = digits.as_chunks::<2>();
+    let mut bytes = [0; DIGITS / 2];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = value(*high) << 4 | value(*low);
     }
-    values
-};
+    (bad == 0).then_some(u128::from_be_bytes(bytes))
+}
+
+/// What a digit is worth. In ASCII the letters have a bit that the numbers lack, and end in 1, 2, ….
+const fn value(digit: u8) -> u8 {
+    (digit & 0xf) + (digit >> 6) * 9
+}
 
 #[cfg(test)]
 mod tests {
@@ -121,8 +118,24 @@ mod tests {
     fn one_spelling() {
         let id = EntryId::new();
         assert_eq!(EntryId::parse(&id.to_string()), Some(id));
+        assert_eq!(
+            EntryId::parse("0123456789abcdef0f1e2d3c4b5a6978").map(|id| id.0),
+            Some(0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978)
+        );
+        for byte in 0..=u8::MAX {
+            let mut digits = [b'0'; DIGITS];
+            digits[DIGITS - 1] = byte;
+            let expect = char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
+            assert_eq!(from_hex(&digits), expect.map(u128::from), "{byte}");
+        }
         assert_eq!(EntryId::from(1).to_string(), "00000000000000000000000000000001");
-        for bad in ["", "1", "0000000000000000000000000000000A", "+0000000000000000000000000000001"] {
+        for bad in [
+            "",
+            "1",
+            "0000000000000000000000000000000A",
+            "+0000000000000000000000000000001",
+            "g0000000000000000000000000000000",
+        ] {
             assert_eq!(EntryId::parse(bad), None, "{bad}");
         }
         assert_ne!(EntryId::new(), EntryId::new());

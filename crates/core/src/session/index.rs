@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::entry::EntryBody;
-use super::id::EntryId;
+use super::id::{DIGITS, EntryId};
 use super::line::{HEADER, Head, Prefix};
 
 /// How much is read at a time.
@@ -91,7 +91,7 @@ impl Row {
 struct Scan {
     rows: Vec<Row>,
     /// The digits of the last id: what most entries follow.
-    last: Vec<u8>,
+    last: Option<[u8; DIGITS]>,
     /// Rows whose parent is another one.
     others: Vec<(usize, EntryId)>,
 }
@@ -100,33 +100,43 @@ impl Scan {
     /// Takes the whole lines of `bytes`, which stand at `at` of the file, and says how much that was. Up to `known` there
     /// is no newline.
     fn lines(&mut self, bytes: &[u8], known: usize, at: u64) -> usize {
-        let mut begin = 0;
-        for end in memchr::memchr_iter(b'\n', bytes.get(known..).unwrap_or_default()) {
-            let line = bytes.get(begin..known + end).unwrap_or_default();
-            self.line(line, at + begin as u64);
-            begin = known + end + 1;
+        let (mut begin, mut known) = (0, known);
+        loop {
+            let rest = bytes.get(begin..).unwrap_or_default();
+            // No newline is in a prefix: it need not be searched there.
+            let row = Prefix::read(rest).and_then(|prefix| self.row(prefix, at + begin as u64));
+            let read = row.map_or(0, |(_, prefix, _)| rest.len() - prefix.rest.len());
+            let from = known.max(begin + read);
+            let Some(end) = memchr::memchr(b'\n', bytes.get(from..).unwrap_or_default()) else {
+                return begin;
+            };
+            match row {
+                Some((row, prefix, other)) => self.push(row, prefix, other),
+                None => self.odd(bytes.get(begin..from + end).unwrap_or_default(), at + begin as u64),
+            }
+            begin = from + end + 1;
+            known = begin;
         }
-        begin
     }
 
-    fn line(&mut self, line: &[u8], offset: u64) {
-        let Some(prefix) = Prefix::read(line) else { return self.odd(line, offset) };
-        let Some(id) = EntryId::from_hex(prefix.id) else { return };
+    /// What a line says that begins as it should, and its parent if that is looked up later.
+    fn row<'a>(&self, prefix: Prefix<'a>, offset: u64) -> Option<(Row, Prefix<'a>, Option<EntryId>)> {
+        let (parent, other) = match prefix.parent {
+            None => (NO_PARENT, None),
+            Some(parent) if self.last.as_ref() == Some(parent) => (self.rows.len() as u32 - 1, None),
+            Some(parent) => (NO_PARENT, Some(EntryId::from_digits(parent)?)),
+        };
+        let id = EntryId::from_digits(prefix.id)?;
+        Some((Row { id, offset, parent, kind: kind(prefix.kind) }, prefix, other))
+    }
+
+    fn push(&mut self, row: Row, prefix: Prefix<'_>, other: Option<EntryId>) {
         if prefix.kind == HEADER.as_bytes() {
             return;
         }
-        let parent = match prefix.parent {
-            None => NO_PARENT,
-            Some(parent) if parent == self.last => self.rows.len() as u32 - 1,
-            Some(parent) => {
-                let Some(parent) = EntryId::from_hex(parent) else { return };
-                self.others.push((self.rows.len(), parent));
-                NO_PARENT
-            }
-        };
-        self.last.clear();
-        self.last.extend_from_slice(prefix.id);
-        self.rows.push(Row { id, offset, parent, kind: kind(prefix.kind) });
+        self.others.extend(other.map(|parent| (self.rows.len(), parent)));
+        self.last = Some(*prefix.id);
+        self.rows.push(row);
     }
 
     /// A line of somebody else, or a damaged one.
@@ -139,7 +149,8 @@ impl Scan {
             return;
         }
         self.others.extend(head.parent.map(|parent| (self.rows.len(), parent)));
-        self.last = head.id.to_string().into_bytes();
+        // Whoever follows it is looked up.
+        self.last = None;
         let kind = kind(head.kind.as_bytes());
         self.rows.push(Row { id: head.id, offset, parent: NO_PARENT, kind });
     }

@@ -51,11 +51,11 @@ pub(super) fn of_entry(entry: &Entry) -> serde_json::Result<Vec<u8>> {
 pub(super) struct Prefix<'a> {
     pub(super) kind: &'a [u8],
     /// The digits of the id.
-    pub(super) id: &'a [u8],
+    pub(super) id: &'a [u8; DIGITS],
     /// The digits of the parent.
-    pub(super) parent: Option<&'a [u8]>,
+    pub(super) parent: Option<&'a [u8; DIGITS]>,
     /// What comes behind it.
-    rest: &'a [u8],
+    pub(super) rest: &'a [u8],
 }
 
 /// The longest type that the fixed prefix is read with.
@@ -65,18 +65,19 @@ impl<'a> Prefix<'a> {
     /// Reads the beginning of a line; `None` where it is not what this build writes, which does not make it wrong.
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
         let rest = line.strip_prefix(br#"{"type":""#)?;
-        let end = rest.iter().take(LONGEST_KIND).position(|byte| *byte == b'"')?;
+        let end = rest.iter().take(LONGEST_KIND).position(|byte| matches!(byte, b'"' | b'\\' | b'\n'))?;
         let (kind, rest) = rest.split_at_checked(end)?;
-        let (id, rest) = rest.strip_prefix(br#"","id":""#)?.split_at_checked(DIGITS)?;
+        let (id, rest) = rest.strip_prefix(br#"","id":""#)?.split_first_chunk()?;
         let rest = rest.strip_prefix(br#"","parent":"#)?;
         let (parent, rest) = match rest.strip_prefix(b"null") {
             Some(rest) => (None, rest),
             None => {
-                let (parent, rest) = rest.strip_prefix(b"\"")?.split_at_checked(DIGITS)?;
+                let (parent, rest) = rest.strip_prefix(b"\"")?.split_first_chunk()?;
                 (Some(parent), rest.strip_prefix(b"\"")?)
             }
         };
-        let plain = !kind.contains(&b'\\') && matches!(rest.first(), Some(b',' | b'}'));
+        // A kind that ended with something else is not followed by the id.
+        let plain = matches!(rest.first(), Some(b',' | b'}'));
         plain.then_some(Self { kind, id, parent, rest })
     }
 
@@ -114,12 +115,12 @@ impl Head {
     fn quick(line: &str) -> Option<Self> {
         let prefix = Prefix::read(line.as_bytes())?;
         let parent = match prefix.parent {
-            Some(parent) => Some(EntryId::from_hex(parent)?),
+            Some(parent) => Some(EntryId::from_digits(parent)?),
             None => None,
         };
         Some(Self {
             kind: std::str::from_utf8(prefix.kind).ok()?.to_owned(),
-            id: EntryId::from_hex(prefix.id)?,
+            id: EntryId::from_digits(prefix.id)?,
             parent,
             time: Time(prefix.time()?.to_owned()),
         })

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
 
@@ -49,10 +49,10 @@ impl From<io::Error> for AppendError {
 impl Log {
     /// Makes the file with its first lines. When this fails there is none.
     pub(super) fn create(disk: Arc<dyn Disk>, path: &Path, lines: &[u8]) -> io::Result<Self> {
-        let dir = path.parent().unwrap_or(Path::new("."));
-        make_dir(dir)?;
+        let named = make_dir(path.parent().unwrap_or(Path::new(".")))?;
         let file = disk.create(path)?;
-        let made = Self::begin(disk, Arc::clone(&file), path, lines, dir);
+        let file = Arc::new(NewFile { file, disk: Arc::clone(&disk), named: Mutex::new(named) });
+        let made = Self::begin(disk, file, path, lines);
         if made.is_err() {
             // Nobody can have read it: it is locked, and nothing in it was acknowledged.
             let _ = std::fs::remove_file(path);
@@ -60,20 +60,13 @@ impl Log {
         made
     }
 
-    fn begin(
-        disk: Arc<dyn Disk>,
-        file: Arc<dyn DiskFile>,
-        path: &Path,
-        lines: &[u8],
-        dir: &Path,
-    ) -> io::Result<Self> {
+    fn begin(disk: Arc<dyn Disk>, file: Arc<dyn DiskFile>, path: &Path, lines: &[u8]) -> io::Result<Self> {
         let Seen { identity, length } = file.look()?;
         let mut log = Self { disk, file, path: path.to_owned(), identity, end: length, ragged: false };
         log.append(lines).map_err(|error| match error {
             AppendError::Io(error) => error,
             AppendError::Lost(reason) => io::Error::other(reason),
         })?;
-        log.disk.sync_dir(dir)?;
         Ok(log)
     }
 
@@ -193,13 +186,59 @@ impl fmt::Debug for Log {
     }
 }
 
-/// Makes a directory and those above it, each for its owner alone.
-fn make_dir(dir: &Path) -> io::Result<()> {
+/// A file that was made here. Its first sync is that of its name, too, and of the names of directories that were made for
+/// it: whoever waits for an entry waits for them, and nobody else does.
+struct NewFile {
+    file: Arc<dyn DiskFile>,
+    disk: Arc<dyn Disk>,
+    /// The directories with a new name in them that is not on the disk yet.
+    named: Mutex<Vec<PathBuf>>,
+}
+
+impl DiskFile for NewFile {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.file.truncate(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync()?;
+        let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(dir) = named.last() {
+            self.disk.sync_dir(dir)?;
+            named.pop();
+        }
+        Ok(())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+
+    fn look(&self) -> io::Result<Seen> {
+        self.file.look()
+    }
+
+    fn unlock(&self) {
+        self.file.unlock();
+    }
+}
+
+/// Makes a directory and those above it, each for its owner alone. Says which directories have a new name in them as soon
+/// as there is a file in this one.
+fn make_dir(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let made = dir.ancestors().take_while(|dir| !dir.exists()).filter_map(Path::parent);
+    let named = |dir: &Path| if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir.to_owned() };
+    let named = std::iter::once(dir).chain(made).map(named).collect();
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
+    builder.create(dir)?;
+    Ok(named)
 }
 
 /// Behind the last newline; 0 if there is none. Reads the end of the file only.

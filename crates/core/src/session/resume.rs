@@ -11,6 +11,7 @@ use super::disk::{DiskFile, read_range};
 use super::entry::{Entry, EntryBody, Header};
 use super::id::EntryId;
 use super::line::{self, Head};
+use super::log::last_newline;
 
 /// How much is read in one step.
 const STEP: u64 = 256 * 1024;
@@ -38,8 +39,8 @@ pub(super) fn branch(file: &dyn DiskFile, end: u64, leaf: Option<EntryId>) -> io
         if from > 0
             && memchr::memchr(b'\n', bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default()).is_none()
         {
-            // Not one whole line.
-            step *= 2;
+            // Not one whole line: all of the last one, and the newline before it.
+            step = to - last_newline(file, to - 1)? + 1;
             continue;
         }
         if !bytes.ends_with(b"\n") {
@@ -53,7 +54,7 @@ pub(super) fn branch(file: &dyn DiskFile, end: u64, leaf: Option<EntryId>) -> io
                 return Ok(Some(walk.branch));
             }
             ControlFlow::Break(Ended::Odd) => return Ok(None),
-            ControlFlow::Continue(()) => to = from + begin as u64,
+            ControlFlow::Continue(()) => (to, step) = (from + begin as u64, STEP),
         }
     }
     Ok(None)

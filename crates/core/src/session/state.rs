@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
 use super::disk::{Disk, DiskFile};
@@ -312,6 +313,7 @@ fn quickly(log: &Log) -> io::Result<(Recovered, bool)> {
     let file = log.file().as_ref();
     let header = resume::header(file, log.end())?.filter(|header| header.newer().is_none());
     if let Some(header) = header
+        && is_up(Defence::SessionTail)
         && let Some(entries) = resume::branch(file, log.end(), None)?
     {
         return Ok((Recovered { header: Some(header), entries, repairs: Vec::new(), whole: 0 }, false));

@@ -10,7 +10,7 @@ use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Time, Usage};
 
 use super::disk::{RealDisk, read_range};
-use super::entry::{EntryBody, Header, Name, Origin, Tags};
+use super::entry::{Entry, EntryBody, Header, Name, Origin, Tags};
 use super::id::{EntryId, SessionId};
 use super::index::Index;
 use super::line::{self, Head};
@@ -75,6 +75,23 @@ impl Store {
     /// A new session about a directory; see [`Session::create`].
     pub fn create(&self, cwd: &Path) -> Session {
         Session::create(&self.project(cwd), cwd)
+    }
+
+    /// Writes a session that comes from elsewhere, below the project that its header names, and says where it is. It is
+    /// on the disk when this returns. Each entry must stand behind its parent.
+    ///
+    /// # Errors
+    /// [`SessionError::Unwritable`], [`SessionError::Io`]: then there is no file.
+    pub fn write(&self, header: &Header, entries: &[Entry]) -> Result<PathBuf, SessionError> {
+        let mut lines = header.to_line()?;
+        for entry in entries {
+            lines.extend(entry.to_line()?);
+        }
+        let path = self.project(Path::new(&header.cwd)).join(file_name(header.id));
+        let io = |error| SessionError::io("make", &path, error);
+        let log = Log::create(Arc::new(RealDisk), &path, &lines).map_err(io)?;
+        log.file().sync().map_err(io)?;
+        Ok(path)
     }
 
     /// The sessions of a project, the one that was written last first.

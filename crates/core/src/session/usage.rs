@@ -85,7 +85,7 @@ mod tests {
             files_modified: Vec::new(),
             by: None,
             answer: Some(answer()),
-            used: None,
+            used: Some(Usage::default()),
             settings: Settings::default(),
         };
         check(compaction, Some(7));

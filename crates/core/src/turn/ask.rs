@@ -15,6 +15,8 @@ use crate::transcript::Saved;
 /// What the user has seen of an answer that is not complete.
 #[derive(Default)]
 pub(super) struct Partial {
+    /// The user was told that there is an answer.
+    begun: bool,
     text: String,
     /// The model that answers in place of the one that was asked.
     answering: Option<ModelInfo>,
@@ -42,8 +44,11 @@ impl Turn {
         let mut asked = self.cancel.run_until_cancelled(self.stream(held)).await;
         if let Some(Err(Unanswered::Model(error))) = &asked
             && error.kind == ModelErrorKind::Overflow
+            && !self.now().partial.begun
             && !self.cancel.is_cancelled()
         {
+            // The next request begins with the preferred model again.
+            self.now().partial = Partial::default();
             // Once: a request that is still too long is not made shorter by asking again.
             if let Err(input) = self.compact_after(error.clone()).await {
                 return input;
@@ -79,9 +84,8 @@ impl Turn {
         // The request is on its way while the disk writes what it is about.
         let (mut next, said) = join(events.next(), self.said_is_on_disk()).await;
         said.map_err(Unanswered::Session)?;
-        let mut started = false;
         while let Some(event) = next {
-            if let Some(response) = self.pass_on(event?, held, &mut started) {
+            if let Some(response) = self.pass_on(event?, held) {
                 return Ok(response);
             }
             next = events.next().await;
@@ -93,9 +97,8 @@ impl Turn {
     }
 
     /// Shows one event, unless it is held back; returns the answer when it is complete.
-    fn pass_on(&self, event: ModelEvent, held: bool, started: &mut bool) -> Option<ModelResponse> {
-        if !*started && event.is_answer() {
-            *started = true;
+    fn pass_on(&self, event: ModelEvent, held: bool) -> Option<ModelResponse> {
+        if event.is_answer() && !std::mem::replace(&mut self.now().partial.begun, true) {
             self.emitter.emit(AgentEvent::AssistantStart);
         }
         let shown = match event {
@@ -164,7 +167,7 @@ impl Turn {
     /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
     /// arguments are refused by servers.
     pub(super) fn keep_partial(&self) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
-        let Partial { text, answering } = std::mem::take(&mut self.now().partial);
+        let Partial { text, answering, .. } = std::mem::take(&mut self.now().partial);
         if text.trim().is_empty() {
             return Ok(None);
         }

@@ -180,9 +180,12 @@ impl Turn {
     async fn compact(&self, plan: Plan) -> Result<Compacted, CompactError> {
         let (reason, tokens_before) = (plan.compacting.reason, plan.compacting.tokens_before);
         self.emitter.emit(AgentEvent::CompactionStart { reason });
-        let outcome = match self.cancel.run_until_cancelled(self.sum_up(plan)).await {
+        let Plan { compacting, budget, fixed } = plan;
+        // Until something is written it can be cancelled.
+        let outcome = match self.cancel.run_until_cancelled(self.sum_up(compacting, &budget)).await {
             Some(Err(_)) if self.cancel.is_cancelled() => Err(CompactError::Aborted),
-            Some(outcome) => outcome,
+            Some(Ok((compacting, summary))) => self.put_in_place(compacting, summary, fixed).await,
+            Some(Err(error)) => Err(error),
             None => Err(CompactError::Aborted),
         };
         self.emitter.emit(match &outcome {
@@ -204,18 +207,32 @@ impl Turn {
         outcome
     }
 
-    async fn sum_up(&self, plan: Plan) -> Result<Compacted, CompactError> {
-        let Plan { compacting, budget, fixed } = plan;
+    /// Asks for the summary.
+    async fn sum_up(
+        &self,
+        compacting: Compacting,
+        budget: &Budget,
+    ) -> Result<(Compacting, Summary), CompactError> {
         let (compacting, replaced) = self.ask_hooks(compacting).await?;
-        let summary = match replaced {
+        let mut summary = match replaced {
             Some(summary) => summary,
-            None => self.ask_for_summary(&compacting, &budget).await?,
+            None => self.ask_for_summary(&compacting, budget).await?,
         };
-        let Summary { text, by, answer } = summary;
-        let text = within(&text, &budget);
-        if text.is_empty() {
+        summary.text = within(&summary.text, budget);
+        if summary.text.is_empty() {
             return Err(CompactError::Empty);
         }
+        Ok((compacting, summary))
+    }
+
+    /// Writes the summary into the log; from here on the context is the shorter one.
+    async fn put_in_place(
+        &self,
+        compacting: Compacting,
+        summary: Summary,
+        fixed: u64,
+    ) -> Result<Compacted, CompactError> {
+        let Summary { text, by, answer } = summary;
         let usage = answer.as_ref().map(|answer| answer.usage);
         let compaction = Compaction {
             summary: text.clone(),
@@ -229,10 +246,10 @@ impl Turn {
             settings: Default::default(),
         };
         let saved = self.agent.transcript.compact(compaction).map_err(lost)?;
-        saved.on_disk().await.map_err(lost)?;
         if let Some(usage) = usage {
             self.emitter.emit(AgentEvent::Usage { usage, cumulative: self.agent.transcript.usage() });
         }
+        saved.on_disk().await.map_err(lost)?;
         let (tally, messages) = self.agent.transcript.tally();
         let tokens_after = tally.context(&messages, None).tokens + fixed;
         Ok(Compacted { summary: text, tokens_before: compacting.tokens_before, tokens_after, by })

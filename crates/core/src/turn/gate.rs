@@ -15,6 +15,7 @@ use super::state::Input;
 use crate::chain::{ChainStep, Change, ToolChain, Verdict};
 use crate::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use crate::schema::Validator;
+use crate::session::intervention::{Action, Intervention};
 
 /// Who is named when the hooks' time was up: none of them did anything wrong alone.
 const BUDGET: &str = "haft";
@@ -56,6 +57,7 @@ impl Turn {
             Err(Left::Cancelled) => return Err(Input::Cancelled),
             Err(Left::OutOfTime(asked)) => gating.out_of_time(&asked),
         };
+        self.remark(call, &verdict, &chain);
         let Verdict::Block { by, reason } = verdict else { return Ok(verdict) };
         let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
         let (id, refused) = (call.id.clone(), reason.clone());
@@ -64,6 +66,26 @@ impl Turn {
             AfterBlock::GoOn => Ok(Verdict::Block { by, reason }),
             AfterBlock::AbortAgent { reason } => Ok(Verdict::AbortAgent { by, reason }),
         }
+    }
+
+    /// Notes in the session who came between the call and its tool.
+    fn remark(&self, call: &ToolCall, verdict: &Verdict, chain: &ToolChain) {
+        let (action, by) = match verdict {
+            Verdict::Run { args } if *args == call.args => return,
+            Verdict::Run { .. } => {
+                let mut by: Vec<String> = chain.changes().iter().map(|change| change.by.clone()).collect();
+                by.dedup();
+                (Action::Rewritten, by)
+            }
+            Verdict::Respond { by, .. } => (Action::Answered, vec![by.clone()]),
+            Verdict::Block { by, .. } => (Action::Blocked, vec![by.clone()]),
+            Verdict::AbortTurn { by, .. } | Verdict::AbortAgent { by, .. } => {
+                (Action::TurnEnded, vec![by.clone()])
+            }
+        };
+        let remark = Intervention { call_id: call.id.clone(), action, by }.to_custom();
+        // A verdict counts whether or not it can be noted: a session that cannot be written fails at the result.
+        let _ = remark.map(|remark| self.agent.transcript.remark(remark));
     }
 }
 

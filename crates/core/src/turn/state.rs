@@ -72,6 +72,9 @@ impl State {
             (Self::Ended { step, .. } | Self::Between { step, .. }, Input::Unsaved(kind)) => {
                 Self::Done(Err(TurnError { step, kind }))
             }
+            (Self::Between { step, .. }, Input::Cancelled) => {
+                Self::Done(Err(TurnError { step, kind: TurnErrorKind::Aborted }))
+            }
             (state, Input::Unsaved(kind)) => state.end(Stop::Error, kind),
             (state, Input::Cancelled) => state.end(Stop::Aborted, TurnErrorKind::Aborted),
             (state, Input::Blocked { by, reason }) => {
@@ -241,5 +244,7 @@ mod tests {
         for state in [State::Starting { step: 2 }, State::Asking { step: 2 }] {
             check(state, Input::Cancelled, ended(Stop::Aborted, Then::Finish(Err(TurnErrorKind::Aborted))));
         }
+        let done = State::Done(Err(TurnError { step: 2, kind: TurnErrorKind::Aborted }));
+        check(State::Between { step: 2, stopping: true }, Input::Cancelled, done);
     }
 }

@@ -106,9 +106,14 @@ impl Turn {
                 stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
             // A result that is not written is kept for later, and so are those behind it: the tools have run.
             let mut failed = None;
-            while let Some(result) = results.next().await {
-                let reported = result.and_then(|(call, output, source)| self.report(call, output, source));
-                failed = failed.or(reported.err());
+            while let Some((call, result)) = results.next().await {
+                // Whatever kept a call from being begun, its place among the results is not left empty.
+                let (output, source, unbegun) = match result {
+                    Ok((output, source)) => (output, source, None),
+                    Err(error) => (ToolOutput::error(NOT_RUN), Source::default(), Some(error)),
+                };
+                let reported = self.report(call, output, source);
+                failed = failed.or(unbegun).or(reported.err());
             }
             if let Some(error) = failed {
                 return error.into();
@@ -155,18 +160,18 @@ impl Turn {
         }
     }
 
-    /// The result of a call, and who gave it.
-    ///
-    /// # Errors
-    /// That it was about to run could not be written, so it did not.
-    async fn carry_out(&self, plan: Planned) -> Result<(ToolCall, ToolOutput, Source), SessionError> {
+    /// A call with its result, and who gave it; an error if it could not be written that it was about to run, so that
+    /// it did not.
+    async fn carry_out(&self, plan: Planned) -> (ToolCall, Result<(ToolOutput, Source), SessionError>) {
         let (call, mut output, source) = match plan {
             Planned::Answer { call, output, synthetic_by } => {
-                return Ok((call, output, Source { synthetic_by, ..Source::default() }));
+                return (call, Ok((output, Source { synthetic_by, ..Source::default() })));
             }
             Planned::Run { call, tool } => {
-                if !self.begin_call(&call).await? {
-                    return Ok((call, ToolOutput::error(NOT_RUN), Source::default()));
+                match self.begin_call(&call).await {
+                    Ok(true) => {}
+                    Ok(false) => return (call, Ok((ToolOutput::error(NOT_RUN), Source::default()))),
+                    Err(error) => return (call, Err(error)),
                 }
                 let output = self.run(&call, tool.as_ref()).await;
                 let extension = tool.spec().owner.extension().map(ExtensionName::new);
@@ -187,7 +192,7 @@ impl Turn {
                 output.details = None;
             }
         }
-        Ok((call, output, source))
+        (call, Ok((output, source)))
     }
 
     /// Has it on the disk that a call is about to run, so that no later process runs it a second time. `false` for one

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, HookSource, Hooks, ToolDecision};
+use haft_core::session::entry::{Entry, EntryBody};
+use haft_core::session::intervention::{Action, Intervention};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -67,6 +69,40 @@ async fn the_tool_gets_the_rewrite_and_the_transcript_keeps_the_models() {
     let told: Vec<_> = events.iter().filter(|line| line.contains("t1")).collect();
     assert_eq!(told, [r#"call t1 echo {"n":1}"#, r#"rewritten t1 by b {"n":2}"#, r#"result t1 {"n":2}"#]);
     assert_eq!(transcript(&agent)[1], r#"assistant  echo{"n":1}"#);
+}
+
+fn interventions(agent: &Agent) -> Vec<Intervention> {
+    let custom = |entry: &Arc<Entry>| match &entry.body {
+        EntryBody::Custom(custom) => Intervention::of(custom),
+        _ => None,
+    };
+    agent.session().branch().iter().filter_map(custom).collect()
+}
+
+#[tokio::test]
+async fn the_session_says_who_came_between_a_call_and_its_tool() {
+    let respond = ToolDecision::Respond { by: "c".into(), output: ToolOutput::text("cached") };
+    let stop = ToolDecision::AbortTurn { by: "d".into(), reason: "enough".into() };
+    let cases = [
+        (ToolDecision::Allow, None),
+        (rewrite("a", r#"{"n":1}"#), None),
+        (rewrite("a", r#"{"n":2}"#), Some((Action::Rewritten, "a"))),
+        (block("b", "no"), Some((Action::Blocked, "b"))),
+        (respond, Some((Action::Answered, "c"))),
+        (stop, Some((Action::TurnEnded, "d"))),
+    ];
+    for (decision, expect) in cases {
+        let agent = script()
+            .agent()
+            .tool(tool("echo", |args| ToolOutput::text(args)))
+            .before_tool_execute(Gate::new(vec![decision]))
+            .build()
+            .unwrap();
+        let (_, _ended) = run(&agent).await;
+        let found: Vec<_> =
+            interventions(&agent).into_iter().map(|it| (it.action, it.by.join(","))).collect();
+        assert_eq!(found, Vec::from_iter(expect.map(|(action, by)| (action, by.to_owned()))));
+    }
 }
 
 #[tokio::test]

@@ -1,36 +1,52 @@
-//! Group S: the files of sessions, while their writers are killed.
+//! Group S: the files of sessions, while their writers are killed, and however long they are.
+
+mod large;
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use haft_core::session::store::read;
-use haft_core::session::{Session, SessionError};
-use haft_protocol::defence::{Defence, take_down};
+use haft_core::session::{Repair, Session, SessionError};
+use haft_protocol::defence::{self, Defence, take_down};
 
 use crate::row::{CASE, Case, Row};
 use crate::world::World;
 use crate::writer::WRITER;
 
-/// Bytes of an entry: one that is mostly written at once, and one that is often cut.
-const SIZES: [usize; 2] = [2 * 1024, 300 * 1024];
+/// Bytes of an entry that is mostly written at once.
+const SHORT: usize = 2 * 1024;
+
+/// Bytes of an entry that is often cut.
+const LONG: usize = 300 * 1024;
 
 /// Rounds of each size.
-const ROUNDS: (usize, usize) = (30, 500);
+const ROUNDS: (usize, usize) = (30, 1_000);
 
-/// Torn ends that all rounds together must have met: fewer would show little.
-const TORN: (usize, usize) = (3, 500);
+/// Torn ends that all rounds together must have met: fewer would show little. Rounds with long entries are added until
+/// there are so many, in a file system in memory if there is one: it writes page by page, where a disk's has large pieces
+/// that are not interrupted.
+const TORN: (usize, usize) = (8, 500);
+
+/// Rounds for one torn end, at most.
+const PATIENCE: usize = 20;
+
+/// A file system in memory.
+const MEMORY: &str = "/dev/shm";
+
+/// One round of so many with long entries ends at any moment of the next two entries, as all with short ones do. The others end
+/// when the file grows, because making an entry takes longer than writing it.
+const ANYWHERE: usize = 4;
+
+/// The longest wait for that.
+const GROWS_WITHIN: Duration = Duration::from_millis(50);
 
 /// A file larger than this is not gone on with: every round reads all of it.
-const LARGE: u64 = 4 << 20;
-
-/// The longest time between the first acknowledgement and the end, in microseconds.
-const LIVES: u64 = 2_000;
+const LARGE: u64 = 3 << 19;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
@@ -45,21 +61,29 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case { play: |world| Box::pin(two(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::SessionLock)),
     },
+    Row {
+        id: "S-10",
+        title: "a session is very long, has a line of 8 MiB and entries of unknown types, or is of a newer format",
+        cases: &[Case { play: |world| Box::pin(large::opened(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::SessionTail)),
+    },
 ];
 
 async fn killed(world: &mut World) -> Result<()> {
     world.mark("killed")?;
     let (rounds, least) = (world.amount(ROUNDS.0, ROUNDS.1), world.amount(TORN.0, TORN.1));
-    let dir = world.dir.join("sessions");
-    let torn = tokio::task::spawn_blocking(move || -> Result<usize> {
-        let mut torn = 0;
-        for size in SIZES {
-            torn += Loop::new(&dir, size).run(rounds)?;
-        }
-        Ok(torn)
+    let (dir, tag) = (world.dir.join("sessions"), world.tag.clone());
+    let found = tokio::task::spawn_blocking(move || -> Result<Found> {
+        let short = Loop::new(&dir, SHORT).run(rounds, 0)?;
+        let long = Loop::new(&dir, LONG).run(rounds, 0)?;
+        let both = short.and(long);
+        let memory = Memory::new(&dir, &tag);
+        let more = least.saturating_sub(both.torn);
+        Ok(both.and(Loop::new(&memory.0, LONG).run(0, more)?))
     });
-    let torn = torn.await.context("the loop panicked")??;
-    ensure!(torn >= least, "only {torn} torn ends were met, and {least} would show something");
+    let Found { rounds, torn, acknowledged } = found.await.context("the loop panicked")??;
+    ensure!(torn >= least, "only {torn} torn ends were met in {rounds} rounds; {least} would show something");
+    world.found(&format!("{rounds} rounds, {torn} torn ends, 0 of {acknowledged} acknowledged entries lost"));
     Ok(())
 }
 
@@ -67,7 +91,7 @@ async fn two(world: &mut World) -> Result<()> {
     world.mark("two writers")?;
     let dir = world.dir.join("sessions");
     tokio::task::spawn_blocking(move || -> Result<()> {
-        let mut writer = Writer::start(&dir, SIZES[0])?;
+        let mut writer = Writer::start(&dir, SHORT)?;
         writer.acknowledged()?;
         let second = Session::open(&writer.file);
         ensure!(matches!(second, Err(SessionError::Locked { .. })), "the second one was let in: {second:?}");
@@ -88,44 +112,124 @@ struct Loop {
     /// The file that is gone on with, and what was acknowledged of it.
     file: Option<PathBuf>,
     acknowledged: HashSet<String>,
+    found: Found,
+}
+
+/// What rounds met.
+#[derive(Default)]
+struct Found {
+    rounds: usize,
+    torn: usize,
+    acknowledged: usize,
+}
+
+impl Found {
+    fn and(self, other: Self) -> Self {
+        Self {
+            rounds: self.rounds + other.rounds,
+            torn: self.torn + other.torn,
+            acknowledged: self.acknowledged + other.acknowledged,
+        }
+    }
+}
+
+/// A directory in memory, or a usual one; gone in the end.
+struct Memory(PathBuf);
+
+impl Memory {
+    fn new(otherwise: &Path, tag: &str) -> Self {
+        let memory = Path::new(MEMORY);
+        let dir = if memory.is_dir() { memory } else { otherwise };
+        Self(dir.join(format!("haft-faults-{tag}")))
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // There may be nothing.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 impl Loop {
     fn new(dir: &Path, size: usize) -> Self {
-        Self { dir: dir.join(size.to_string()), size, file: None, acknowledged: HashSet::new() }
+        let (dir, acknowledged) = (dir.join(size.to_string()), HashSet::new());
+        Self { dir, size, file: None, acknowledged, found: Found::default() }
     }
 
-    /// How many torn ends were met.
-    fn run(mut self, rounds: usize) -> Result<usize> {
+    /// So many rounds, and more until there were so many torn ends.
+    fn run(mut self, rounds: usize, torn: usize) -> Result<Found> {
         fs::create_dir_all(&self.dir).context("make the directory of sessions")?;
-        let mut torn = 0;
-        for round in 1..=rounds {
-            torn +=
-                usize::from(self.round().with_context(|| format!("round {round} of {} bytes", self.size))?);
+        while self.found.rounds < rounds || (self.found.torn < torn && self.found.rounds < torn * PATIENCE) {
+            self.found.rounds += 1;
+            let torn = self
+                .round()
+                .with_context(|| format!("round {} of {} bytes", self.found.rounds, self.size))?;
+            self.found.torn += usize::from(torn);
         }
-        Ok(torn)
+        Ok(self.found)
     }
 
     /// Starts a writer, kills it, and looks for everything that was ever acknowledged. Whether the end was torn.
     fn round(&mut self) -> Result<bool> {
         let mut writer = Writer::start(self.file.as_deref().unwrap_or(&self.dir), self.size)?;
-        self.acknowledged.insert(writer.acknowledged()?);
-        std::thread::sleep(Duration::from_micros(random() % LIVES));
-        self.acknowledged.extend(writer.kill()?);
+        let mut said = vec![writer.acknowledged()?];
+        let since = Instant::now();
+        said.push(writer.acknowledged()?);
+        match self.size == LONG && !self.found.rounds.is_multiple_of(ANYWHERE) {
+            true => grows(&writer.file)?,
+            false => passes(since.elapsed().mul_f64(2.0 * fraction())),
+        }
+        said.extend(writer.kill()?);
+        self.found.acknowledged += said.len();
+        self.acknowledged.extend(said);
         let file = std::mem::take(&mut writer.file);
-        let bytes = fs::read(&file).context("read the session")?;
-        // As the next one finds it.
-        drop(Session::open(&file).context("open it again")?);
-        let there: HashSet<String> = read(&file)?.entries.iter().map(|entry| entry.id.to_string()).collect();
-        let lost = self.acknowledged.difference(&there).count();
-        ensure!(lost == 0, "{lost} acknowledged entries are lost, of {}", self.acknowledged.len());
-        self.file = (bytes.len() as u64 <= LARGE).then_some(file.clone());
+        let (length, torn) = end(&file)?;
+        self.look(&file)?;
+        self.file = (length <= LARGE).then_some(file.clone());
         if self.file.is_none() {
             self.acknowledged.clear();
             fs::remove_file(&file).context("remove what was looked at")?;
         }
-        Ok(!bytes.ends_with(b"\n"))
+        Ok(torn)
     }
+
+    /// As the next one finds it: no branch was begun, so all of it is one.
+    fn look(&self, file: &Path) -> Result<()> {
+        let session = Session::open(file).context("open it again")?;
+        let there: HashSet<String> = session.branch().iter().map(|entry| entry.id.to_string()).collect();
+        let lost = self.acknowledged.difference(&there).count();
+        ensure!(lost == 0, "{lost} acknowledged entries are lost, of {}", self.acknowledged.len());
+        let mut repairs = session.take_repairs();
+        repairs.retain(|repair| !matches!(repair, Repair::TornTail { .. }));
+        ensure!(repairs.is_empty(), "more than the end was torn: {repairs:?}");
+        Ok(())
+    }
+}
+
+/// Waits until a file grows: it is in the middle of a write then.
+fn grows(file: &Path) -> Result<()> {
+    let (start, length) = (Instant::now(), || fs::metadata(file).map(|found| found.len()));
+    let before = length().context("look at the session")?;
+    while length()? == before && start.elapsed() < GROWS_WITHIN {}
+    Ok(())
+}
+
+/// Waits without sleeping: whoever sleeps wakes too late.
+fn passes(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// How long a file is, and whether its end is no whole line.
+fn end(file: &Path) -> Result<(u64, bool)> {
+    let mut file = File::open(file).context("open the session")?;
+    let length = file.seek(SeekFrom::End(-1)).context("the session is empty")? + 1;
+    let mut last = [0];
+    file.read_exact(&mut last).context("read the session")?;
+    Ok((length, last != *b"\n"))
 }
 
 /// A process that writes a session.
@@ -141,6 +245,7 @@ impl Writer {
         #[expect(clippy::disallowed_methods, reason = "this program again, which is no extension")]
         let mut command = Command::new(binary);
         command.arg(WRITER).arg(place).arg(size.to_string()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.env(defence::VARIABLE, defence::taken_down());
         let mut child = command.spawn().context("start a writer")?;
         let said = BufReader::new(child.stdout.take().context("no standard output")?);
         let mut writer = Self { child, said, file: PathBuf::new() };
@@ -176,6 +281,8 @@ impl Drop for Writer {
     }
 }
 
-fn random() -> u64 {
-    RandomState::new().hash_one(())
+/// Below one, each time another.
+fn fraction() -> f64 {
+    let bits = RandomState::new().hash_one(()) >> 32;
+    f64::from(u32::try_from(bits).unwrap_or_default()) / f64::from(u32::MAX)
 }

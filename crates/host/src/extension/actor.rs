@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
 use super::connection::{self, Connection, LONG_LINE, opened};
-use super::decode::{Decoding, Heard, LONG_FRAME, hear};
+use super::decode::{Decoding, Heard, hear, takes_long};
 use super::ids::Ids;
 use super::seldom::Seldom;
 use super::session::{Facts, Session};
@@ -188,10 +188,10 @@ impl Actor {
         }
         self.reader = None;
         match self.framer.finish(self.session.line_limit()) {
-            Some(Item::Line(line)) if line.len() >= LONG_FRAME => {
-                self.decoding = Some(Decoding::new(line, self.session.bounds(), true));
+            Some(Item::Line(line)) if takes_long(&line) => {
+                self.decoding = Some(Decoding::new(line, self.framer.known(), self.session.bounds(), true));
             }
-            Some(Item::Line(line)) => self.on_tail(hear(&line, self.session.bounds())),
+            Some(Item::Line(line)) => self.on_tail(hear(&line, self.framer.known(), self.session.bounds())),
             Some(Item::TooLong) | None => self.wind_up(CLOSED),
         }
     }
@@ -217,10 +217,11 @@ impl Actor {
             let Some(item) = self.framer.next(self.session.line_limit()) else { break };
             lines += 1;
             match item {
-                Item::Line(line) if line.len() >= LONG_FRAME => {
-                    self.decoding = Some(Decoding::new(line, self.session.bounds(), false));
+                Item::Line(line) if takes_long(&line) => {
+                    self.decoding =
+                        Some(Decoding::new(line, self.framer.known(), self.session.bounds(), false));
                 }
-                Item::Line(line) => self.session.handle_line(&line, now),
+                Item::Line(line) => self.session.handle_line(&line, self.framer.known(), now),
                 Item::TooLong => self.session.handle_too_long(),
             }
         }

@@ -1,5 +1,6 @@
 //! From a line to what it says. What is long is read beside the thread that all extensions share, one line of an
-//! extension at a time: what follows it waits in its pipe.
+//! extension at a time: what follows it waits in its pipe. Where there is one processor only what is very long is: a
+//! change of threads would gain nothing there.
 
 use std::future::{Future, pending};
 use std::panic::resume_unwind;
@@ -7,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use haft_protocol::codec::{self, Bounds, Reading};
+use haft_protocol::codec::{self, Bounds, Plain, Reading};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::ExtensionFrame;
 use haft_protocol::ids::RequestId;
@@ -15,7 +16,11 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// A line of so many bytes takes longer to read than another thread to wake.
-pub(super) const LONG_FRAME: usize = 256 * 1024;
+const LONG_FRAME: usize = 256 * 1024;
+
+/// A line of so many bytes is read beside even where there is only one processor: there the system sees to it that
+/// whoever asks another extension meanwhile need not wait for all of it.
+const VERY_LONG_FRAME: usize = 2 * 1024 * 1024;
 
 /// How much of a line is quoted.
 const QUOTED: usize = 80;
@@ -45,9 +50,26 @@ pub(crate) struct Unreadable {
 }
 
 /// Reads a line.
-pub(crate) fn hear(line: &Bytes, bounds: Bounds) -> Heard {
-    let frame = codec::read_shared(line, bounds).map_err(|error| unreadable(error, line));
+pub(crate) fn hear(line: &Bytes, known: Plain, bounds: Bounds) -> Heard {
+    let frame = codec::read_knowing(line, bounds, known).map_err(|error| unreadable(error, line));
     Heard { bytes: line.len(), frame }
+}
+
+/// Whether a line is better read beside.
+pub(super) fn takes_long(line: &[u8]) -> bool {
+    line.len() >= VERY_LONG_FRAME || (line.len() >= LONG_FRAME && has_another_processor())
+}
+
+/// Whether there is a processor beside the one that this runs on, as far as this thread may use it.
+#[cfg(target_os = "linux")]
+fn has_another_processor() -> bool {
+    use rustix::thread::sched_getaffinity;
+    sched_getaffinity(None).map_or(true, |processors| processors.count() > 1)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_another_processor() -> bool {
+    true
 }
 
 /// A long line that is being read.
@@ -59,8 +81,8 @@ pub(super) struct Decoding {
 
 impl Decoding {
     /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
-    pub(super) fn new(line: Bytes, bounds: Bounds, is_tail: bool) -> Self {
-        Self { is_tail, heard: Box::pin(heard_beside(line, bounds)) }
+    pub(super) fn new(line: Bytes, known: Plain, bounds: Bounds, is_tail: bool) -> Self {
+        Self { is_tail, heard: Box::pin(heard_beside(line, known, bounds)) }
     }
 }
 
@@ -73,12 +95,12 @@ impl Future for Decoding {
     }
 }
 
-async fn heard_beside(line: Bytes, bounds: Bounds) -> Box<Heard> {
+async fn heard_beside(line: Bytes, known: Plain, bounds: Bounds) -> Box<Heard> {
     let permit = AT_ONCE.acquire().await.expect("nobody closes it");
     let read = spawn_blocking(move || {
         // Until the work is done, whoever waits for it.
         let _permit = permit;
-        Box::new(hear(&line, bounds))
+        Box::new(hear(&line, known, bounds))
     });
     match read.await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(heard) => heard,

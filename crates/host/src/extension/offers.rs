@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(
             offers.subscribe(more),
             [
-                r#"cannot intercept "warp": this version has no such hook, so it guards nothing there; there are tool_call, turn_start, assistant_message, before_agent_start"#
+                r#"cannot intercept "warp": this version has no such hook, so it guards nothing there; there are tool_call, turn_start, assistant_message, before_agent_start, before_compact"#
             ]
         );
         assert_eq!((offers.events.len(), offers.intercepts.len()), (2, 2));

@@ -105,6 +105,7 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         roles: Roles::default(),
         description: None,
         lifecycle: Lifecycle::default(),
+        manifest: None,
     }
 }
 

@@ -18,7 +18,6 @@ use crate::entry::{Entry, Slot, Stage};
 use crate::extension::{Connection, ExtensionState, Watching, random};
 use crate::fault::FaultCode;
 use crate::keeper::Keeper;
-use crate::log::Log;
 use crate::registration::{Lookup, Memory};
 use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::supervisor::Supervisor;
@@ -146,7 +145,7 @@ impl Host {
                 orders: inbox,
                 slot: sender,
                 supervisor: Arc::new(Mutex::new(supervisor)),
-                log: Arc::new(Log::new(config.logs.as_deref(), &spec.name, &config.limits)),
+                log: OnceLock::new(),
                 memory,
                 backlog: backlog.clone(),
                 watching: watching.clone(),

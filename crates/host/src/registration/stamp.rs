@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::MANIFEST_FILE;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::timeouts::{CLOCK_LAG, DATE_STEP};
 
@@ -48,8 +49,15 @@ struct Change(i64, i64, u64);
 #[derive(Debug, Default)]
 pub(crate) struct Glances(RefCell<HashMap<String, Option<Glance>>>);
 
-/// The length of a file, and when it changed.
-type Glance = (u64, Change);
+/// What a file looked like: its length, and when it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Glance(u64, Change);
+
+impl Glance {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self(metadata.len(), Change::of(metadata))
+    }
+}
 
 impl Glances {
     fn at(&self, path: &str) -> Option<Glance> {
@@ -63,7 +71,7 @@ impl Glances {
 }
 
 fn glance(path: &Path) -> Option<Glance> {
-    fs::metadata(path).ok().filter(Metadata::is_file).map(|now| (now.len(), Change::of(&now)))
+    fs::metadata(path).ok().filter(Metadata::is_file).as_ref().map(Glance::of)
 }
 
 impl Stamp {
@@ -86,9 +94,11 @@ impl Stamp {
         let same_file = |File(path, length, change): &File| {
             let now = match Path::new(path).is_absolute() {
                 true => glances.at(path),
+                // What discovery read counts: what it says of the extension comes from there.
+                false if path == MANIFEST_FILE && spec.manifest.is_some() => spec.manifest,
                 false => glance(&spec.dir.join(path)),
             };
-            now == Some((*length, *change))
+            now == Some(Glance(*length, *change))
         };
         let same_names = |Directory(path, change): &Directory| {
             fs::metadata(spec.dir.join(path)).is_ok_and(|now| Some(Change::of(&now)) == *change)

@@ -1,13 +1,16 @@
 //! Interception and events, in memory and in virtual time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::hooks::{AgentStart, MessageDecision, ToolDecision, TurnDecision};
+use haft_core::compact::{CompactReason, Compacting};
+use haft_core::hooks::{AgentStart, CompactDecision, MessageDecision, ToolDecision, TurnDecision};
+use haft_core::session::entry::Entry as SessionEntry;
 use haft_host::{ExtensionState, Host};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::message::{AssistantBlock, Stop, Time};
+use haft_protocol::message::{AssistantBlock, Message, Stop, Time};
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -217,6 +220,86 @@ async fn sections_for_the_system_prompt_carry_their_owner() {
         assert_eq!((section.owner.as_str(), section.text.as_str()), ("guide", "Ask `weather`."));
     }
     assert_eq!(events.faults(), [fault("guide", "hidden_text"), fault("guide", "hook_error")]);
+}
+
+fn compacting() -> Compacting {
+    let entry = |id: u128, text: &str| {
+        let (content, time) = (vec![Content::text(text)], Time("T".into()));
+        let body = Message::User { content, time: time.clone() }.into();
+        Arc::new(SessionEntry { id: id.into(), parent: None, time, body })
+    };
+    Compacting {
+        reason: CompactReason::Manual,
+        instructions: Some("mind".into()),
+        tokens_before: 7000,
+        window: Some(8192),
+        entries: vec![entry(1, "fix it"), entry(2, "go on")],
+        first_kept: Some(2.into()),
+        previous_summary: None,
+        files_read: vec!["a.rs".into()],
+        files_modified: Vec::new(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_asked_before_a_compaction_refuses_or_writes_the_summary() {
+    let (host, mut peer, events) = host_with("notes", [intercept(&["before_compact"])]).await;
+    let hook = host.hook_source().hooks().before_compact.remove(0);
+    let compacting = compacting();
+    let first_id = compacting.entries[0].id.to_string();
+    let answers = [
+        json!({}),
+        json!({"block": true, "reason": "not yet"}),
+        json!({"summary": "All well.\u{e0041}"}),
+        json!({"summary": "All well.", "first_kept": first_id}),
+        json!({"summary": "All well.", "first_kept": "nowhere"}),
+        json!({"summary": 5}),
+    ];
+    let count = answers.len();
+    let replies = async {
+        for answer in answers {
+            let question = peer.expect("event_intercept").await;
+            assert_eq!(question["reason"], "manual");
+            assert_eq!(question["entries"][1]["text"], "[user]\ngo on");
+            assert_eq!(question["entries"][1]["may_begin"], true);
+            peer.answer(&question, "event_intercept_response", answer).await;
+        }
+    };
+    let asked = async {
+        let mut decided = Vec::new();
+        for _ in 0..count {
+            decided.push(hook.before_compact(&CancellationToken::new(), &compacting).await);
+        }
+        decided
+    };
+    let (decided, ()) = tokio::join!(asked, replies);
+    let by = || "notes".to_owned();
+    let replace = |first_kept| CompactDecision::Replace { by: by(), summary: "All well.".into(), first_kept };
+    let expect = [
+        CompactDecision::Default,
+        CompactDecision::Cancel { by: by(), reason: "not yet".into() },
+        replace(None),
+        replace(Some(1.into())),
+        CompactDecision::Default,
+        CompactDecision::Default,
+    ];
+    assert_eq!(decided, expect);
+    hook.cut_refused(7.into());
+    let codes: Vec<_> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["hidden_text", "hook_error", "hook_error", "hook_error"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_may_take_as_long_as_a_tool_and_no_longer() {
+    let (host, mut peer, events) = host_with("notes", [intercept(&["before_compact"])]).await;
+    let hook = host.hook_source().hooks().before_compact.remove(0);
+    let (cancel, compacting) = (CancellationToken::new(), compacting());
+    let begun = tokio::time::Instant::now();
+    let silent = async { peer.expect("event_intercept").await };
+    let (decided, _) = tokio::join!(hook.before_compact(&cancel, &compacting), silent);
+    assert_eq!(decided, CompactDecision::Default);
+    assert_eq!(begun.elapsed().as_secs(), 60);
+    assert_eq!(events.faults().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

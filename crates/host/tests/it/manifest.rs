@@ -195,7 +195,7 @@ fn a_role_that_haft_cannot_keep_is_refused() {
         (r#"[{"role":"gate"}]"#, "`intercept[0].event` is required"),
         (
             r#"[{"event":"tool_call"},{"event":"tool_cal"}]"#,
-            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`",
+            "`intercept[1].event` must be one of `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`",
         ),
         (
             r#"[{"event":"tool_call","role":"redactor"}]"#,

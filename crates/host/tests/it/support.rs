@@ -170,6 +170,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         roles: Roles::default(),
         description: None,
         lifecycle: Lifecycle::default(),
+        manifest: None,
     }
 }
 

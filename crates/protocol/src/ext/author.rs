@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CommandAction, Panel, PanelRender, ToolCallDecision,
-    TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Panel,
+    PanelRender, ToolCallDecision, TurnStartDecision,
 };
 use crate::ids::PanelId;
 use crate::json::RawJson;
@@ -96,6 +96,23 @@ impl BeforeAgentStartDecision {
     /// This section is appended to the system prompt, under the extension's name.
     pub fn append(text: impl Into<String>) -> Self {
         Self::Append { text: text.into() }
+    }
+}
+
+impl BeforeCompactDecision {
+    /// The model sums up.
+    pub fn default_summary() -> Self {
+        Self::Default
+    }
+
+    /// The conversation stays as it is; the user reads the reason.
+    pub fn cancel(reason: impl Into<String>) -> Self {
+        Self::Cancel { reason: reason.into() }
+    }
+
+    /// This is the summary. An empty one counts as none: then the model sums up.
+    pub fn replace(summary: impl Into<String>) -> Self {
+        Self::Replace { summary: summary.into(), first_kept: None }
     }
 }
 

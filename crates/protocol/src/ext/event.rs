@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::CompactReason;
 use crate::ids::ToolCallId;
 use crate::json::RawJson;
 use crate::message::Stop;
@@ -10,7 +11,8 @@ use crate::message::Stop;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
-    /// `session_start`, `turn_start`, `tool_call`, `assistant_message` or `turn_end`.
+    /// `session_start`, `turn_start`, `tool_call`, `assistant_message`, `turn_end`, `compaction_start` or
+    /// `compaction_end`.
     pub event: String,
     /// `turn_start`: the step, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,7 +20,7 @@ pub struct Event {
     /// `turn_end`: why the step ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// `turn_end`: what went wrong, when something did.
+    /// `turn_end`, `compaction_end`: what went wrong, when something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// `tool_call`: the model's id of the call.
@@ -36,9 +38,12 @@ pub struct Event {
     )]
     #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: Option<RawJson>,
-    /// `assistant_message`: what the user is shown. Absent when empty.
+    /// `assistant_message`: what the user is shown. Absent when empty. `compaction_end`: the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// `compaction_start`: why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<CompactReason>,
 }
 
 /// Events were lost, because the extension does not read fast enough. Sent only to extensions that announce the
@@ -52,7 +57,15 @@ pub struct EventGap {
 
 impl Event {
     /// Every event this version sends.
-    pub const NAMES: &[&str] = &["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"];
+    pub const NAMES: &[&str] = &[
+        "session_start",
+        "turn_start",
+        "tool_call",
+        "assistant_message",
+        "turn_end",
+        "compaction_start",
+        "compaction_end",
+    ];
 
     /// `session_start`.
     pub fn session_start() -> Self {
@@ -84,5 +97,14 @@ impl Event {
     pub fn assistant_message(text: String) -> Self {
         let text = (!text.is_empty()).then_some(text);
         Self { event: "assistant_message".into(), text, ..Self::default() }
+    }
+    /// `compaction_start`.
+    pub fn compaction_start(reason: CompactReason) -> Self {
+        Self { event: "compaction_start".into(), reason: Some(reason), ..Self::default() }
+    }
+
+    /// `compaction_end`: the summary, or why there is none.
+    pub fn compaction_end(summary: Option<String>, error: Option<String>) -> Self {
+        Self { event: "compaction_end".into(), text: summary, error, ..Self::default() }
     }
 }

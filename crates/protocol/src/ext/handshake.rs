@@ -27,6 +27,8 @@ pub mod capability {
     pub const PANEL_RESIZE: &str = "panel_resize";
     /// Both sides know the `before_agent_start` intercept.
     pub const BEFORE_AGENT_START: &str = "before_agent_start";
+    /// Both sides know the `before_compact` intercept.
+    pub const BEFORE_COMPACT: &str = "before_compact";
     /// The extension answers `ping`, and does so while its handlers are at work.
     pub const PING: &str = "ping";
     /// The extension is told when events for it were lost.
@@ -42,6 +44,7 @@ pub mod capability {
         PANELS,
         PANEL_RESIZE,
         BEFORE_AGENT_START,
+        BEFORE_COMPACT,
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,

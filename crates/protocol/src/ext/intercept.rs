@@ -14,6 +14,7 @@
 
 mod assistant_message;
 mod before_agent_start;
+mod before_compact;
 mod tool_call;
 mod turn_start;
 
@@ -32,6 +33,7 @@ use crate::reader::{Checked, OBJECT, Text};
 
 pub use assistant_message::{AssistantMessageDecision, InterceptAssistantMessage};
 pub use before_agent_start::{BeforeAgentStartDecision, InterceptBeforeAgentStart};
+pub use before_compact::{BeforeCompactDecision, CompactEntry, InterceptBeforeCompact};
 pub use tool_call::{InterceptToolCall, ToolCallDecision};
 pub use turn_start::{InterceptTurnStart, TurnStartDecision};
 
@@ -112,6 +114,8 @@ hooks! {
     AssistantMessage(InterceptAssistantMessage) = "assistant_message",
     /// A prompt is about to be worked on. zot of version 1 does not have it; announced as a capability.
     BeforeAgentStart(InterceptBeforeAgentStart) = "before_agent_start",
+    /// The conversation is about to be summed up. zot does not have it; announced as a capability.
+    BeforeCompact(InterceptBeforeCompact) = "before_compact",
 }
 
 impl InterceptKind {
@@ -122,7 +126,7 @@ impl InterceptKind {
 }
 
 /// Something is about to happen, and the extension may stop or change it. Answered by `event_intercept_response`
-/// within 5 s.
+/// within 5 s, `before_compact` within 60 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventIntercept {
@@ -207,6 +211,14 @@ pub struct EventInterceptResponse {
     /// that was asked about, and what follows is appended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
+    /// `before_compact`: what stands for the conversation from here on. Empty means that the model sums it up. Ignored
+    /// when `block` is true. Since haft.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// `before_compact`, with `summary`: the entry that the part begins with that is still sent word for word; left out,
+    /// the one that was suggested. It must be one that says `may_begin`. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<String>,
     /// Not empty: the extension failed to decide. The host reports it and does what it does when there is no answer
     /// at all, whatever else is said here. Since haft.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
@@ -235,6 +247,8 @@ impl EventInterceptResponse {
             replace_text: String::new(),
             append_system_prompt: String::new(),
             system_prompt: None,
+            summary: String::new(),
+            first_kept: None,
             error: String::new(),
         }
     }

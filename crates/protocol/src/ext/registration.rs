@@ -40,10 +40,11 @@ pub struct RegisterTool {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subscribe {
-    /// `session_start`, `turn_start`, `turn_end`, `tool_call`, `assistant_message`; others are kept for later hosts.
+    /// `session_start`, `turn_start`, `turn_end`, `tool_call`, `assistant_message`,
+    /// `compaction_start`, `compaction_end`; others are kept for later hosts.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Subscription>,
-    /// `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`; others are reported and ignored.
+    /// `tool_call`, `turn_start`, `assistant_message`, `before_agent_start`, `before_compact`; others are reported and ignored.
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<Subscription>,
 }

@@ -24,8 +24,7 @@ pub(crate) fn plain_end(bytes: &[u8], from: usize) -> usize {
         }
     }
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
-        // Without a branch for each byte, so that the compiler compares many at once.
-        if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
+        if has_special(block) {
             break;
         }
         at += BLOCK;
@@ -80,10 +79,20 @@ pub(crate) fn unescape(text: &str) -> Option<(String, usize)> {
 const WORDS: usize = 2;
 
 /// Bytes of a block.
-const BLOCK: usize = 32;
+const BLOCK: usize = 128;
 
 fn is_special(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// Without a branch for each byte, so that the compiler looks at many at once.
+fn has_special(block: &[u8; BLOCK]) -> bool {
+    // This puts the quote right behind the control characters, and one look at the least byte tells of both.
+    const QUOTE_TO_0X20: u8 = 0x02;
+    let (least, backslash) = block.iter().fold((u8::MAX, 0), |(least, backslash), &byte| {
+        (least.min(byte ^ QUOTE_TO_0X20), backslash | u8::from(byte == b'\\'))
+    });
+    least <= 0x20 || backslash != 0
 }
 
 /// The place of the first special byte of a word whose first byte is the lowest.

@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseResult;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Overview, Plain, ScanLimits, overview, scan};
+use super::{Overview, Plain, ScanLimits, overview, overview_knowing, scan};
 use crate::compact::{compact, is_compact};
 use crate::content::Image;
 use crate::ext::{
@@ -94,7 +94,7 @@ fn almost_frame() -> impl Strategy<Value = String> {
         "\"(content|events|intercept|guidelines|capabilities|lines)\":(null|\"a\"|\\[\\]|\\[\"a\",\"b\"\\]|\\[\\{\"type\":\"text\",\"text\":\"a\\\\n\"\\}(,\\{\"text\":\"b\" ?,\"type\":\"text\"\\})?\\]|\\[\\{\"event\":\"tool_call\",\"tools\":\\[\"a\"\\]\\}\\])",
     ];
     let first = prop_oneof![
-        "\"type\":\"x\",\"id\":\"1\",\"event\":\"(tool_call|turn_start|assistant_message|before_agent_start)\",",
+        "\"type\":\"x\",\"id\":\"1\",\"event\":\"(tool_call|turn_start|assistant_message|before_agent_start|before_compact)\",",
         Just(String::new())
     ];
     (first, prop::collection::vec(field, 1..7))
@@ -131,6 +131,14 @@ proptest! {
                 prop_assert_eq!(Some(plain(seen)), careful(&text, limits), "{}", text);
             }
         }
+    }
+
+    #[test]
+    fn what_is_known_before_changes_nothing(text in almost_json(), at in 0..200_usize) {
+        let mut known = Plain::default();
+        known.grow(text.as_bytes(), at.min(text.len()));
+        let limits = ScanLimits::default();
+        prop_assert_eq!(overview_knowing(&text, limits, known), overview(&text, limits), "{} {:?}", text, known);
     }
 
     /// Otherwise it would be of no use.

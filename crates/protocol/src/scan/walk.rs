@@ -6,6 +6,12 @@ use super::{Overview, Plain, ScanLimits, strings};
 /// Walks through one JSON text. `None` when [`scan`](super::scan) has to look: because something is wrong, or because
 /// it is so rare that only it deals with it (keys with escapes, halves of surrogate pairs, exponents of three digits).
 pub(crate) fn overview(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
+    overview_knowing(text, limits, Plain::default())
+}
+
+/// [`overview`] without another look at what is known already.
+pub(crate) fn overview_knowing(text: &str, limits: ScanLimits, known: Plain) -> Option<Overview<'_>> {
+    debug_assert!(known.is_true_of(text.as_bytes()), "{known:?}");
     let mut walk = Walk {
         text,
         bytes: text.as_bytes(),
@@ -13,6 +19,7 @@ pub(crate) fn overview(text: &str, limits: ScanLimits) -> Option<Overview<'_>> {
         nodes: limits.nodes,
         depth: limits.depth.min(PARSER_DEPTH),
         keys: Keys::new(),
+        known,
         found: Overview { tight: true, ..Overview::default() },
     };
     walk.space();
@@ -35,6 +42,7 @@ struct Walk<'a> {
     nodes: usize,
     depth: usize,
     keys: Keys<'a>,
+    known: Plain,
     found: Overview<'a>,
 }
 
@@ -113,7 +121,7 @@ impl<'a> Walk<'a> {
     fn string(&mut self) -> Option<()> {
         self.at += 1;
         let from = self.at;
-        self.at = strings::plain_end(self.bytes, from);
+        self.at = self.plain_end(from);
         if self.at - from > self.found.longest.end - self.found.longest.from {
             self.found.longest = Plain { from, end: self.at };
         }
@@ -127,6 +135,17 @@ impl<'a> Walk<'a> {
             }
             self.at += strings::escape(self.bytes, self.at)?.length;
             self.at = strings::plain_end(self.bytes, self.at);
+        }
+    }
+
+    fn plain_end(&self, from: usize) -> usize {
+        let Plain { from: known, end } = self.known;
+        let Some(before) = self.bytes.get(..known).filter(|_| from < end) else {
+            return strings::plain_end(self.bytes, from);
+        };
+        match strings::plain_end(before, from.min(known)) {
+            reached if reached == known => strings::plain_end(self.bytes, end.min(self.bytes.len())),
+            special => special,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, Image};
-use haft_protocol::event::Level;
+use haft_protocol::event::{CompactReason, Level};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use haft_protocol::message::Stop;
@@ -31,6 +31,9 @@ pub(crate) fn host() -> Vec<HostFrame> {
         Event::tool_call(ToolCallId::new("toolu_1"), "bash".into(), bash()).into(),
         Event::assistant_message("done".into()).into(),
         Event::assistant_message(String::new()).into(),
+        Event::compaction_start(CompactReason::Overflow).into(),
+        Event::compaction_end(Some("Half is done.".into()), None).into(),
+        Event::compaction_end(None, Some("aborted".into())).into(),
         Event::turn_end(Stop::End, None).into(),
         Event::turn_end(Stop::Error, Some("refused".into())).into(),
         EventGap { lost: 12 }.into(),
@@ -44,6 +47,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InterceptAssistantMessage { text: "one\u{2028}line".into() }.into_frame(id("6")),
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
+        before_compact().into_frame(id("9")),
         PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
         PanelResize { panel_id: panel(), width: 80, height: 24 }.into(),
         PanelClose { panel_id: panel() }.into(),
@@ -65,6 +69,7 @@ fn hello_ack() -> HelloAck {
         capabilities: vec![
             capability::PANEL_RESIZE.into(),
             capability::BEFORE_AGENT_START.into(),
+            capability::BEFORE_COMPACT.into(),
             capability::PING.into(),
             capability::EVENT_GAP.into(),
             capability::INTERCEPT_ROLES.into(),
@@ -131,6 +136,22 @@ fn tool_result() -> ToolResult {
     }
 }
 
+fn before_compact() -> InterceptBeforeCompact {
+    let entry =
+        |id: &str, text: &str, may_begin| CompactEntry { id: id.into(), text: text.into(), may_begin };
+    InterceptBeforeCompact {
+        reason: CompactReason::Manual,
+        instructions: Some("mind the tests".into()),
+        tokens_before: 7000,
+        window: Some(8192),
+        previous_summary: Some("A bug.".into()),
+        files_read: vec!["a.rs".into()],
+        files_modified: vec!["b.rs".into()],
+        first_kept: Some("2".into()),
+        entries: vec![entry("1", "[user]\nfix it", true), entry("2", "[result of read]\nx", false)],
+    }
+}
+
 fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
     let rewrite = ToolCallDecision::Rewrite { args: json(r#"{ "command" : "ls -1" }"#) };
     let block = ToolCallDecision::Block { reason: "no".into() };
@@ -150,6 +171,12 @@ fn decisions() -> impl Iterator<Item = EventInterceptResponse> {
         InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Unchanged, id("7")),
         InterceptBeforeAgentStart::respond(BeforeAgentStartDecision::Append { text: "Hi.".into() }, id("7")),
         InterceptBeforeAgentStart::respond(whole, id("7")),
+        InterceptBeforeCompact::respond(BeforeCompactDecision::Default, id("9")),
+        InterceptBeforeCompact::respond(BeforeCompactDecision::cancel("not yet"), id("9")),
+        InterceptBeforeCompact::respond(
+            BeforeCompactDecision::Replace { summary: "Half is done.".into(), first_kept: Some("1".into()) },
+            id("9"),
+        ),
         EventInterceptResponse::failed(InterceptKind::ToolCall, id("8"), "no disk"),
         EventInterceptResponse::failed(InterceptKind::TurnStart, id("8"), "no disk"),
     ]

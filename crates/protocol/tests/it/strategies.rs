@@ -2,7 +2,7 @@
 
 use haft_protocol::RawJson;
 use haft_protocol::content::Image;
-use haft_protocol::event::Level;
+use haft_protocol::event::{CompactReason, Level};
 use haft_protocol::ext::*;
 use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
 use haft_protocol::message::Stop;
@@ -130,6 +130,8 @@ fn event() -> impl Strategy<Value = HostFrame> {
             args
         )),
         text().prop_map(Event::assistant_message),
+        Just(Event::compaction_start(CompactReason::Threshold)),
+        (option::of(text()), option::of(text())).prop_map(|(text, error)| Event::compaction_end(text, error)),
     ]
     .prop_map(HostFrame::Event)
 }
@@ -144,7 +146,32 @@ fn intercept() -> impl Strategy<Value = Intercept> {
         (text(), text()).prop_map(|(prompt, system_prompt)| {
             InterceptBeforeAgentStart { prompt, system_prompt }.into()
         }),
+        before_compact().prop_map(Intercept::from),
     ]
+}
+
+fn before_compact() -> impl Strategy<Value = InterceptBeforeCompact> {
+    let optional = || (option::of(text()), option::of(text()), option::of(text()));
+    let entry = (text(), text(), any::<bool>());
+    let entry = entry.prop_map(|(id, text, may_begin)| CompactEntry { id, text, may_begin });
+    let counts = (any::<u64>(), option::of(any::<u64>()));
+    (optional(), texts(), texts(), counts, vec(entry, 0..3)).prop_map(
+        |(optional, read, modified, counts, entries)| {
+            let (instructions, previous_summary, first_kept) = optional;
+            let (tokens_before, window) = counts;
+            InterceptBeforeCompact {
+                reason: CompactReason::Manual,
+                instructions,
+                tokens_before,
+                window,
+                previous_summary,
+                files_read: read,
+                files_modified: modified,
+                first_kept,
+                entries,
+            }
+        },
+    )
 }
 
 fn subscriptions() -> impl Strategy<Value = Vec<Subscription>> {
@@ -198,7 +225,9 @@ fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
 fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
     let texts = (text(), text(), text(), option::of(text()), text());
     let decided = (option::of(any::<bool>()), option::of(raw()), option::of(text()));
-    (id(), decided, texts).prop_map(|(id, (block, modified_args, tool_name), texts)| {
+    let summed_up = (text(), option::of(text()));
+    (id(), decided, texts, summed_up).prop_map(|(id, (block, modified_args, tool_name), texts, summed_up)| {
+        let (summary, first_kept) = summed_up;
         let (reason, replace_text, append_system_prompt, system_prompt, error) = texts;
         let response = EventInterceptResponse {
             id,
@@ -209,6 +238,8 @@ fn intercept_response() -> impl Strategy<Value = ExtensionFrame> {
             replace_text,
             append_system_prompt,
             system_prompt,
+            summary,
+            first_kept,
             error,
         };
         response.into()

@@ -4,7 +4,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use super::provider::Provider;
-use super::{Surroundings, own_headers};
+use super::{Surroundings, own_headers, without_password};
 use crate::config::{Dialect, ModelConfig};
 use crate::http::ask_plainly;
 use crate::models::Models;
@@ -34,12 +34,27 @@ pub enum KeyError {
     },
 }
 
-/// Asks the provider for its models, or what it has that needs a key, with this one.
+/// The server that [`check_key`] asks, without what may be a secret in its address; none where it is not known.
+pub fn key_server(
+    provider: &str,
+    base_url: Option<&str>,
+    models: &Models,
+    around: &dyn Surroundings,
+) -> Option<String> {
+    let known = Provider::named(provider, models)?;
+    let set = base_url.map(str::to_owned).or_else(|| known.own_address(around));
+    let address = set.or_else(|| known.preset?.base_url.map(str::to_owned))?;
+    Some(without_password(&address))
+}
+
+/// Asks the provider for its models, or what it has that needs a key, with this one. It is asked at `base_url`, or else
+/// where a request without that would go.
 ///
 /// # Errors
 /// [`KeyError`].
 pub async fn check_key(
     provider: &str,
+    base_url: Option<&str>,
     key: SecretString,
     models: &Models,
     around: &dyn Surroundings,
@@ -48,7 +63,7 @@ pub async fn check_key(
     let known = Provider::named(provider, models);
     let known = known.ok_or_else(|| KeyError::UnknownProvider(provider.to_owned()))?;
     let config = ModelConfig {
-        base_url: known.own_address(around),
+        base_url: base_url.map(str::to_owned).or_else(|| known.own_address(around)),
         api_key: Some(key),
         headers: own_headers(&known, around).map_err(|error| unchecked(error.to_string()))?,
         ..ModelConfig::new(known.dialect(), provider, "-")

@@ -60,12 +60,17 @@ impl<'a> Provider<'a> {
         {
             return Some((key.into(), Because::Key(variable.to_owned())));
         }
-        // Two presets of one company have one key.
-        let twin =
-            || PRESETS.iter().find(|preset| preset.key_env.is_some_and(|key| self.key_env() == Some(key)));
-        let names = [Some(self.name), twin().map(|twin| twin.name)];
+        let names = [Some(self.name), self.twin()];
         let stored = |name: &str| Some((around.key(name)?, Because::Stored(name.to_owned())));
         names.into_iter().flatten().find_map(stored)
+    }
+
+    /// The preset whose stored key is this provider's, too: two presets of one company have one key. What only has the
+    /// name of its variable in common, or stands on another server, is another company.
+    fn twin(&self) -> Option<&'static str> {
+        let moved = self.own.is_some_and(|own| own.base_url.is_some());
+        let key_env = self.preset.filter(|_| !moved)?.key_env?;
+        PRESETS.iter().find(|preset| preset.key_env == Some(key_env)).map(|preset| preset.name)
     }
 
     /// Why it could be taken without having been asked for; [`None`] when its key is missing.
@@ -84,15 +89,17 @@ impl<'a> Provider<'a> {
     pub(super) fn default_model(&self) -> Option<String> {
         let own = self.own.and_then(|own| own.default_model.clone());
         let only = || {
-            let own = self.own.filter(|own| self.preset.is_none() && own.models.len() == 1)?;
+            let own = self.own.filter(|own| own.models.len() == 1)?;
+            self.preset.is_none_or(|preset| preset.local_port.is_some()).then_some(())?;
             own.models.keys().next().cloned()
         };
         let preset = || self.preset?.default_model.map(str::to_owned);
         own.or_else(preset).or_else(only)
     }
 
-    /// Whether `models.json` names models of it, so that its server need not be asked for them.
+    /// Whether `models.json` names the models it has. What it says of a local preset's only describes some of them.
     pub(super) fn lists_models(&self) -> bool {
-        self.own.is_some_and(|own| !own.models.is_empty())
+        let local = self.preset.is_some_and(|preset| preset.local_port.is_some());
+        !local && self.own.is_some_and(|own| !own.models.is_empty())
     }
 }

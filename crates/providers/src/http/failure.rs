@@ -175,7 +175,12 @@ impl Words {
             codes.push("api_key_invalid".to_owned());
         }
         let message = field("message").or_else(|| nested.and_then(Value::as_str));
-        Self { codes, message: quote(message.unwrap_or(&response.body)), is_error: nested.is_some() }
+        let message = quote(message.unwrap_or(&response.body));
+        // Anthropic calls it a bad request, and what it is only in a sentence.
+        if message.to_lowercase().contains("credit balance is too low") {
+            codes.push("insufficient_quota".to_owned());
+        }
+        Self { codes, message, is_error: nested.is_some() }
     }
 
     /// Whether the request was longer than the model's window. There is no code that all providers use, and some have
@@ -236,6 +241,8 @@ fn verdict(status: Option<u16>, codes: &[String]) -> (Kind, bool) {
     match status {
         Some(401 | 403) => (Kind::Auth, false),
         Some(400) if says("api_key_invalid") => (Kind::Auth, false),
+        Some(402) => (Kind::RateLimited, false),
+        Some(400) if used_up => (Kind::RateLimited, false),
         Some(429) => (Kind::RateLimited, !used_up),
         Some(408 | 425 | 500..=599) => (Kind::Unavailable, true),
         Some(_) => (Kind::Rejected, false),

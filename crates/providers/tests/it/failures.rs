@@ -97,6 +97,11 @@ async fn what_cannot_pass_is_not_tried_again() {
     check(unknown, ModelErrorKind::Rejected, &["404", "--model", "--base-url"], 1).await;
     let used_up = vec![Scenario::status(429, "insufficient_quota", "You exceeded your quota")];
     check(used_up, ModelErrorKind::RateLimited, &["used up", "billing"], 1).await;
+    let unpaid = vec![Scenario::status(402, "unknown_error", "Insufficient Balance")];
+    check(unpaid, ModelErrorKind::RateLimited, &["402", "used up", "billing"], 1).await;
+    let low = "Your credit balance is too low to access the API";
+    let unpaid = vec![Scenario::status(400, "invalid_request_error", low)];
+    check(unpaid, ModelErrorKind::RateLimited, &["400", low, "used up"], 1).await;
 }
 
 #[tokio::test]

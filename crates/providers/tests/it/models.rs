@@ -153,3 +153,29 @@ fn own_models_are_listed_with_what_the_catalogue_knows() {
     assert_eq!((listed[0].facts.window, listed[0].facts.max_output), (Some(5), Some(64_000)));
     assert_eq!(models.providers().collect::<Vec<_>>(), ["lab"]);
 }
+
+#[tokio::test]
+async fn a_stored_key_goes_to_the_presets_own_server_only() {
+    let stored = HashMap::from([("openai", "stored")]);
+    let stage = Stage { stored, ..Stage::default() };
+    let lab = json!({"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY", "models": {"m": {}}});
+    let own = line(json!({"lab": lab}), &[("provider", "lab")], &stage).await;
+    assert!(own.contains("no key for lab; set OPENAI_API_KEY"), "{own}");
+    let moved = json!({"openai-chat": {"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY"}});
+    let moved = line(moved, &[("provider", "openai-chat")], &stage).await;
+    assert!(moved.contains("no key for openai-chat"), "{moved}");
+    let renamed = json!({"openai-chat": {"key_env": "OTHER"}});
+    let renamed = line(renamed, &[("provider", "openai-chat")], &stage).await;
+    check("openai-chat gpt-5.6 - stored as asked for", renamed);
+}
+
+#[tokio::test]
+async fn a_local_server_whose_models_are_described_still_has_a_model() {
+    let servers = || HashMap::from([(11434, vec!["qwen3", "other"])]);
+    let stage = Stage { servers: servers(), ..Stage::default() };
+    let flags = [("provider", "ollama")];
+    let one = json!({"ollama": {"models": {"mine": {"window": 32_768}}}});
+    check("ollama mine - - as asked for", line(one, &flags, &stage).await);
+    let two = json!({"ollama": {"models": {"mine": {"window": 32_768}, "further": {}}}});
+    check("ollama qwen3 - - as asked for", line(two, &flags, &stage).await);
+}

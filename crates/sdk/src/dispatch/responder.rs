@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CallTool, CommandAction, EventInterceptResponse,
-    ExtensionFrame, Hook, InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptToolCall,
-    InterceptTurnStart, InvokeCommand, ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
+    EventInterceptResponse, ExtensionFrame, Hook, InterceptAssistantMessage, InterceptBeforeAgentStart,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, InvokeCommand, ToolCallDecision,
+    TurnStartDecision,
 };
 use haft_protocol::ids::RequestId;
 
@@ -72,6 +73,7 @@ hook_questions! {
     InterceptTurnStart -> TurnStartDecision;
     InterceptAssistantMessage -> AssistantMessageDecision;
     InterceptBeforeAgentStart -> BeforeAgentStartDecision;
+    InterceptBeforeCompact -> BeforeCompactDecision;
 }
 
 /// A tool call that a gate is asked about: it says yes or no in so many words.

@@ -42,6 +42,7 @@ impl Extension {
             (!self.panels.is_empty(), capability::PANELS),
             (!self.panels.is_empty(), capability::PANEL_RESIZE),
             (self.before_agent_start.is_some(), capability::BEFORE_AGENT_START),
+            (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
         ];

@@ -2,9 +2,10 @@
 
 use haft_protocol::event::Level;
 use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, CallTool, CommandAction, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptToolCall, InterceptTurnStart, InvokeCommand, Panel, RegisterCommand,
-    RegisterTool, ToolCallDecision, TurnStartDecision,
+    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CallTool, CommandAction,
+    InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptToolCall,
+    InterceptTurnStart, InvokeCommand, Panel, RegisterCommand, RegisterTool, ToolCallDecision,
+    TurnStartDecision,
 };
 use haft_protocol::ids::ToolCallId;
 use serde_json::Value;
@@ -43,6 +44,11 @@ impl Harness {
     pub async fn before_agent_start(&self, prompt: &str, system_prompt: &str) -> BeforeAgentStartDecision {
         self.ask(InterceptBeforeAgentStart { prompt: prompt.into(), system_prompt: system_prompt.into() })
             .await
+    }
+
+    /// Asks what becomes of a conversation that is about to be summed up.
+    pub async fn before_compact(&self, question: InterceptBeforeCompact) -> BeforeCompactDecision {
+        self.ask(question).await
     }
 
     /// The commands it registered, in order.

@@ -12,71 +12,73 @@ use crate::subprocess::Process;
 
 const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
 
-/// The programs of the guide, and its fragments in one extension.
-fn extension() -> Extension {
-    mod program {
-        use haft_sdk::{Extension, Response, ToolResult};
-        // The guide's import is whole; this is for a fragment further down.
-        use haft_sdk::Level;
+/// The programs of the guide.
+mod program {
+    use haft_sdk::{Extension, Response, ToolResult};
+    // The guide's import is whole; this is for a fragment further down.
+    use haft_sdk::Level;
 
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct City {
-            city: String,
-        }
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct City {
+        city: String,
+    }
 
-        #[expect(dead_code, reason = "it is compiled as the guide has it; the test runs its parts")]
-        fn main() -> std::process::ExitCode {
-            Extension::new("weather", "1.0.0")
-                .command("hello", "say hi", |_args, _host| async {
-                    Response::prompt("Greet me in one short sentence.")
-                })
-                .tool("weather", "Current weather for a city.", |args: City, _host| async move {
-                    ToolResult::text(format!("{}: sunny", args.city))
-                })
-                .run()
-        }
-
-        #[derive(serde::Deserialize, schemars::JsonSchema)]
-        struct Search {
-            /// What to look for.
-            query: String,
-            /// At most this many results.
-            #[serde(default)]
-            limit: Option<u32>,
-        }
-
-        #[derive(Default, serde::Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        struct Settings {
-            units: String,
-            token: Option<String>,
-        }
-
-        pub(super) fn units(extension: Extension) -> Extension {
-            extension.command("units", "", |_, host| async move {
-                let settings: Settings = match host.config().await {
-                    Ok(settings) => settings,
-                    Err(error) => {
-                        host.notify(Level::Error, error.to_string());
-                        Settings::default()
-                    }
-                };
-                Response::display(format!("{:?} {}", settings.units, settings.token.is_some()))
+    #[expect(dead_code, reason = "it is compiled as the guide has it; the test runs its parts")]
+    fn main() -> std::process::ExitCode {
+        Extension::new("weather", "1.0.0")
+            .command("hello", "say hi", |_args, _host| async {
+                Response::prompt("Greet me in one short sentence.")
             })
-        }
-
-        pub(super) fn search(extension: Extension) -> Extension {
-            extension.tool("search", "", |args: Search, _| async move {
-                ToolResult::text(format!("{} {:?}", args.query, args.limit))
-            })
-        }
-
-        pub(super) fn weather(extension: Extension) -> Extension {
-            extension.tool("weather", "", |args: City, _| async move {
+            .tool("weather", "Current weather for a city.", |args: City, _host| async move {
                 ToolResult::text(format!("{}: sunny", args.city))
             })
-        }
+            .run()
     }
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Search {
+        /// What to look for.
+        query: String,
+        /// At most this many results.
+        #[serde(default)]
+        limit: Option<u32>,
+    }
+
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default, deny_unknown_fields)]
+    struct Settings {
+        units: String,
+        token: Option<String>,
+    }
+
+    pub(super) fn units(extension: Extension) -> Extension {
+        extension.command("units", "", |_, host| async move {
+            let settings: Settings = match host.config().await {
+                Ok(settings) => settings,
+                Err(error) => {
+                    host.notify(Level::Error, error.to_string());
+                    Settings::default()
+                }
+            };
+            Response::display(format!("{:?} {}", settings.units, settings.token.is_some()))
+        })
+    }
+
+    pub(super) fn search(extension: Extension) -> Extension {
+        extension.tool("search", "", |args: Search, _| async move {
+            ToolResult::text(format!("{} {:?}", args.query, args.limit))
+        })
+    }
+
+    pub(super) fn weather(extension: Extension) -> Extension {
+        extension.tool("weather", "", |args: City, _| async move {
+            ToolResult::text(format!("{}: sunny", args.city))
+        })
+    }
+}
+
+/// The programs of the guide, and its fragments in one extension.
+fn extension() -> Extension {
     program::units(program::search(program::weather(Extension::new("guide", "1.0.0"))))
         .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
         .gate("bash", |call, _host| async move {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test does not expect fails it")]
 
 mod arguments;
+mod compaction;
 mod ends;
 mod failures;
 mod frames;

@@ -69,6 +69,25 @@ fn a_refused_key_is_not_stored_unless_nobody_is_asked() {
 }
 
 #[test]
+fn the_address_of_the_settings_is_asked_and_named() {
+    let usual = ModelServer::spawn_thread(Wire::Anthropic, Vec::new());
+    let corp = ModelServer::spawn_thread(Wire::Anthropic, Vec::new());
+    let (world, url) = (World::new(), usual.base_url());
+    fs::create_dir_all(world.home()).unwrap();
+    let file = format!("provider = 'anthropic'\nbase_url = '{}'\n", corp.base_url());
+    fs::write(world.home().join("config.toml"), file).unwrap();
+    let (code, said) = haft(&world, &["login", "anthropic"], &url, "sk-refused-1");
+    assert!(code == 6 && said.contains("--no-probe") && said.contains(&corp.base_url()), "{said}");
+    let (code, said) = haft(&world, &["login", "anthropic"], &url, KEY);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!((corp.lookups().len(), usual.lookups().len()), (2, 0));
+    // The address belongs to the provider beside it.
+    let (code, said) = haft(&world, &["login", "openai"], "http://127.0.0.1:1/v1", KEY);
+    assert!(code == 5 && said.contains("http://127.0.0.1:1/v1"), "{said}");
+    assert_eq!(corp.lookups().len(), 2);
+}
+
+#[test]
 fn what_is_no_key_and_no_provider_is_told() {
     let world = World::new();
     for (args, input, says) in [

@@ -113,3 +113,30 @@ fn a_fallback_answers_while_the_first_cannot_and_the_user_is_told() {
         keyless.stderr
     );
 }
+
+#[test]
+fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_key() {
+    let refused = || Scenario::status(401, "authentication_error", "no");
+    let usual = ModelServer::spawn_thread(Wire::Anthropic, vec![Scenario::text("Wrong.")]);
+    let corp = ModelServer::spawn_thread(
+        Wire::Anthropic,
+        vec![refused(), Scenario::text("Here."), refused(), Scenario::text("Here.")],
+    );
+    let usual_url = usual.base_url();
+    let world = with_models(r#"{"providers": {}}"#);
+    let file = format!("provider = 'anthropic'\nmodel = 'm'\nbase_url = '{}'\n", corp.base_url());
+    fs::write(world.home().join("config.toml"), file).unwrap();
+    let args = ["-p", "--fallback", "anthropic/other", "hi"];
+    for (args, vars) in [
+        (args.to_vec(), vec![("ANTHROPIC_API_KEY", KEY)]),
+        ([&["--provider", "anthropic", "--api-key", KEY], args.as_slice()].concat(), Vec::new()),
+    ] {
+        let vars = [vars, vec![("ANTHROPIC_BASE_URL", usual_url.as_str())]].concat();
+        let ran = run(&world, &args, &vars);
+        ran.expect(0);
+        assert_eq!(ran.stdout, "Here.\n");
+    }
+    assert!(usual.requests().is_empty());
+    let models: Vec<_> = corp.requests().into_iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(models, ["m", "other", "m", "other"]);
+}

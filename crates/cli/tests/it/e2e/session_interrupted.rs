@@ -47,7 +47,7 @@ fn check(wire: Wire, mut seed: u64) {
         let prompt = format!("round {round}");
         let mut running = scene.start(&["-p", "-c", &prompt], None);
         let (requests, marks) = (scene.server.requests().len(), scene.marks().len());
-        let (more, of_marks) = (next(&mut seed) % 3 + 1, next(&mut seed) % 2 == 0);
+        let (more, of_marks) = (next(&mut seed) % 3 + 1, next(&mut seed).is_multiple_of(2));
         let reached = eventually(|| {
             let (requests, marks) = (scene.server.requests().len() - requests, scene.marks().len() - marks);
             (if of_marks { marks } else { requests }) >= more || running.has_ended()
@@ -55,7 +55,7 @@ fn check(wire: Wire, mut seed: u64) {
         assert!(reached, "round {round}, seed {seed}");
         if running.has_ended() {
             running.wait().expect(0);
-        } else if next(&mut seed) % 4 == 0 {
+        } else if next(&mut seed).is_multiple_of(4) {
             interrupted += 1;
             running.interrupt();
             // The prompt may have been dealt with a moment before.

@@ -141,6 +141,12 @@ fn the_index_says_what_the_whole_file_says() {
     spaced.extend(line::of_entry(&last).unwrap());
     let expect = [expect, vec![(last.id, last.parent, Some("name"))]].concat();
     assert_eq!(index_of(&spaced), expect);
+    // A damaged parent that goes on behind the end of its line.
+    for parent in ["\n".repeat(32), "\0".repeat(32), "0\n".repeat(16)] {
+        let damaged = format!("{{\"type\":\"name\",\"id\":\"{:032x}\",\"parent\":\"{parent}\",}}\n", 98);
+        assert_eq!(index_of(damaged.as_bytes()), []);
+        assert_eq!(index_of(&[damaged.as_bytes(), &spaced].concat()), expect);
+    }
 }
 
 proptest! {

@@ -4,6 +4,7 @@ use std::future::{pending, poll_fn};
 use std::io;
 use std::pin::pin;
 
+use bytes::BufMut as _;
 use futures::channel::mpsc;
 use tokio::io::AsyncReadExt;
 use tokio::task::JoinHandle;
@@ -20,6 +21,10 @@ use crate::process::{Exit, Process};
 
 /// What one read brings at most while no line is unfinished: as many short lines as one may have handled in a row.
 const SHORT_READ: usize = 4 * 1024;
+
+/// What one read brings at most of a long line: what is read is searched for its end while it is still close to the
+/// processor.
+const LONG_READ: usize = 128 * 1024;
 
 /// What happens beside lines and commands.
 pub(super) enum Happening {
@@ -80,7 +85,9 @@ pub(super) async fn happened(
 async fn read_some(reader: &mut Option<connection::Output>, framer: &mut Framer) -> io::Result<usize> {
     match reader {
         // Whatever follows the beginning of a line is a part of it, and need not be moved once more.
-        Some(reader) if framer.unfinished() > 0 => reader.read_buf(framer.space()).await,
+        Some(reader) if framer.unfinished() > 0 => {
+            reader.read_buf(&mut framer.space().limit(LONG_READ)).await
+        }
         Some(reader) => {
             let kept = |read: &[u8]| {
                 framer.add(read);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use haft_protocol::codec::{self, Bounds, Decoded, Reading};
+use haft_protocol::codec::{self, Bounds, Decoded, Plain, Reading};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
@@ -22,9 +22,9 @@ const JUNK_BEFORE_HELLO: u32 = 20;
 
 impl<T> Session<T> {
     /// A line came.
-    pub(crate) fn handle_line(&mut self, line: &Bytes, now: Instant) {
+    pub(crate) fn handle_line(&mut self, line: &Bytes, known: Plain, now: Instant) {
         if !self.is_closed() {
-            self.handle_heard(hear(line, self.bounds()), now);
+            self.handle_heard(hear(line, known, self.bounds()), now);
         }
     }
 

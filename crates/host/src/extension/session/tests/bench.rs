@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use haft_protocol::RawJson;
+use haft_protocol::codec::Plain;
 use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
@@ -80,7 +81,7 @@ impl Bench {
 
     pub(super) fn bytes(&mut self, line: &[u8]) {
         self.note("←", &String::from_utf8_lossy(line));
-        self.session.handle_line(&Bytes::copy_from_slice(line), self.now);
+        self.session.handle_line(&Bytes::copy_from_slice(line), Plain::default(), self.now);
         self.session.handle_read(1, 0, self.now);
         self.settle();
     }

@@ -1,0 +1,61 @@
+//! `haft session import`: a session of somebody else's, or of another program.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::Context as _;
+use haft_core::sanitize::sanitize_line;
+use haft_core::session::store::Store;
+use haft_export::{Imported, Limits, Problem, read};
+
+use crate::args::ImportArgs;
+use crate::console::{self, note};
+
+/// Problems that are told one by one.
+const TOLD: usize = 10;
+
+/// Makes a new session and prints its id.
+pub(super) fn run(store: &Store, cwd: &Path, args: &ImportArgs) -> anyhow::Result<()> {
+    let dir = args.cwd.as_deref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
+    let dir = dir.canonicalize().with_context(|| format!("there is no directory {}", dir.display()))?;
+    anyhow::ensure!(dir.is_dir(), "{} is no directory", dir.display());
+    let limits = Limits::default();
+    let shown = args.file.display();
+    let bytes = match args.file.as_os_str() == "-" {
+        true => up_to(io::stdin().lock(), limits.bytes),
+        false => File::open(&args.file).and_then(|file| up_to(file, limits.bytes)),
+    };
+    let bytes = bytes.with_context(|| format!("cannot read {shown}"))?;
+    let mut imported =
+        read(&bytes, &dir.to_string_lossy(), &limits).with_context(|| format!("cannot import {shown}"))?;
+    drop(bytes);
+    if let Some(name) = &args.name {
+        imported.name(name);
+    }
+    let Imported { format, header, entries, problems } = imported;
+    store.write(&header, &entries)?;
+    tell(&problems);
+    let count = entries.len();
+    note(&format!(
+        "imported a session of {format} with {count} {}",
+        if count == 1 { "entry" } else { "entries" }
+    ));
+    console::print(&header.id.to_string())
+}
+
+/// Reads no more than one byte beyond the limit, so that what is too long is seen to be.
+fn up_to(from: impl Read, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn tell(problems: &[Problem]) {
+    for problem in problems.iter().take(TOLD) {
+        note(&sanitize_line(&problem.to_string()));
+    }
+    if let more @ 1.. = problems.len().saturating_sub(TOLD) {
+        note(&format!("and {more} more like these"));
+    }
+}

@@ -1,0 +1,80 @@
+//! A session as a page for people: one file, no script, nothing fetched.
+//!
+//! Everything that a session says came from outside. It is escaped, images are only those whose bytes say so, links
+//! lead to the web and to mail, and a policy in the page's head forbids what should slip through all the same.
+
+mod blocks;
+mod entries;
+mod facts;
+mod plot;
+mod text;
+mod thread;
+mod tool;
+
+use std::fmt::Write as _;
+
+use haft_core::session::Recovered;
+use haft_protocol::message::Usage;
+
+use crate::select::{NoEntry, Selection};
+use entries::Writer;
+use facts::Facts;
+use thread::Tree;
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// Nothing is loaded and nothing runs; images are in the page itself.
+const POLICY: &str =
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// Fewer prompts than this are found without a table of contents.
+const CONTENTS_FROM: usize = 3;
+
+/// The page of a session. Paths of the sender are in it as they are in the session: take them out with
+/// [`portable()`](crate::portable()) first.
+///
+/// # Errors
+/// [`NoEntry`].
+pub fn page(session: &Recovered, selection: &Selection) -> Result<String, NoEntry> {
+    let branch = selection.branch(&session.entries)?;
+    let thread = Tree::new(&session.entries).along(&branch, selection.all);
+    let turns: Vec<Usage> =
+        thread.steps().filter_map(|step| step.answer).map(|answer| answer.usage).collect();
+    let facts = Facts::of(session);
+    let mut body = Writer::new(&session.entries);
+    body.thread(&thread);
+    let mut out = String::with_capacity(body.out.len() + STYLE.len() + 4096);
+    let title = facts.title();
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"robots\" content=\"noindex\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+    );
+    contents(&mut out, &body.prompts);
+    out.push_str("<main>\n");
+    facts.head(&mut out, session);
+    plot::plot(&mut out, &turns);
+    out.push_str("<article>\n");
+    out.push_str(&body.out);
+    if thread.items.is_empty() {
+        out.push_str("<p class=\"row\">Nothing was said in this session.</p>");
+    }
+    out.push_str("</article>\n<footer>Written by haft, which keeps this session as a file of lines. Reasoning and tool calls unfold.</footer>\n</main>\n</body>\n</html>\n");
+    Ok(out)
+}
+
+/// The prompts, to find one's way in a long session.
+fn contents(out: &mut String, prompts: &[(usize, String)]) {
+    if prompts.len() < CONTENTS_FROM {
+        return;
+    }
+    out.push_str("<nav aria-label=\"Prompts\"><details open><summary>Prompts</summary><ol>");
+    for (anchor, text) in prompts {
+        let text = if text.is_empty() { "…" } else { text };
+        let _ = write!(out, "<li><a href=\"#p{anchor}\">{text}</a></li>");
+    }
+    out.push_str("</ol></details></nav>\n");
+}

@@ -1,0 +1,116 @@
+//! Pieces that messages and tools have in common: contents, images, diffs, arguments.
+
+use std::fmt::{self, Write as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_core::image;
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, Image};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+
+use super::text::text;
+
+/// Values that are longer stand below their name.
+const SHORT: usize = 100;
+
+/// What a tool gave, or what an extension says to a model.
+pub(super) fn plain(out: &mut String, content: &[Content]) {
+    for block in content {
+        match block {
+            Content::Text { text: said } if said.trim().is_empty() => {}
+            Content::Text { text: said } => pre(out, "", said),
+            Content::Image(image) => picture(out, image),
+        }
+    }
+}
+
+/// Text as it stands.
+pub(super) fn pre(out: &mut String, class: &str, said: &str) {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    let _ = write!(out, "<pre{class} tabindex=\"0\">{}</pre>", text(said.trim_end_matches('\n')));
+}
+
+/// An image of a kind that has no scripts in it, by what its bytes are.
+pub(super) fn picture(out: &mut String, image: &Image) {
+    let bytes = STANDARD.decode(image.data.as_bytes()).map_err(|error| error.to_string());
+    let kind = bytes.and_then(|bytes| image::check(&bytes).map_err(|error| error.to_string()));
+    let _ = match kind {
+        // What was decoded is base64 and nothing else.
+        Ok(kind) => write!(
+            out,
+            "<p class=\"picture\"><img alt=\"image\" src=\"data:{kind};base64,{}\"></p>",
+            image.data.as_str()
+        ),
+        Err(why) => write!(
+            out,
+            "<p class=\"left-out\">An image of the type {} is left out: {}</p>",
+            text(&image.mime_type),
+            text(&why)
+        ),
+    };
+}
+
+/// A diff, line by line.
+pub(super) fn diff(out: &mut String, unified: &str) {
+    out.push_str("<pre class=\"diff\" tabindex=\"0\">");
+    let mut inside = false;
+    for line in unified.lines() {
+        let class = match line.as_bytes().first() {
+            Some(b'@') => {
+                inside = true;
+                "at"
+            }
+            // The names of the files, not lines of theirs.
+            Some(b'-' | b'+') if !inside && (line.starts_with("--- ") || line.starts_with("+++ ")) => "file",
+            Some(b'+') => "add",
+            Some(b'-') => "del",
+            Some(_) | None => "same",
+        };
+        // The line's end is inside, for who copies it.
+        let _ = write!(out, "<span class=\"{class}\">{}\n</span>", text(line));
+    }
+    out.push_str("</pre>");
+}
+
+/// The arguments of a call, each by its name.
+pub(super) fn arguments(out: &mut String, args: &RawJson) {
+    let Ok(Fields(fields)) = args.read::<Fields>() else { return pre(out, "", args.as_str()) };
+    out.push_str("<dl class=\"args\">");
+    for (name, value) in fields {
+        let said = value.read::<String>().unwrap_or_else(|_| value.as_str().to_owned());
+        let _ = write!(out, "<dt>{}</dt><dd>", text(&name));
+        match said.contains('\n') || said.len() > SHORT {
+            true => pre(out, "", &said),
+            false => _ = write!(out, "<code>{}</code>", text(&said)),
+        }
+        out.push_str("</dd>");
+    }
+    out.push_str("</dl>");
+}
+
+/// An object's fields in their order, each byte for byte.
+struct Fields(Vec<(String, RawJson)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}

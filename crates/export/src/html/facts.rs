@@ -1,0 +1,154 @@
+//! What a reader wants to know of a session before reading it.
+
+use std::fmt::Write as _;
+
+use haft_core::session::Recovered;
+use haft_core::session::entry::{Answer, EntryBody, Said};
+use haft_protocol::content::joined_text;
+use haft_protocol::message::{Message, Time, Usage};
+
+use super::text::{moment, short, text};
+
+/// What a session is about, over all of its branches.
+#[derive(Default)]
+pub(super) struct Facts {
+    name: Option<String>,
+    first_text: Option<String>,
+    tags: Vec<String>,
+    models: Vec<String>,
+    last: Option<Time>,
+    prompts: usize,
+    answers: usize,
+    calls: usize,
+    failed: usize,
+    usage: Usage,
+}
+
+impl Facts {
+    pub(super) fn of(session: &Recovered) -> Self {
+        let mut facts = Self::default();
+        for entry in &session.entries {
+            facts.last = Some(entry.time.clone());
+            match &entry.body {
+                EntryBody::Said(said) => facts.said(said),
+                EntryBody::Compaction(compaction) => facts.spent(compaction.answer.as_ref()),
+                EntryBody::BranchSummary(branch) => facts.spent(branch.answer.as_ref()),
+                EntryBody::Name(name) => facts.name = Some(name.name.clone()).filter(|name| !name.is_empty()),
+                EntryBody::Tags(tags) => facts.tags.clone_from(&tags.tags),
+                EntryBody::ModelChange(_)
+                | EntryBody::ThinkingChange(_)
+                | EntryBody::ToolsChange(_)
+                | EntryBody::ToolStart(_)
+                | EntryBody::Custom(_)
+                | EntryBody::CustomMessage(_)
+                | EntryBody::Label(_)
+                | EntryBody::Unknown(_) => {}
+            }
+        }
+        facts
+    }
+
+    fn said(&mut self, said: &Said) {
+        match &said.message {
+            Message::User { content, .. } => {
+                self.prompts += 1;
+                self.first_text.get_or_insert_with(|| joined_text(content));
+            }
+            Message::Assistant(message) => {
+                self.answers += 1;
+                self.calls += message.tool_calls().count();
+                let model =
+                    said.answer.as_ref().map(|answer| format!("{}/{}", answer.provider, answer.model));
+                self.models.extend(model.filter(|model| !self.models.contains(model)));
+                self.spent(said.answer.as_ref());
+            }
+            Message::Tool(result) => self.failed += usize::from(result.is_error),
+        }
+    }
+
+    fn spent(&mut self, answer: Option<&Answer>) {
+        if let Some(answer) = answer {
+            self.usage += answer.usage;
+        }
+    }
+
+    /// The session's name, or how it begins.
+    pub(super) fn title(&self) -> String {
+        let name = self.name.as_deref().or(self.first_text.as_deref()).map(|name| short(name, 90));
+        name.filter(|name| !name.is_empty()).unwrap_or_else(|| "A session".to_owned())
+    }
+
+    /// The head of the page.
+    pub(super) fn head(&self, out: &mut String, session: &Recovered) {
+        let _ = write!(
+            out,
+            "<header><p class=\"kind\">haft session</p><h1>{}</h1><dl class=\"facts\">",
+            self.title()
+        );
+        let mut fact = |name: &str, value: String| {
+            if !value.is_empty() {
+                let _ = write!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+            }
+        };
+        fact("Began", session.header.as_ref().map(|header| moment(&header.created)).unwrap_or_default());
+        fact("Last entry", self.last.as_ref().map(moment).unwrap_or_default());
+        let models: Vec<String> = self.models.iter().map(|model| text(model)).collect();
+        fact(if models.len() == 1 { "Model" } else { "Models" }, models.join("<br>"));
+        fact("Messages", format!("{} of the user, {} of the model", self.prompts, self.answers));
+        fact(
+            "Tool calls",
+            match self.failed {
+                0 => self.calls.to_string(),
+                failed => format!("{}, {failed} failed", self.calls),
+            },
+        );
+        let Usage { input, output, cache_read, cache_write, cost_usd } = self.usage;
+        let cached =
+            if cache_read > 0 { format!(" ({} from the cache)", count(cache_read)) } else { String::new() };
+        fact(
+            "Tokens",
+            format!("{} in{cached}, {} out", count(input + cache_read + cache_write), count(output)),
+        );
+        fact("Cost", if cost_usd > 0.0 { dollars(cost_usd) } else { "not known".to_owned() });
+        fact("Tags", self.tags.iter().map(|tag| text(tag)).collect::<Vec<_>>().join(", "));
+        let fork = session.header.as_ref().and_then(|header| header.forked_from);
+        fact("Forked from", fork.map(|fork| format!("<code>{}</code>", fork.session)).unwrap_or_default());
+        out.push_str("</dl></header>");
+    }
+}
+
+/// A number of tokens for people: `812`, `12.3k`, `1.2M`.
+pub(super) fn count(tokens: u64) -> String {
+    let scaled = |unit: f64, sign: &str| {
+        let number = tokens as f64 / unit;
+        let digits = usize::from(number < 99.95);
+        format!("{number:.digits$}{sign}").replace(&format!(".0{sign}"), sign)
+    };
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..999_950 => scaled(1e3, "k"),
+        _ => scaled(1e6, "M"),
+    }
+}
+
+/// Dollars for people: two significant digits below a cent.
+pub(super) fn dollars(usd: f64) -> String {
+    match usd {
+        0.0 => "$0".to_owned(),
+        usd if usd < 0.01 => format!("${usd:.4}"),
+        usd if usd < 1.0 => format!("${usd:.3}"),
+        usd => format!("${usd:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        let counts = [0, 999, 1_000, 12_345, 99_960, 999_949, 999_950, 1_250_000].map(count);
+        assert_eq!(counts, ["0", "999", "1k", "12.3k", "100k", "1000k", "1M", "1.2M"]);
+        assert_eq!([0.0, 0.00123, 0.123, 12.3].map(dollars), ["$0", "$0.0012", "$0.123", "$12.30"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! A call of a tool: folded, with its arguments, its result, and who came in between.
+
+use std::fmt::Write as _;
+
+use haft_core::session::intervention::{Action, Intervention};
+use haft_protocol::content::{Content, joined_text};
+use haft_protocol::message::ToolMessage;
+use serde::Deserialize;
+
+use super::blocks::{arguments, diff, plain, pre};
+use super::text::{short, text};
+use super::thread::Call;
+
+/// Arguments that say most about a call.
+const TELLING: &[&str] = &["command", "pattern", "query", "url", "path", "file_path", "name"];
+
+/// One call.
+pub(super) fn call(out: &mut String, call: &Call<'_>) {
+    let failed = call.result.is_some_and(|result| result.is_error);
+    let class = match call.interventions.iter().any(|it| it.action != Action::Rewritten) {
+        true => "tool stopped",
+        false if failed => "tool failed",
+        false => "tool",
+    };
+    let _ = write!(
+        out,
+        "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <code>{}</code>",
+        text(&call.call.name),
+        short(&gist(call), 100)
+    );
+    badges(out, call, failed);
+    out.push_str("</summary><div class=\"inside\">");
+    let shown_diff = call.result.and_then(diff_of);
+    args(out, call, shown_diff.is_some());
+    for it in &call.interventions {
+        let _ = write!(out, "<p class=\"note\">{}</p>", sentence(it));
+    }
+    match call.result {
+        Some(message) => result(out, message, shown_diff),
+        None if call.start.is_some() => {
+            out.push_str("<p class=\"left-out\">It was started and has no result: it was interrupted.</p>");
+        }
+        None => out.push_str("<p class=\"left-out\">It was not run.</p>"),
+    }
+    out.push_str("</div></details>");
+}
+
+/// A result without its call.
+pub(super) fn orphan(out: &mut String, message: &ToolMessage) {
+    let class = if message.is_error { "tool failed" } else { "tool" };
+    let _ = write!(
+        out,
+        "<details class=\"{class}\"><summary><span class=\"name\">{}</span> <span class=\"soft\">a result whose call \
+         is not here</span></summary><div class=\"inside\">",
+        text(&message.name)
+    );
+    result(out, message, diff_of(message));
+    out.push_str("</div></details>");
+}
+
+/// What a call is about, in one line.
+fn gist(call: &Call<'_>) -> String {
+    let Ok(args) = call.call.args.read::<serde_json::Map<String, serde_json::Value>>() else {
+        return String::new();
+    };
+    let telling = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
+    telling.or_else(|| args.values().find_map(|value| value.as_str())).unwrap_or_default().to_owned()
+}
+
+fn badges(out: &mut String, call: &Call<'_>, failed: bool) {
+    let diff = call.result.and_then(diff_of);
+    if let Some(Diff { added: Some(added), removed: Some(removed), .. }) = &diff {
+        let _ = write!(out, " <span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span>");
+    }
+    if let Some(extension) = call.result.and_then(|result| result.extension.as_ref()) {
+        let _ = write!(out, " <span class=\"badge\">by {}</span>", text(extension.as_str()));
+    }
+    for it in &call.interventions {
+        let _ = write!(out, " <span class=\"badge extension\">{} {}</span>", verb(it.action), names(it));
+    }
+    if call.interventions.is_empty() && is_rewritten(call) {
+        out.push_str(" <span class=\"badge extension\">rewritten</span>");
+    }
+    if failed && !call.interventions.iter().any(|it| it.action != Action::Rewritten) {
+        out.push_str(" <span class=\"badge error\">failed</span>");
+    }
+    if call.result.is_none() {
+        out.push_str(" <span class=\"badge error\">no result</span>");
+    }
+}
+
+fn is_rewritten(call: &Call<'_>) -> bool {
+    call.start.is_some_and(|start| start.args != call.call.args)
+}
+
+/// What the tool ran with, and what the model had written if that is something else.
+fn args(out: &mut String, call: &Call<'_>, folded: bool) {
+    if folded {
+        out.push_str("<details class=\"more\"><summary>arguments</summary>");
+    }
+    match call.start.filter(|_| is_rewritten(call)) {
+        Some(start) => {
+            out.push_str("<p class=\"soft\">The model called it with</p>");
+            arguments(out, &call.call.args);
+            out.push_str("<p class=\"soft\">and it ran with</p>");
+            arguments(out, &start.args);
+        }
+        None => arguments(out, &call.call.args),
+    }
+    if folded {
+        out.push_str("</details>");
+    }
+}
+
+fn result(out: &mut String, message: &ToolMessage, shown: Option<Diff>) {
+    let Some(shown) = shown else { return plain(out, &message.content) };
+    // The diff is in what the model was told, too.
+    let told = joined_text(&message.content);
+    let told = told.split("\n--- ").next().unwrap_or_default();
+    pre(out, "", told);
+    diff(out, &shown.unified);
+    if shown.cut {
+        out.push_str("<p class=\"left-out\">The diff is longer; this is its beginning.</p>");
+    }
+    let images: Vec<Content> =
+        message.content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
+    plain(out, &images);
+}
+
+/// What a change was.
+struct Diff {
+    unified: String,
+    added: Option<u64>,
+    removed: Option<u64>,
+    cut: bool,
+}
+
+fn diff_of(message: &ToolMessage) -> Option<Diff> {
+    #[derive(Deserialize)]
+    struct Details {
+        diff: serde_json::Value,
+    }
+    let Details { diff } = message.details.as_ref()?.read().ok()?;
+    if let Some(unified) = diff.as_str() {
+        return Some(Diff { unified: unified.to_owned(), added: None, removed: None, cut: false });
+    }
+    Some(Diff {
+        unified: diff.get("unified")?.as_str()?.to_owned(),
+        added: diff.get("added").and_then(serde_json::Value::as_u64),
+        removed: diff.get("removed").and_then(serde_json::Value::as_u64),
+        cut: diff.get("cut").and_then(serde_json::Value::as_bool).unwrap_or_default(),
+    })
+}
+
+fn verb(action: Action) -> &'static str {
+    match action {
+        Action::Blocked => "blocked by",
+        Action::Answered => "answered by",
+        Action::Rewritten => "rewritten by",
+        Action::TurnEnded => "turn ended by",
+    }
+}
+
+fn names(it: &Intervention) -> String {
+    text(&it.by.join(", "))
+}
+
+fn sentence(it: &Intervention) -> String {
+    let names = names(it);
+    match it.action {
+        Action::Blocked => format!("Blocked by {names}: the tool did not run."),
+        Action::Answered => format!("Answered by {names}: the tool did not run."),
+        Action::Rewritten => format!("Rewritten by {names} before it ran."),
+        Action::TurnEnded => format!("{names} ended the turn with this call: the tool did not run."),
+    }
+}

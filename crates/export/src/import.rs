@@ -1,0 +1,213 @@
+//! Sessions of haft, zot and pi as entries of haft. Nothing of them is run, and what cannot be read is told.
+
+mod haft;
+mod maker;
+mod pi;
+mod zot;
+
+use std::fmt;
+
+use haft_core::session::entry::{Entry, FORMAT_VERSION, Header, Name, Origin};
+use haft_core::session::{EntryId, SessionId};
+use haft_protocol::message::Time;
+use serde::Deserialize;
+
+use maker::Maker;
+
+/// How much is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a file.
+    pub bytes: usize,
+    /// Bytes of a line.
+    pub line: usize,
+    /// Lines.
+    pub lines: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 512 << 20, line: 64 << 20, lines: 1_000_000 }
+    }
+}
+
+/// Whose session a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A session of haft, or one that it exported.
+    Haft,
+    /// A session of pi.
+    Pi,
+    /// A session of zot, or a `.zotsession`.
+    Zot,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Haft => "haft",
+            Self::Pi => "pi",
+            Self::Zot => "zot",
+        })
+    }
+}
+
+/// What a file became.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// Whose it was.
+    pub format: Format,
+    /// Of a new session in the directory that was given.
+    pub header: Header,
+    /// Each behind its parent.
+    pub entries: Vec<Entry>,
+    /// What could not be read as it was meant.
+    pub problems: Vec<Problem>,
+}
+
+impl Imported {
+    /// Gives the session a name.
+    pub fn name(&mut self, name: &str) {
+        let Some(Entry { id, time, .. }) = self.entries.last() else { return };
+        let body = Name { name: name.to_owned() }.into();
+        let named = Entry { id: EntryId::new(), parent: Some(*id), time: time.clone(), body };
+        self.entries.push(named);
+    }
+}
+
+/// Something that could not be read as it was meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The line, counted from 1; none where it is about the file.
+    pub line: Option<u64>,
+    /// What is wrong, and what became of it.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+/// Why a file is not read at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It is larger than [`Limits`] allow.
+    #[error("the file has more than {most} {what}; split it, or take what you need of it")]
+    TooLarge {
+        /// Bytes, lines, …
+        what: &'static str,
+        /// How many are read.
+        most: usize,
+    },
+    /// Nothing in it is of a known format.
+    #[error("the file is no session of haft, pi or zot")]
+    UnknownFormat,
+    /// A later version of haft wrote it.
+    #[error("the session is of format {version}, newer than {FORMAT_VERSION}; import it with a newer haft")]
+    Newer {
+        /// Its version.
+        version: u32,
+    },
+    /// There is nothing to go on with.
+    #[error("the session holds no entry that can be read")]
+    Empty,
+}
+
+/// Reads a session as a new one of the directory `cwd`.
+///
+/// # Errors
+/// [`ReadError`] when there is nothing to import. What is wrong with single lines is among the problems.
+pub fn read(bytes: &[u8], cwd: &str, limits: &Limits) -> Result<Imported, ReadError> {
+    check(bytes, limits)?;
+    let format = format(bytes).ok_or(ReadError::UnknownFormat)?;
+    let source = match format {
+        Format::Haft => haft::read(bytes)?,
+        Format::Pi => pi::read(bytes),
+        Format::Zot => zot::read(bytes),
+    };
+    let Source { entries, problems, created, origin } = source;
+    let first = entries.first().ok_or(ReadError::Empty)?;
+    let created = created.unwrap_or_else(|| first.time.clone());
+    let header = Header {
+        id: SessionId::new(),
+        format_version: FORMAT_VERSION,
+        cwd: cwd.to_owned(),
+        created,
+        forked_from: origin,
+    };
+    Ok(Imported { format, header, entries, problems })
+}
+
+/// What the reader of one format found.
+struct Source {
+    entries: Vec<Entry>,
+    problems: Vec<Problem>,
+    created: Option<Time>,
+    origin: Option<Origin>,
+}
+
+impl Source {
+    /// What was put together out of another program's lines.
+    fn made(maker: Maker, created: Option<Time>) -> Self {
+        let (entries, problems) = maker.finish();
+        Self { entries, problems, created, origin: None }
+    }
+}
+
+fn check(bytes: &[u8], limits: &Limits) -> Result<(), ReadError> {
+    let most = |found: usize, most: usize, what| match found > most {
+        true => Err(ReadError::TooLarge { what, most }),
+        false => Ok(()),
+    };
+    most(bytes.len(), limits.bytes, "bytes")?;
+    let (mut lines, mut longest) = (0, 0);
+    for line in bytes.split(|byte| *byte == b'\n') {
+        lines += 1;
+        longest = line.len().max(longest);
+    }
+    most(lines, limits.lines, "lines")?;
+    most(longest, limits.line, "bytes in one line")
+}
+
+/// Lines that are looked at for the format.
+const LOOKED_AT: usize = 20;
+
+/// Whose a file is, by the first line that says so. The first line of all may be damaged.
+fn format(bytes: &[u8]) -> Option<Format> {
+    #[derive(Deserialize)]
+    struct Shape {
+        #[serde(rename = "type")]
+        kind: String,
+        format_version: Option<serde_json::Value>,
+        id: Option<serde_json::Value>,
+        parent: Option<serde_json::Value>,
+        #[serde(rename = "parentId")]
+        parent_id: Option<serde_json::Value>,
+        timestamp: Option<serde_json::Value>,
+        meta: Option<serde_json::Value>,
+    }
+    let shapes =
+        lines(bytes).take(LOOKED_AT).filter_map(|(_, line)| serde_json::from_str::<Shape>(line.ok()?).ok());
+    let format = |shape: Shape| match shape.kind.as_str() {
+        "meta" if shape.meta.is_some() => Some(Format::Zot),
+        "session" if shape.format_version.is_some() => Some(Format::Haft),
+        "session" if shape.timestamp.is_some() => Some(Format::Pi),
+        _ if shape.parent_id.is_some() || shape.timestamp.is_some() => Some(Format::Pi),
+        _ if shape.id.is_some() && shape.parent.is_some() => Some(Format::Haft),
+        _ => None,
+    };
+    shapes.into_iter().find_map(format)
+}
+
+/// The lines that are not empty, with their numbers.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Result<&str, std::str::Utf8Error>)> {
+    let numbered = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+    let full = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
+    full.map(|(number, line)| (number, std::str::from_utf8(line)))
+}

@@ -1,0 +1,134 @@
+//! Entries as they are put together out of the lines of another program.
+
+use std::collections::HashMap;
+
+use haft_core::session::EntryId;
+use haft_core::session::entry::{Custom, Entry, EntryBody, Said, Settings};
+use haft_core::session::intervention::OWNER;
+use haft_protocol::RawJson;
+use haft_protocol::message::{Time, Usage};
+use serde::Serialize;
+
+use super::Problem;
+
+/// Entries as they are put together.
+pub(super) struct Maker {
+    entries: Vec<Entry>,
+    problems: Vec<Problem>,
+    /// What the next entry follows.
+    pub(super) leaf: Option<EntryId>,
+    /// When what comes next was said.
+    pub(super) time: Time,
+    /// The line that is read.
+    pub(super) line: u64,
+}
+
+impl Maker {
+    pub(super) fn new() -> Self {
+        Self { entries: Vec::new(), problems: Vec::new(), leaf: None, time: Time(String::new()), line: 0 }
+    }
+
+    /// Adds an entry behind the last one.
+    pub(super) fn add(&mut self, body: impl Into<EntryBody>) -> EntryId {
+        let id = EntryId::new();
+        self.entries.push(Entry { id, parent: self.leaf, time: self.time.clone(), body: body.into() });
+        self.leaf = Some(id);
+        id
+    }
+
+    /// Keeps what haft has no entry for as its owner's state.
+    pub(super) fn keep(&mut self, owner: &str, kind: &str, data: RawJson) -> EntryId {
+        self.add(Custom { owner: owner.to_owned(), kind: kind.to_owned(), data })
+    }
+
+    /// Says where the session comes from.
+    pub(super) fn imported(&mut self, format: &str, header: RawJson) {
+        #[derive(Serialize)]
+        struct From<'a> {
+            format: &'a str,
+            header: RawJson,
+        }
+        if let Ok(data) = RawJson::from_value(&From { format, header }) {
+            self.keep(OWNER, "imported", data);
+        }
+    }
+
+    pub(super) fn problem(&mut self, what: impl Into<String>) {
+        self.problems.push(Problem { line: Some(self.line), what: what.into() });
+    }
+
+    /// The last entry, to add to it.
+    pub(super) fn last(&mut self) -> Option<&mut Entry> {
+        self.entries.last_mut()
+    }
+
+    /// What was put together. Compactions say what is in force, as those that haft writes do.
+    pub(super) fn finish(mut self) -> (Vec<Entry>, Vec<Problem>) {
+        let places: HashMap<EntryId, usize> =
+            self.entries.iter().enumerate().map(|(at, entry)| (entry.id, at)).collect();
+        let mut used = Usage::default();
+        for at in 0..self.entries.len() {
+            let settings = match self.entries.get(at).map(|entry| &entry.body) {
+                Some(EntryBody::Said(Said { answer: Some(answer), .. })) => {
+                    used += answer.usage;
+                    continue;
+                }
+                Some(EntryBody::Compaction(_)) => in_force(&self.entries, &places, at),
+                Some(_) | None => continue,
+            };
+            if let Some(Entry { body: EntryBody::Compaction(compaction), .. }) = self.entries.get_mut(at) {
+                compaction.settings = settings;
+                compaction.used = Some(used);
+            }
+        }
+        (self.entries, self.problems)
+    }
+}
+
+/// Model, thinking and tools above an entry.
+fn in_force(entries: &[Entry], places: &HashMap<EntryId, usize>, at: usize) -> Settings {
+    let mut found = Settings::default();
+    let parent = |at: usize| entries.get(at)?.parent.and_then(|parent| places.get(&parent).copied());
+    let mut next = parent(at);
+    while let Some(entry) = next.and_then(|at| entries.get(at)) {
+        match &entry.body {
+            EntryBody::ModelChange(change) => {
+                found.model.get_or_insert_with(|| change.clone());
+            }
+            EntryBody::ThinkingChange(change) => {
+                found.thinking.get_or_insert_with(|| change.level.clone());
+            }
+            EntryBody::Compaction(compaction) => {
+                let Settings { model, thinking, tools } = compaction.settings.clone();
+                found.model = found.model.or(model);
+                found.thinking = found.thinking.or(thinking);
+                found.tools = found.tools.or(tools);
+                break;
+            }
+            EntryBody::Said(_)
+            | EntryBody::ToolsChange(_)
+            | EntryBody::ToolStart(_)
+            | EntryBody::BranchSummary(_)
+            | EntryBody::Custom(_)
+            | EntryBody::CustomMessage(_)
+            | EntryBody::Label(_)
+            | EntryBody::Tags(_)
+            | EntryBody::Name(_)
+            | EntryBody::Unknown(_) => {}
+        }
+        next = next.and_then(parent);
+    }
+    found
+}
+
+/// A moment as haft writes it, whatever its zone and its digits; nothing if it is none.
+pub(super) fn moment(text: &str) -> Option<Time> {
+    let at: jiff::Timestamp = text.parse().ok()?;
+    Some(Time(format!("{at:.3}")))
+}
+
+/// A moment in milliseconds since 1970.
+pub(super) fn moment_of_millis(millis: f64) -> Option<Time> {
+    let at = jiff::Timestamp::from_millisecond(millis as i64).ok()?;
+    Some(Time(format!("{at:.3}")))
+}

@@ -1,0 +1,220 @@
+//! Sessions of pi: a tree of entries since version 2, a list before.
+
+mod message;
+
+use std::collections::HashMap;
+
+use haft_core::session::EntryId;
+use haft_core::session::entry::{
+    BranchSummary, Compaction, CustomMessage, Label, ModelChange, Name, ThinkingChange,
+};
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
+use haft_protocol::message::Time;
+use serde::Deserialize;
+
+use super::Source;
+use super::maker::{Maker, moment, moment_of_millis};
+
+const OWNER: &str = "pi";
+
+/// The fields of every kind of entry.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Option<String>,
+    parent_id: Option<String>,
+    timestamp: Option<RawJson>,
+    message: Option<RawJson>,
+    provider: Option<String>,
+    model_id: Option<String>,
+    thinking_level: Option<String>,
+    summary: Option<String>,
+    first_kept_entry_id: Option<String>,
+    first_kept_entry_index: Option<usize>,
+    tokens_before: Option<f64>,
+    #[serde(default)]
+    from_hook: bool,
+    details: Option<RawJson>,
+    from_id: Option<String>,
+    custom_type: Option<String>,
+    data: Option<RawJson>,
+    content: Option<RawJson>,
+    display: Option<bool>,
+    target_id: Option<String>,
+    label: Option<String>,
+    name: Option<String>,
+}
+
+/// What pi itself keeps beside a summary.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Files {
+    read_files: Vec<String>,
+    modified_files: Vec<String>,
+}
+
+pub(super) fn read(bytes: &[u8]) -> Source {
+    let mut reader =
+        Reader { maker: Maker::new(), created: None, ids: HashMap::new(), order: Vec::new(), last: None };
+    for (number, line) in super::lines(bytes) {
+        reader.maker.line = number;
+        match line.map_err(|error| error.to_string()).and_then(|line| {
+            let row = serde_json::from_str(line).map_err(|error| error.to_string())?;
+            Ok((line, row))
+        }) {
+            Ok((line, row)) => reader.row(line, row),
+            Err(why) => reader.maker.problem(format!("passed over: {why}")),
+        }
+    }
+    Source::made(reader.maker, reader.created)
+}
+
+struct Reader {
+    maker: Maker,
+    created: Option<Time>,
+    /// What each entry of the file became.
+    ids: HashMap<String, EntryId>,
+    /// The same by place, for version 1, which has no ids.
+    order: Vec<Option<EntryId>>,
+    /// The entry that the last line became.
+    last: Option<EntryId>,
+}
+
+impl Reader {
+    fn row(&mut self, line: &str, row: Row) {
+        if let Some(time) = row.timestamp.as_ref().and_then(time) {
+            self.maker.time = time;
+        }
+        if row.kind == "session" {
+            return self.header(line, row);
+        }
+        self.maker.leaf = self.parent(&row);
+        let before = self.maker.leaf;
+        let id = row.id.clone();
+        self.entry(line, row);
+        // An entry that became several is followed at the last of them; one that became none, at its parent.
+        let became = self.maker.leaf;
+        self.last = became;
+        self.order.push(became.filter(|_| became != before));
+        if let (Some(id), Some(became)) = (id, became) {
+            self.ids.insert(id, became);
+        }
+    }
+
+    fn parent(&mut self, row: &Row) -> Option<EntryId> {
+        match (&row.id, &row.parent_id) {
+            // The first entry stands behind what is said of the session itself.
+            (Some(_), None) if self.ids.is_empty() => self.last,
+            (Some(_), None) => None,
+            (_, Some(parent)) => match self.ids.get(parent) {
+                Some(parent) => Some(*parent),
+                None => {
+                    self.maker.problem(format!(
+                        "its parent {parent:?} is not there; it follows the entry before it"
+                    ));
+                    self.last
+                }
+            },
+            (None, None) => self.last,
+        }
+    }
+
+    fn header(&mut self, line: &str, row: Row) {
+        if self.created.is_some() {
+            return self.maker.problem("a second header is passed over");
+        }
+        self.created = Some(self.maker.time.clone());
+        self.order.push(None);
+        if let Ok(header) = RawJson::parse(line) {
+            self.maker.imported(OWNER, header);
+        }
+        // Version 1 has them here.
+        if let (Some(provider), Some(model)) = (row.provider, row.model_id) {
+            self.maker.add(ModelChange { provider, model });
+        }
+        if let Some(level) = row.thinking_level {
+            self.maker.add(ThinkingChange { level });
+        }
+        self.last = self.maker.leaf;
+    }
+
+    fn entry(&mut self, line: &str, row: Row) {
+        let kind = row.kind.clone();
+        if self.known(row).is_none() {
+            self.maker.problem(format!("an entry of the type {kind:?} is kept, and not understood"));
+            if let Ok(data) = RawJson::parse(line) {
+                self.maker.keep(OWNER, &kind, data);
+            }
+        }
+    }
+
+    /// Adds what an entry is; `None` where it is not of a known type, or lacks what that type has.
+    fn known(&mut self, row: Row) -> Option<()> {
+        match row.kind.as_str() {
+            "message" => message::add(&mut self.maker, &row.message?)?,
+            "model_change" => {
+                self.maker.add(ModelChange { provider: row.provider?, model: row.model_id? });
+            }
+            "thinking_level_change" => _ = self.maker.add(ThinkingChange { level: row.thinking_level? }),
+            "compaction" => self.compaction(row)?,
+            "branch_summary" => {
+                let from = row.from_id.and_then(|from| self.ids.get(&from).copied());
+                // It can come from the root, which is no entry.
+                let from = from.or(self.last).unwrap_or_default();
+                self.maker.add(BranchSummary { summary: row.summary?, from, answer: None });
+            }
+            "custom" => {
+                _ = self.maker.keep(OWNER, &row.custom_type?, row.data.unwrap_or_else(RawJson::empty_object))
+            }
+            "custom_message" => {
+                let content = contents(&mut self.maker, &row.content?);
+                let (kind, display) = (row.custom_type?, row.display.unwrap_or(true));
+                self.maker.add(CustomMessage { owner: OWNER.to_owned(), kind, content, display });
+            }
+            "label" => {
+                let target = *self.ids.get(&row.target_id?)?;
+                self.maker.add(Label { target, label: row.label });
+            }
+            "session_info" => _ = self.maker.add(Name { name: row.name.unwrap_or_default() }),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn compaction(&mut self, row: Row) -> Option<()> {
+        let by_index = row.first_kept_entry_index.and_then(|at| self.order.get(at).copied().flatten());
+        let first_kept = row.first_kept_entry_id.and_then(|id| self.ids.get(&id).copied()).or(by_index);
+        let files: Files = row.details.and_then(|details| details.read().ok()).unwrap_or_default();
+        self.maker.add(Compaction {
+            summary: row.summary?,
+            first_kept,
+            tokens_before: row.tokens_before.unwrap_or_default() as u64,
+            files_read: files.read_files,
+            files_modified: files.modified_files,
+            by: row.from_hook.then(|| OWNER.to_owned()),
+            answer: None,
+            used: None,
+            settings: Default::default(),
+        });
+        Some(())
+    }
+}
+
+/// RFC 3339, or milliseconds since 1970.
+fn time(raw: &RawJson) -> Option<Time> {
+    match raw.read::<String>() {
+        Ok(text) => moment(&text),
+        Err(_) => raw.read::<f64>().ok().and_then(moment_of_millis),
+    }
+}
+
+/// Text, or a list of blocks.
+fn contents(maker: &mut Maker, raw: &RawJson) -> Vec<Content> {
+    match raw.read::<String>() {
+        Ok(text) => vec![Content::Text { text }],
+        Err(_) => message::blocks(maker, raw).into_iter().filter_map(|block| block.shown(maker)).collect(),
+    }
+}

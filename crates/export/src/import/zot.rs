@@ -1,0 +1,307 @@
+//! Sessions of zot: rows without ids, in the order of the conversation.
+
+use std::collections::HashMap;
+
+use haft_core::session::entry::{Answer, Compaction, Entry, EntryBody, ModelChange, Name, Said};
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, ToolMessage, Usage};
+use serde::Deserialize;
+
+use super::Source;
+use super::maker::{Maker, moment};
+
+const OWNER: &str = "zot";
+
+/// The fields of every kind of row.
+#[derive(Deserialize)]
+struct Row {
+    #[serde(rename = "type")]
+    kind: String,
+    meta: Option<RawJson>,
+    message: Option<Spoken>,
+    messages: Option<Vec<Spoken>>,
+    usage: Option<Used>,
+    cumulative: Option<Used>,
+    title: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Meta {
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    provider: String,
+    started: Option<String>,
+    #[serde(default)]
+    title: String,
+}
+
+#[derive(Deserialize)]
+struct Spoken {
+    role: String,
+    #[serde(default)]
+    content: Vec<Block>,
+    time: Option<String>,
+}
+
+/// A block has no type: its fields tell what it is.
+#[derive(Deserialize)]
+struct Block {
+    text: Option<String>,
+    mime_type: Option<String>,
+    data: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    arguments: Option<RawJson>,
+    #[serde(default)]
+    server: bool,
+    call_id: Option<String>,
+    #[serde(default)]
+    content: Vec<Block>,
+    #[serde(default)]
+    is_error: bool,
+    reasoning_id: Option<String>,
+    summary: Option<String>,
+    encrypted_content: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct Used {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_tokens: u64,
+    cache_write_tokens: u64,
+    cost_usd: f64,
+}
+
+pub(super) fn read(bytes: &[u8]) -> Source {
+    let mut reader = Reader {
+        maker: Maker::new(),
+        model: ModelChange { provider: OWNER.to_owned(), model: String::new() },
+        created: None,
+        tools: HashMap::new(),
+        total: Used::default(),
+        pending: None,
+    };
+    for (number, line) in super::lines(bytes) {
+        reader.maker.line = number;
+        match line.map_err(|error| error.to_string()).and_then(|line| {
+            let row = serde_json::from_str(line).map_err(|error| error.to_string())?;
+            Ok((line, row))
+        }) {
+            Ok((line, row)) => reader.row(line, row),
+            Err(why) => reader.maker.problem(format!("passed over: {why}")),
+        }
+    }
+    Source::made(reader.maker, reader.created)
+}
+
+struct Reader {
+    maker: Maker,
+    /// Who answers.
+    model: ModelChange,
+    created: Option<Time>,
+    /// The tools of the calls, which results do not name.
+    tools: HashMap<String, String>,
+    total: Used,
+    /// What an answer used that comes behind it.
+    pending: Option<Usage>,
+}
+
+impl Reader {
+    fn row(&mut self, line: &str, row: Row) {
+        let Row { kind, meta, message, messages, usage, cumulative, title } = row;
+        match (kind.as_str(), meta, message, messages, title) {
+            ("meta", Some(meta), ..) => self.meta(meta),
+            ("message", _, Some(message), ..) => self.message(message),
+            ("compaction", _, _, Some(messages), _) => self.compaction(messages),
+            ("rename", .., Some(name)) => _ = self.maker.add(Name { name }),
+            ("usage", ..) => self.usage(usage.unwrap_or_default(), cumulative),
+            _ => self.unknown(&kind, line),
+        }
+    }
+
+    fn unknown(&mut self, kind: &str, line: &str) {
+        self.maker.problem(format!("a row of the type {kind:?} is kept, and not understood"));
+        if let Ok(data) = RawJson::parse(line) {
+            self.maker.keep(OWNER, kind, data);
+        }
+    }
+
+    fn meta(&mut self, raw: RawJson) {
+        let Ok(Meta { model, provider, started, title }) = raw.read::<Meta>() else {
+            return self.maker.problem("the session's description cannot be read");
+        };
+        let first = self.created.is_none();
+        if let Some(started) = started.as_deref().and_then(moment).filter(|_| first) {
+            self.maker.time = started.clone();
+            self.created = Some(started);
+            self.maker.imported(OWNER, raw);
+        }
+        let change = ModelChange { provider, model };
+        if change != self.model && !change.model.is_empty() {
+            self.model = change.clone();
+            self.maker.add(change);
+        }
+        if first && !title.is_empty() {
+            self.maker.add(Name { name: title });
+        }
+    }
+
+    fn message(&mut self, Spoken { role, content, time }: Spoken) {
+        if let Some(time) = time.as_deref().and_then(moment) {
+            self.maker.time = time;
+        }
+        // A result can stand in a message of whatever role.
+        let (results, content): (Vec<Block>, Vec<Block>) =
+            content.into_iter().partition(|block| is(block.call_id.as_deref()));
+        results.into_iter().for_each(|result| self.result(result));
+        match role.as_str() {
+            _ if content.is_empty() => {}
+            "assistant" => self.assistant(content),
+            "user" => {
+                let content: Vec<Content> =
+                    content.into_iter().filter_map(|block| self.shown(block)).collect();
+                let time = self.maker.time.clone();
+                self.maker.add(Message::User { content, time });
+            }
+            role => self.maker.problem(format!("a part of a message of the role {role:?} is left out")),
+        }
+    }
+
+    fn assistant(&mut self, blocks: Vec<Block>) {
+        let content: Vec<AssistantBlock> = blocks.into_iter().filter_map(|block| self.said(block)).collect();
+        if content.is_empty() {
+            return;
+        }
+        let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
+        let answer = Answer {
+            provider: self.model.provider.clone(),
+            model: self.model.model.clone(),
+            stop: if calls { Stop::ToolUse } else { Stop::End },
+            usage: self.pending.take().unwrap_or_default(),
+        };
+        let message = AssistantMessage { content, time: self.maker.time.clone(), native: None };
+        self.maker.add(Said { message: Message::Assistant(message), answer: Some(answer) });
+    }
+
+    fn said(&mut self, block: Block) -> Option<AssistantBlock> {
+        if [&block.reasoning_id, &block.summary, &block.encrypted_content]
+            .into_iter()
+            .any(|it| is(it.as_deref()))
+        {
+            let text = block.summary.unwrap_or_default();
+            return (!text.is_empty()).then_some(AssistantBlock::Thinking { text });
+        }
+        if let (Some(id), Some(name)) = (block.id, block.name) {
+            if block.server {
+                self.maker.problem(format!("the provider's own call of {name:?} is left out"));
+                return None;
+            }
+            self.tools.insert(id.clone(), name.clone());
+            let args = block.arguments.filter(RawJson::is_object).unwrap_or_else(RawJson::empty_object);
+            return Some(AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name, args }));
+        }
+        if is(block.mime_type.as_deref()) {
+            self.maker.problem("an image that the model made is left out");
+            return None;
+        }
+        block.text.map(|text| AssistantBlock::Text { text })
+    }
+
+    fn result(&mut self, block: Block) {
+        let call_id = block.call_id.unwrap_or_default();
+        let name = self.tools.get(&call_id).cloned().unwrap_or_else(|| "unknown".to_owned());
+        let content = block.content.into_iter().filter_map(|block| self.shown(block)).collect();
+        let message = ToolMessage {
+            call_id: ToolCallId::new(call_id),
+            name,
+            content,
+            is_error: block.is_error,
+            extension: None,
+            details: None,
+            time: self.maker.time.clone(),
+        };
+        self.maker.add(Message::Tool(message));
+    }
+
+    fn shown(&mut self, block: Block) -> Option<Content> {
+        match (block.mime_type.filter(|kind| !kind.is_empty()), block.data, block.text) {
+            (Some(mime_type), Some(data), _) => Some(Content::Image(Image { mime_type, data: data.into() })),
+            (None, _, Some(text)) => Some(Content::Text { text }),
+            _ => {
+                self.maker.problem("a part of a message is of no known kind, and left out");
+                None
+            }
+        }
+    }
+
+    /// The messages with which zot goes on: the summary, and what it kept.
+    fn compaction(&mut self, messages: Vec<Spoken>) {
+        let mut messages = messages.into_iter();
+        let text = |message: Spoken| {
+            let texts = message.content.into_iter().filter_map(|block| block.text);
+            texts.collect::<Vec<_>>().join("\n")
+        };
+        let summary = messages.next().map(text).unwrap_or_default();
+        self.maker.add(Compaction {
+            summary,
+            first_kept: None,
+            tokens_before: 0,
+            files_read: Vec::new(),
+            files_modified: Vec::new(),
+            by: None,
+            answer: None,
+            used: None,
+            settings: Default::default(),
+        });
+        messages.for_each(|message| self.message(message));
+    }
+
+    /// Some versions write what an answer used before it, some behind the turn.
+    fn usage(&mut self, usage: Used, cumulative: Option<Used>) {
+        let usage = match cumulative {
+            // Some versions write the sum as the usage of the turn, too.
+            Some(total) => {
+                let before = std::mem::replace(&mut self.total, total);
+                total.since(before).unwrap_or(usage)
+            }
+            None => usage,
+        };
+        let usage = Usage {
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cache_read_tokens,
+            cache_write: usage.cache_write_tokens,
+            cost_usd: usage.cost_usd,
+        };
+        match self.maker.last() {
+            Some(Entry { body: EntryBody::Said(Said { answer: Some(answer), .. }), .. })
+                if answer.usage == Usage::default() =>
+            {
+                answer.usage = usage;
+            }
+            Some(_) | None => *self.pending.get_or_insert_default() += usage,
+        }
+    }
+}
+
+impl Used {
+    /// What was added to an earlier sum; nothing if it is less.
+    fn since(self, before: Self) -> Option<Self> {
+        Some(Self {
+            input_tokens: self.input_tokens.checked_sub(before.input_tokens)?,
+            output_tokens: self.output_tokens.checked_sub(before.output_tokens)?,
+            cache_read_tokens: self.cache_read_tokens.checked_sub(before.cache_read_tokens)?,
+            cache_write_tokens: self.cache_write_tokens.checked_sub(before.cache_write_tokens)?,
+            cost_usd: (self.cost_usd - before.cost_usd).max(0.0),
+        })
+    }
+}
+
+fn is(text: Option<&str>) -> bool {
+    text.is_some_and(|text| !text.is_empty())
+}

@@ -1,0 +1,19 @@
+//! Sessions for others: as a portable file, as a page, and back again.
+//!
+//! For whom: `haft session export` and `import`, and programs that do the same. The promise: nothing here runs anything,
+//! reaches the network or writes a file; whatever a session says, a page obeys none of it. Never in here: where sessions
+//! lie, the terminal.
+//!
+//! * [`portable()`]: a session without its sender's paths, in the same format;
+//! * [`page`]: a session as one HTML file that needs nothing else;
+//! * [`read`]: the sessions of haft, zot and pi as entries of haft.
+
+mod html;
+mod import;
+mod portable;
+mod select;
+
+pub use html::page;
+pub use import::{Format, Imported, Limits, Problem, ReadError, read};
+pub use portable::{Places, PortableError, portable};
+pub use select::{NoEntry, Selection};

@@ -1,0 +1,138 @@
+//! Files of zot and pi, and files that are none.
+
+use std::collections::HashMap;
+
+use haft_core::session::entry::{Entry, EntryBody};
+use haft_core::session::{Recovered, context, recover};
+use haft_export::{Format, Imported, Limits, ReadError, read};
+use haft_protocol::message::Message;
+
+const ZOT: &str = include_str!("../fixtures/tree.zotsession");
+const PI_3: &str = include_str!("../fixtures/pi-v3.jsonl");
+const PI_1: &str = include_str!("../fixtures/pi-v1.jsonl");
+
+fn import(text: &str) -> Imported {
+    read(text.as_bytes(), "/here", &Limits::default()).unwrap()
+}
+
+/// The entries by number instead of by id, then the problems.
+fn listing(imported: &Imported) -> String {
+    let mut lines = Vec::new();
+    let mut numbers = HashMap::new();
+    for (at, entry) in imported.entries.iter().enumerate() {
+        numbers.insert(entry.id.to_string(), format!("#{}", at + 1));
+        lines.push(String::from_utf8(entry.to_line().unwrap()).unwrap().trim_end().to_owned());
+    }
+    let mut text = lines.join("\n");
+    for (id, number) in &numbers {
+        text = text.replace(id, number);
+    }
+    for problem in &imported.problems {
+        text.push_str(&format!("\n! {problem}"));
+    }
+    text
+}
+
+/// What was imported is a whole session of haft: it is read without repairs, and has a valid transcript.
+#[track_caller]
+fn check_whole(imported: &Imported) {
+    let mut file = imported.header.to_line().unwrap();
+    imported.entries.iter().for_each(|entry| file.extend(entry.to_line().unwrap()));
+    let Recovered { header, entries, repairs, .. } = recover(&file);
+    assert_eq!((header.as_ref(), &entries), (Some(&imported.header), &imported.entries));
+    assert_eq!(repairs, []);
+    let branch: Vec<_> = entries.into_iter().map(std::sync::Arc::new).collect();
+    assert!(!context(&branch).messages.is_empty());
+}
+
+#[test]
+fn a_session_of_zot() {
+    let imported = import(ZOT);
+    assert_eq!(
+        (imported.format, imported.header.created.0.as_str()),
+        (Format::Zot, "2026-05-01T08:00:00.123Z")
+    );
+    check_whole(&imported);
+    insta::assert_snapshot!(listing(&imported));
+}
+
+#[test]
+fn a_session_of_pi() {
+    let imported = import(PI_3);
+    assert_eq!((imported.format, imported.header.cwd.as_str()), (Format::Pi, "/here"));
+    check_whole(&imported);
+    insta::assert_snapshot!(listing(&imported));
+}
+
+#[test]
+fn a_session_of_pi_from_before_there_were_branches() {
+    let imported = import(PI_1);
+    check_whole(&imported);
+    insta::assert_snapshot!(listing(&imported));
+}
+
+#[track_caller]
+fn check_refused(text: &str, limits: &Limits, expect: &ReadError) {
+    assert_eq!(read(text.as_bytes(), "/here", limits).as_ref(), Err(expect), "{text}");
+}
+
+#[test]
+fn what_is_no_session_is_refused() {
+    let any = Limits::default();
+    for text in ["", "\n\n", "hello", "{}", "[1]", "{\"type\":\"user\",\"text\":\"a\"}\n", "\u{0}\u{1}"] {
+        check_refused(text, &any, &ReadError::UnknownFormat);
+    }
+    let header = r#"{"type":"session","id":"00000000000000000000000000000001","parent":null,"format_version":9,"cwd":"/","created":"t"}"#;
+    check_refused(&format!("{header}\n"), &any, &ReadError::Newer { version: 9 });
+    check_refused(&format!("{}\n", header.replace(":9,", ":1,")), &any, &ReadError::Empty);
+    let small = Limits { bytes: 100, ..any };
+    check_refused(ZOT, &small, &ReadError::TooLarge { what: "bytes", most: 100 });
+    let few = Limits { lines: 3, ..any };
+    check_refused(ZOT, &few, &ReadError::TooLarge { what: "lines", most: 3 });
+    let narrow = Limits { line: 50, ..any };
+    check_refused(ZOT, &narrow, &ReadError::TooLarge { what: "bytes in one line", most: 50 });
+}
+
+/// Whatever stands in a file, it ends, and what comes out is a session.
+#[test]
+fn a_file_may_be_damaged_anywhere() {
+    for text in [ZOT, PI_3, PI_1] {
+        for cut in (0..text.len()).step_by(7) {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes[cut] ^= 0x11;
+            let Ok(imported) = read(&bytes, "/here", &Limits::default()) else { continue };
+            let mut seen = std::collections::HashSet::new();
+            for Entry { id, parent, .. } in &imported.entries {
+                assert!(
+                    parent.is_none_or(|parent| seen.contains(&parent)),
+                    "a parent behind its child: {cut}"
+                );
+                assert!(seen.insert(*id));
+            }
+        }
+    }
+}
+
+#[test]
+fn deep_nesting_is_a_problem_and_no_crash() {
+    let deep = format!(
+        "{}\n{{\"type\":\"custom\",\"id\":\"x\",\"parentId\":null,\"data\":{}{}}}\n",
+        PI_1.lines().next().unwrap(),
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let imported = import(&deep);
+    assert_eq!(imported.problems.len(), 1, "{:?}", imported.problems);
+}
+
+/// Arguments reach haft as they stand in the file.
+#[test]
+fn numbers_keep_their_digits() {
+    let imported = import(ZOT);
+    let said = imported.entries.iter().find_map(|entry| {
+        let EntryBody::Said(said) = &entry.body else { return None };
+        let Message::Assistant(message) = &said.message else { return None };
+        message.tool_calls().next().cloned()
+    });
+    assert_eq!(said.unwrap().args.as_str(), r#"{"command":"make","n":9007199254740993}"#);
+}

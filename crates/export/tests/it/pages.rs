@@ -1,0 +1,113 @@
+//! Pages: what a small session looks like as HTML, and that nothing in a session is obeyed.
+
+use haft_core::session::{EntryId, recover};
+use haft_export::{NoEntry, Selection, page};
+
+use crate::portable::SESSION;
+
+const RICH: &str = include_str!("../fixtures/rich.jsonl");
+
+fn all(session: &str) -> String {
+    page(&recover(session.as_bytes()), &Selection { at: None, all: true }).unwrap()
+}
+
+/// The page without its style.
+fn shown(page: &str) -> String {
+    let (head, rest) = page.split_once("<style>").unwrap();
+    let (_, body) = rest.split_once("</style>").unwrap();
+    // One element a line is easier to compare.
+    format!("{head}{body}").replace("><", ">\n<")
+}
+
+#[test]
+fn a_small_session() {
+    insta::assert_snapshot!(shown(&all(SESSION)));
+}
+
+#[test]
+fn a_session_with_everything() {
+    insta::assert_snapshot!(shown(&all(RICH)));
+}
+
+#[test]
+fn other_branches_are_named_when_they_are_not_shown() {
+    let page = page(&recover(SESSION.as_bytes()), &Selection::default()).unwrap();
+    assert!(page.contains("Another branch begins here; it is not in this page."), "{page}");
+    assert!(!page.contains("aside"));
+}
+
+#[test]
+fn a_session_without_entries_is_a_page() {
+    let empty = all(SESSION.lines().next().unwrap());
+    assert!(empty.contains("Nothing was said"));
+    let missing = Selection { at: Some(EntryId::from(1)), all: false };
+    assert_eq!(page(&recover(b""), &missing), Err(NoEntry(EntryId::from(1))));
+}
+
+/// Puts an attack at every place of a session where a text can be, and looks for anything but the page's own tags.
+#[test]
+fn nothing_in_a_session_is_obeyed() {
+    let attacks = [
+        "</script><script>alert(1)</script>",
+        "</pre></details><img src=x onerror=alert(1)>",
+        "\\\" onmouseover=\\\"alert(1)",
+        "' onfocus='alert(1)' autofocus='",
+        "[x](javascript:alert(1)) ![x](https://t.example/x.png)",
+        "<svg/onload=alert(1)>",
+        "</style><style>*{background:url(https://t.example/x)}",
+        "<!--<meta http-equiv=refresh content=0;url=https://t.example>",
+        "```x\\\" onload=\\\"alert(1)\\na\\n```",
+    ];
+    for attack in attacks {
+        for place in places() {
+            let page = all(&RICH.replace(place, &format!("{place}{attack}")));
+            check_tame(&page, attack, place);
+        }
+    }
+}
+
+/// Texts of the session with everything, one for each place.
+fn places() -> [&'static str; 14] {
+    [
+        "Tile cache: evict by size",
+        "\"cache\",\"atlas",
+        "\"model\":\"gpt-5.2",
+        "\"provider\":\"openai",
+        "The tile cache grows",
+        "I will look",
+        "The cache counts entries",
+        "TileCache::",
+        "edited src/cache.rs",
+        "@@ -1,11 +1,19",
+        "\"owner\":\"todo",
+        "\"label\":\"works",
+        "image/png",
+        "\"files_read\":[\"src/cache.rs",
+    ]
+}
+
+/// The elements that a page is made of.
+const OWN: &str = "!doctype html head meta title style body nav details summary ol ul li a main header p h1 \
+                   h2 h3 h4 dl div dt dd time section svg g text line rect polygon polyline article span code \
+                   pre img b br footer strong em table thead tbody tr th td blockquote";
+
+#[track_caller]
+fn check_tame(page: &str, attack: &str, place: &str) {
+    let own: Vec<&str> = OWN.split_whitespace().collect();
+    let (_, body) = page.split_once("</style>").unwrap();
+    for tag in body.split('<').skip(1) {
+        let (inside, _) = tag.split_once('>').unwrap_or((tag, ""));
+        let name = inside.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
+        assert!(own.contains(&name), "<{inside}> of {attack} at {place}");
+        // Attributes are in double quotes, in which none can stand; what is left are names of the page's own.
+        let outside: String = inside.split('"').step_by(2).collect();
+        assert!(!outside.contains(" on"), "<{inside}> of {attack} at {place}");
+        for value in inside.split('"').skip(1).step_by(2) {
+            let leads = value.starts_with("javascript:") || value.starts_with("data:text");
+            assert!(!leads, "<{inside}> of {attack} at {place}");
+        }
+        assert!(name != "img" || inside.contains("src=\"data:image/"), "<{inside}> of {attack} at {place}");
+    }
+    assert_eq!(page.matches("<style>").count(), 1, "{attack} at {place}");
+    assert!(page.contains("default-src 'none'"));
+}

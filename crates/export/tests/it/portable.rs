@@ -1,0 +1,91 @@
+//! A session that is given away and taken in.
+
+use haft_core::session::entry::{EntryBody, Origin};
+use haft_core::session::{EntryId, recover};
+use haft_export::{Format, Limits, NoEntry, Places, PortableError, Selection, portable, read};
+
+/// A branch of 1, 2, 3 and a side branch of 1, 4; with paths, and with what only a provider can read.
+pub(crate) const SESSION: &str = concat!(
+    r#"{"type":"session","id":"000000000000000000000000000000ff","parent":null,"format_version":1,"cwd":"/u/ann/work","created":"2026-01-02T03:04:05.678Z"}"#,
+    "\n",
+    r#"{"type":"message","id":"00000000000000000000000000000001","parent":null,"time":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"text","text":"See /u/ann/work/a.rs and /u/ann/.ssh, not /u/anna."}],"time":"2026-01-02T03:04:06.000Z"}}"#,
+    "\n",
+    r#"{"type":"message","id":"00000000000000000000000000000004","parent":"00000000000000000000000000000001","time":"2026-01-02T03:04:07.000Z","message":{"role":"user","content":[{"type":"text","text":"aside"}],"time":"2026-01-02T03:04:07.000Z"}}"#,
+    "\n",
+    r#"{"type":"message","id":"00000000000000000000000000000002","parent":"00000000000000000000000000000001","time":"2026-01-02T03:04:08.000Z","message":{"role":"assistant","content":[{"type":"tool_call","id":"c1","name":"read","args":{"path":"/u/ann/work/a.rs","n":9007199254740993}}],"time":"2026-01-02T03:04:08.000Z","native":{"origin":"anthropic/m","data":["opaque /u/ann"]}},"answer":{"provider":"anthropic","model":"m","stop":"tool_use","usage":{"input":1,"output":2,"cache_read":0,"cache_write":0,"cost_usd":0.5}}}"#,
+    "\n",
+    r#"{"type":"vote","id":"00000000000000000000000000000003","parent":"00000000000000000000000000000002","time":"2026-01-02T03:04:09.000Z","x":[1 ,2.50],"at":"/u/ann"}"#,
+    "\n",
+);
+
+fn exported(selection: &Selection) -> String {
+    let places = Places { home: Some("/u/ann".to_owned()) };
+    let file = portable(&recover(SESSION.as_bytes()), selection, &places).unwrap();
+    String::from_utf8(file).unwrap()
+}
+
+#[test]
+fn paths_and_what_nobody_can_read_are_taken_out() {
+    insta::assert_snapshot!(exported(&Selection::default()));
+    for all in [false, true] {
+        let file = exported(&Selection { at: None, all });
+        assert!(!file.contains("/u/ann/") && !file.contains("opaque"), "{file}");
+        assert_eq!(file.contains("aside"), all);
+    }
+}
+
+#[test]
+fn a_branch_ends_where_it_is_told_to() {
+    let at = |id: u128| Selection { at: Some(EntryId::from(id)), all: false };
+    let ids = |file: &str| -> Vec<u8> {
+        recover(file.as_bytes())
+            .entries
+            .iter()
+            .map(|entry| entry.id.to_string().pop().unwrap() as u8 - b'0')
+            .collect()
+    };
+    assert_eq!(ids(&exported(&at(4))), [1, 4]);
+    assert_eq!(ids(&exported(&at(2))), [1, 2]);
+    assert_eq!(ids(&exported(&Selection { at: None, all: true })), [1, 4, 2, 3]);
+    let session = recover(SESSION.as_bytes());
+    let missing = portable(&session, &at(9), &Places::default());
+    assert!(matches!(missing, Err(PortableError::NoEntry(NoEntry(id))) if id == EntryId::from(9)));
+}
+
+#[test]
+fn it_comes_back_as_a_session_of_another_directory() {
+    let file = exported(&Selection { at: None, all: true });
+    let imported = read(file.as_bytes(), "/there", &Limits::default()).unwrap();
+    let session = recover(SESSION.as_bytes());
+    let origin = Origin { session: session.header.unwrap().id, entry: Some(EntryId::from(3)) };
+    assert_eq!((imported.format, imported.header.cwd.as_str()), (Format::Haft, "/there"));
+    assert_eq!(imported.header.forked_from, Some(origin));
+    assert_ne!(imported.header.id, origin.session);
+    let shape = |entries: &[haft_core::session::entry::Entry]| -> Vec<_> {
+        entries.iter().map(|entry| (entry.id, entry.parent)).collect()
+    };
+    assert_eq!(shape(&imported.entries), shape(&session.entries));
+    let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["an entry of the type \"vote\" is kept, and not understood"]);
+}
+
+/// The line that is kept names the parent that its entry has after the repair.
+#[test]
+fn damage_is_told_and_mended() {
+    let damaged =
+        exported(&Selection { at: None, all: true }).replace(r#""role":"assistant""#, r#""role":"assistant"#);
+    let imported = read(damaged.as_bytes(), "/there", &Limits::default()).unwrap();
+    let told: Vec<String> = imported.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[0].starts_with("line 4: "), "{told:?}");
+    let EntryBody::Unknown(vote) = &imported.entries.last().unwrap().body else { panic!() };
+    assert!(vote.line.contains(r#""parent":"00000000000000000000000000000004""#), "{}", vote.line);
+}
+
+#[test]
+fn a_name_is_the_last_entry() {
+    let mut imported = read(SESSION.as_bytes(), "/there", &Limits::default()).unwrap();
+    imported.name("mine");
+    let last = imported.entries.last().unwrap();
+    assert_eq!((last.parent, last.body.kind()), (Some(EntryId::from(3)), "name"));
+}

@@ -1,0 +1,121 @@
+//! A session that is too long to be read as a whole.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_core::session::entry::{EntryBody, Name};
+use haft_core::session::store;
+use haft_core::session::{Durability, EntryId, Session, SessionError};
+
+use crate::world::World;
+
+/// Bytes of the file.
+const LENGTH: (u64, u64) = (20 << 20, 200 << 20);
+
+/// Bytes of its longest line.
+const LONGEST: usize = 8 << 20;
+
+/// What going on with it may take: a promise, and many times what it does take.
+const OPENS_WITHIN: Duration = Duration::from_secs(2);
+
+/// A line of a type that nobody knows.
+const UNKNOWN: &str =
+    r#"{"type":"hologram","id":"0000000000000000000000000000aaaa","parent":null,"time":"t","depth":[1, 2]}"#;
+
+const LAST: u128 = 0xcccc;
+
+pub(super) async fn opened(world: &mut World) -> Result<()> {
+    world.mark("long")?;
+    let length = world.amount(LENGTH.0, LENGTH.1);
+    let dir = world.dir.join("sessions").join("project");
+    let opened = tokio::task::spawn_blocking(move || -> Result<Duration> {
+        fs::create_dir_all(&dir).context("make the directory of sessions")?;
+        let file = dir.join("0000000000000000000000000000feed.jsonl");
+        written(&file, 1, length, LONGEST).context("write the session")?;
+        let took = goes_on(&file)?;
+        kept(&dir.join("0000000000000000000000000000fade.jsonl"))?;
+        newer(&dir.join("0000000000000000000000000000beef.jsonl"))?;
+        Ok(took)
+    });
+    let took = opened.await.context("it panicked")??;
+    world.found(&format!("{} MiB opened in {:.1} ms", length >> 20, took.as_secs_f64() * 1e3));
+    Ok(())
+}
+
+/// Opens it and adds an entry; how long the first took.
+fn goes_on(file: &Path) -> Result<Duration> {
+    let start = Instant::now();
+    let session = Session::open(file).context("open it")?;
+    let took = start.elapsed();
+    ensure!(took < OPENS_WITHIN, "opening took {took:?}");
+    ensure!(session.entry(EntryId::from(1)).is_none(), "all of the file was read");
+    let ids: Vec<EntryId> = session.branch().iter().map(|entry| entry.id).collect();
+    ensure!(ids == [0xaaaa, 0xbbbb, 0xbbbc, LAST].map(EntryId::from), "another branch: {ids:?}");
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(session.append(Name { name: "long".to_owned() }, Durability::Now)).context("append")?;
+    Ok(took)
+}
+
+/// What is not known is there as it was, in the file and in a copy.
+fn kept(file: &Path) -> Result<()> {
+    written(file, 1, 0, 0)?;
+    let fork = store::fork(file, Some(EntryId::from(LAST))).context("fork it")?;
+    for session in [Session::open(file).context("open it again")?, fork] {
+        let entry = session.entry(EntryId::from(0xaaaa)).context("the entry of an unknown type is gone")?;
+        let EntryBody::Unknown(unknown) = &entry.body else { anyhow::bail!("it became something else") };
+        ensure!(*unknown.line == *UNKNOWN, "it was changed: {}", unknown.line);
+    }
+    Ok(())
+}
+
+/// A newer format is read and left alone.
+fn newer(file: &Path) -> Result<()> {
+    written(file, 2, 0, 0)?;
+    let before = fs::read(file)?;
+    let session = Session::open(file).context("open one of a newer format")?;
+    ensure!(session.branch().len() == 4, "{} entries of a newer format are seen", session.branch().len());
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let appended = runtime.block_on(session.append(Name { name: "x".to_owned() }, Durability::Soon));
+    ensure!(matches!(appended, Err(SessionError::ReadOnly { .. })), "it was written to: {appended:?}");
+    ensure!(fs::read(file)? == before, "it was changed");
+    Ok(())
+}
+
+/// Many messages; then an entry that a compaction kept, the compaction, a long line, and a last one.
+fn written(file: &Path, version: u32, length: u64, longest: usize) -> Result<()> {
+    let mut out = BufWriter::new(File::create(file)?);
+    let id = file.file_stem().unwrap_or_default().to_string_lossy();
+    writeln!(
+        out,
+        r#"{{"type":"session","id":"{id}","parent":null,"format_version":{version},"cwd":"/","created":"t"}}"#
+    )?;
+    let text = "x".repeat(380);
+    for at in 1..=length / 512 {
+        let id = format!("{at:032x}");
+        writeln!(
+            out,
+            r#"{{"type":"message","id":"{id}","parent":null,"time":"t","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}],"time":"t"}}}}"#
+        )?;
+    }
+    writeln!(out, "{UNKNOWN}")?;
+    let rest = [
+        (
+            0xaaaa_u128,
+            0xbbbb,
+            "compaction",
+            format!(r#""summary":"s","first_kept":"{:032x}","tokens_before":1"#, 0xaaaa),
+        ),
+        (0xbbbb, 0xbbbc, "name", format!(r#""name":"{}""#, "x".repeat(longest))),
+        (0xbbbc, LAST, "name", r#""name":"last""#.to_owned()),
+    ];
+    for (parent, id, kind, fields) in rest {
+        writeln!(
+            out,
+            r#"{{"type":"{kind}","id":"{id:032x}","parent":"{parent:032x}","time":"t",{fields}}}"#
+        )?;
+    }
+    out.flush().context("write it")
+}
