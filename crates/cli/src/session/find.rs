@@ -147,7 +147,7 @@ pub(crate) fn explained(error: SessionError, id: SessionId) -> anyhow::Error {
              show {id}"
         ));
     }
-    if let SessionError::ReadOnly { .. } = error {
+    if let SessionError::ReadOnly { .. } | SessionError::Newer { .. } = error {
         return Exit::Session.with(anyhow::anyhow!(
             "session {id} was written by a newer haft; this one can only look at it: haft session show {id}"
         ));
