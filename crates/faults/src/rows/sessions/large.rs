@@ -79,7 +79,7 @@ fn newer(file: &Path) -> Result<()> {
     ensure!(session.branch().len() == 4, "{} entries of a newer format are seen", session.branch().len());
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let appended = runtime.block_on(session.append(Name { name: "x".to_owned() }, Durability::Soon));
-    ensure!(matches!(appended, Err(SessionError::ReadOnly { .. })), "it was written to: {appended:?}");
+    ensure!(matches!(appended, Err(SessionError::Newer { .. })), "it was written to: {appended:?}");
     ensure!(fs::read(file)? == before, "it was changed");
     Ok(())
 }
