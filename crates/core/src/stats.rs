@@ -6,7 +6,7 @@ use haft_protocol::content::Content;
 use haft_protocol::message::{AssistantBlock, Message, Usage};
 
 use crate::session::Session;
-use crate::session::entry::{BranchSummary, Compaction, Entry, EntryBody, Said};
+use crate::session::entry::{Entry, EntryBody};
 
 /// What a session has used, and how full its context is; see [`Agent::stats`](crate::Agent::stats).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -151,24 +151,7 @@ fn before(session: &Session, branch: &[Arc<Entry>]) -> Usage {
 
 /// What an entry cost.
 fn used(body: &EntryBody) -> Usage {
-    match body {
-        EntryBody::Said(Said { answer: Some(answer), .. })
-        | EntryBody::Compaction(Compaction { answer: Some(answer), .. })
-        | EntryBody::BranchSummary(BranchSummary { answer: Some(answer), .. }) => answer.usage,
-        EntryBody::Said(_)
-        | EntryBody::ModelChange(_)
-        | EntryBody::ThinkingChange(_)
-        | EntryBody::ToolsChange(_)
-        | EntryBody::ToolStart(_)
-        | EntryBody::Compaction(_)
-        | EntryBody::BranchSummary(_)
-        | EntryBody::Custom(_)
-        | EntryBody::CustomMessage(_)
-        | EntryBody::Label(_)
-        | EntryBody::Tags(_)
-        | EntryBody::Name(_)
-        | EntryBody::Unknown(_) => Usage::default(),
-    }
+    body.answer().map(|answer| answer.usage).unwrap_or_default()
 }
 
 /// What the provider counted, unless it counted nothing: an aborted answer has no count.

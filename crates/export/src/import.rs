@@ -211,3 +211,16 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, Result<&str, std::str::Utf8
     let full = numbered.filter(|(_, line)| !line.trim_ascii().is_empty());
     full.map(|(number, line)| (number, std::str::from_utf8(line)))
 }
+
+/// The same with what each line says, or why it says nothing.
+fn rows<'b, T: Deserialize<'b>>(
+    bytes: &'b [u8],
+) -> impl Iterator<Item = (u64, Result<(&'b str, T), String>)> {
+    lines(bytes).map(|(number, line)| {
+        let line = line.map_err(|error| error.to_string());
+        let row = line.and_then(|line| {
+            serde_json::from_str(line).map(|row| (line, row)).map_err(|error| error.to_string())
+        });
+        (number, row)
+    })
+}

@@ -15,7 +15,6 @@ use haft_core::session::{Durability, Index, Session};
 
 use super::start::Clock;
 use crate::method::{Plan, compare, median};
-use crate::platform;
 use crate::report::{Goal, Report, Unit};
 
 const INDEX_PLAN: Plan = Plan { repetitions: 5, pairs: 20 };
@@ -29,9 +28,6 @@ const RESUME: Goal = Goal { goal: 1.2, gate: 2.0 };
 const LONG_PLAN: Plan = Plan { repetitions: 3, pairs: 6 };
 
 const LONG_INDEX: Goal = Goal::reported(2.0);
-
-/// Bytes: what the newest entries are, several times over.
-const RESUME_MEMORY: f64 = 4e6;
 
 /// Sessions of a list, and entries of each: 1 MB.
 const LISTED: u32 = 200;
@@ -54,7 +50,6 @@ pub(super) fn measure(report: &mut Report) -> Result<()> {
     index(report, &short)?;
     long_index(report, &long)?;
     resume(report, &short, &long)?;
-    memory(report, &long)?;
     list(report, dir.path())?;
     blocks(report, dir.path())
 }
@@ -66,21 +61,6 @@ fn long_index(report: &mut Report, file: &Path) -> Result<()> {
     let sound = report.control("control of 1,000,000, CPU", Unit::Seconds, cpu);
     let [_, cpu] = compare(plan, || newlines(file), || indexed(file, LONG))?;
     report.line("index of 1,000,000, CPU", Unit::Seconds, cpu, Some(LONG_INDEX), sound);
-    Ok(())
-}
-
-/// What the process has more while it goes on with a long session.
-fn memory(report: &mut Report, file: &Path) -> Result<()> {
-    let before = platform::resident_bytes(std::process::id())?;
-    let session = Session::open(file)?;
-    let more = platform::resident_bytes(std::process::id())? - before;
-    drop(session);
-    report.figure(
-        "resume 1,000,000, memory",
-        Unit::Bytes,
-        more.max(0.0),
-        Some(Goal::reported(RESUME_MEMORY)),
-    );
     Ok(())
 }
 

@@ -185,24 +185,7 @@ fn counted(count: usize, what: &str) -> String {
 
 fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
     let context = context(branch);
-    let answers: Vec<&Answer> = branch
-        .iter()
-        .filter_map(|entry| match &entry.body {
-            EntryBody::Said(said) => said.answer.as_ref(),
-            EntryBody::ModelChange(_)
-            | EntryBody::ThinkingChange(_)
-            | EntryBody::ToolsChange(_)
-            | EntryBody::ToolStart(_)
-            | EntryBody::Compaction(_)
-            | EntryBody::BranchSummary(_)
-            | EntryBody::Custom(_)
-            | EntryBody::CustomMessage(_)
-            | EntryBody::Label(_)
-            | EntryBody::Tags(_)
-            | EntryBody::Name(_)
-            | EntryBody::Unknown(_) => None,
-        })
-        .collect();
+    let answers: Vec<&Answer> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
     let mut json = super::list::of_json(row);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("settings".to_owned(), json!(context.settings));

@@ -342,6 +342,25 @@ impl From<Message> for EntryBody {
 }
 
 impl EntryBody {
+    /// The model that wrote it, and what that cost; none where no model did, or nobody counted.
+    pub fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::Said(said) => said.answer.as_ref(),
+            Self::Compaction(compaction) => compaction.answer.as_ref(),
+            Self::BranchSummary(branch) => branch.answer.as_ref(),
+            Self::ModelChange(_)
+            | Self::ThinkingChange(_)
+            | Self::ToolsChange(_)
+            | Self::ToolStart(_)
+            | Self::Custom(_)
+            | Self::CustomMessage(_)
+            | Self::Label(_)
+            | Self::Tags(_)
+            | Self::Name(_)
+            | Self::Unknown(_) => None,
+        }
+    }
+
     /// Whether it is worth a file: a session in which nothing but settings was said leaves none.
     pub(super) fn is_content(&self) -> bool {
         match self {

@@ -59,12 +59,9 @@ struct Files {
 pub(super) fn read(bytes: &[u8]) -> Source {
     let mut reader =
         Reader { maker: Maker::new(), created: None, ids: HashMap::new(), order: Vec::new(), last: None };
-    for (number, line) in super::lines(bytes) {
+    for (number, row) in super::rows(bytes) {
         reader.maker.line = number;
-        match line.map_err(|error| error.to_string()).and_then(|line| {
-            let row = serde_json::from_str(line).map_err(|error| error.to_string())?;
-            Ok((line, row))
-        }) {
+        match row {
             Ok((line, row)) => reader.row(line, row),
             Err(why) => reader.maker.problem(format!("passed over: {why}")),
         }

@@ -86,12 +86,9 @@ pub(super) fn read(bytes: &[u8]) -> Source {
         total: Used::default(),
         pending: None,
     };
-    for (number, line) in super::lines(bytes) {
+    for (number, row) in super::rows(bytes) {
         reader.maker.line = number;
-        match line.map_err(|error| error.to_string()).and_then(|line| {
-            let row = serde_json::from_str(line).map_err(|error| error.to_string())?;
-            Ok((line, row))
-        }) {
+        match row {
             Ok((line, row)) => reader.row(line, row),
             Err(why) => reader.maker.problem(format!("passed over: {why}")),
         }

@@ -131,20 +131,20 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expect: &str) {
-        let paths = Paths::new("/u/ann/work", Some("/u/ann/"));
+        let paths = Paths::new("/u/ann/code", Some("/u/ann/"));
         assert_eq!(paths.strip_json(line), expect);
     }
 
     #[test]
     fn whole_directories_at_the_beginning_of_a_path() {
         check(
-            r#"["/u/ann/work/a.rs","/u/ann/.ssh","/u/ann/work","/u/ann"]"#,
+            r#"["/u/ann/code/a.rs","/u/ann/.ssh","/u/ann/code","/u/ann"]"#,
             r#"["./a.rs","~/.ssh",".","~"]"#,
         );
-        check(r#"["/u/anna","/u/ann/workshop","/u/ann-2"]"#, r#"["/u/anna","~/workshop","/u/ann-2"]"#);
+        check(r#"["/u/anna","/u/ann/codebase","/u/ann-2"]"#, r#"["/u/anna","~/codebase","/u/ann-2"]"#);
         check(r#"["/mnt/u/ann/x","-x/u/ann"]"#, r#"["/mnt/u/ann/x","-x~"]"#);
         check(r#"["-I/u/ann/include file:///u/ann/x"]"#, r#"["-I~/include file://~/x"]"#);
-        check(r#"["in /u/ann/work. Then /u/ann/work: ok"]"#, r#"["in .. Then .: ok"]"#);
+        check(r#"["in /u/ann/code. Then /u/ann/code: ok"]"#, r#"["in .. Then .: ok"]"#);
     }
 
     #[test]

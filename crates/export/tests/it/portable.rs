@@ -6,13 +6,13 @@ use haft_export::{Format, Limits, NoEntry, Places, PortableError, Selection, por
 
 /// A branch of 1, 2, 3 and a side branch of 1, 4; with paths, and with what only a provider can read.
 pub(crate) const SESSION: &str = concat!(
-    r#"{"type":"session","id":"000000000000000000000000000000ff","parent":null,"format_version":1,"cwd":"/u/ann/work","created":"2026-01-02T03:04:05.678Z"}"#,
+    r#"{"type":"session","id":"000000000000000000000000000000ff","parent":null,"format_version":1,"cwd":"/u/ann/code","created":"2026-01-02T03:04:05.678Z"}"#,
     "\n",
-    r#"{"type":"message","id":"00000000000000000000000000000001","parent":null,"time":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"text","text":"See /u/ann/work/a.rs and /u/ann/.ssh, not /u/anna."}],"time":"2026-01-02T03:04:06.000Z"}}"#,
+    r#"{"type":"message","id":"00000000000000000000000000000001","parent":null,"time":"2026-01-02T03:04:06.000Z","message":{"role":"user","content":[{"type":"text","text":"See /u/ann/code/a.rs and /u/ann/.ssh, not /u/anna."}],"time":"2026-01-02T03:04:06.000Z"}}"#,
     "\n",
     r#"{"type":"message","id":"00000000000000000000000000000004","parent":"00000000000000000000000000000001","time":"2026-01-02T03:04:07.000Z","message":{"role":"user","content":[{"type":"text","text":"aside"}],"time":"2026-01-02T03:04:07.000Z"}}"#,
     "\n",
-    r#"{"type":"message","id":"00000000000000000000000000000002","parent":"00000000000000000000000000000001","time":"2026-01-02T03:04:08.000Z","message":{"role":"assistant","content":[{"type":"tool_call","id":"c1","name":"read","args":{"path":"/u/ann/work/a.rs","n":9007199254740993}}],"time":"2026-01-02T03:04:08.000Z","native":{"origin":"anthropic/m","data":["opaque /u/ann"]}},"answer":{"provider":"anthropic","model":"m","stop":"tool_use","usage":{"input":1,"output":2,"cache_read":0,"cache_write":0,"cost_usd":0.5}}}"#,
+    r#"{"type":"message","id":"00000000000000000000000000000002","parent":"00000000000000000000000000000001","time":"2026-01-02T03:04:08.000Z","message":{"role":"assistant","content":[{"type":"tool_call","id":"c1","name":"read","args":{"path":"/u/ann/code/a.rs","n":9007199254740993}}],"time":"2026-01-02T03:04:08.000Z","native":{"origin":"anthropic/m","data":["opaque /u/ann"]}},"answer":{"provider":"anthropic","model":"m","stop":"tool_use","usage":{"input":1,"output":2,"cache_read":0,"cache_write":0,"cost_usd":0.5}}}"#,
     "\n",
     r#"{"type":"vote","id":"00000000000000000000000000000003","parent":"00000000000000000000000000000002","time":"2026-01-02T03:04:09.000Z","x":[1 ,2.50],"at":"/u/ann"}"#,
     "\n",
