@@ -18,6 +18,7 @@ use crate::setup::Setup;
 use crate::{console, extensions, logging, prompt};
 
 pub(crate) use join::{Parts, ToolChoice, facts};
+pub(crate) use model::preload;
 pub(crate) use output::Output;
 use session::Opened;
 
@@ -44,7 +45,6 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
             .or_exit(Exit::Usage);
     }
     setup.tell();
-    model::preload(&setup);
     extensions::check_named(&setup.search)?;
     let output = if args.json { Output::json() } else { Output::answer() };
     complete(async move {
