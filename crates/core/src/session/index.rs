@@ -201,7 +201,8 @@ impl Scan {
         let id = EntryId::from_digits(prefix.id)?;
         let kind = if prefix.kind == HEADER.as_bytes() { NO_ENTRY } else { kind(prefix.kind) };
         let head = line.get(..prefix.head()).unwrap_or_default();
-        if self.heads.len() < MOST_HEADS && self.heads.iter().all(|(known, _)| known != head) {
+        let is_new = kind != NO_ENTRY && self.heads.iter().all(|(known, _)| known != head);
+        if is_new && self.heads.len() < MOST_HEADS {
             self.heads.push((head.to_vec(), kind));
         }
         let length = line.len() - prefix.rest.len();
