@@ -34,6 +34,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, Time};
 
 pub use context::{Context, INTERRUPTED, NOT_RUN, context};
@@ -178,6 +179,12 @@ impl Session {
         async move { wait(synced?).await }
     }
 
+    /// What front ends are told of it.
+    pub fn event(&self) -> AgentEvent {
+        let path = self.path().map(|path| path.to_string_lossy().into_owned());
+        AgentEvent::Session { id: self.id().to_string(), path }
+    }
+
     /// The session's name. It changes when the session has to go on in another file: [`Repair::Moved`].
     pub fn id(&self) -> SessionId {
         self.header().id
@@ -229,7 +236,8 @@ impl Session {
         context(&self.branch())
     }
 
-    /// What was wrong with the file and has been mended, each told once.
+    /// What was wrong with the file and has been mended, each told once. The runs of an agent on this session take them
+    /// and tell them as events.
     pub fn take_repairs(&self) -> Vec<Repair> {
         self.shared.lock().take_repairs()
     }

@@ -111,11 +111,7 @@ impl Moved {
 }
 
 /// A new header, the lines of the old file as they stand, and the entries in memory that are not among them.
-fn everything(
-    header: &Header,
-    old: &[u8],
-    tree: Tree,
-) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
+fn everything(header: &Header, old: &[u8], tree: Tree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
     let Recovered { header: old_header, entries, whole, .. } = recover(old);
     let mut lines = line::of_header(header)?;
     let from = match old_header {
