@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
+mod agent;
 mod bash;
 mod edit;
 mod environment;
