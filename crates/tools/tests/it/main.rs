@@ -4,6 +4,8 @@
 
 mod agent;
 mod bash;
+mod changed;
+mod containment;
 mod edit;
 mod environment;
 mod ground;
