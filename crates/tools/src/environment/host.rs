@@ -23,6 +23,7 @@ use super::{
     ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, Parents,
     RunReport, ShellCommand, Stat,
 };
+use crate::off_thread::off_thread;
 
 /// This machine: its files, and a shell in a process group of its own for each command.
 #[derive(Debug, Clone)]
@@ -186,19 +187,5 @@ async fn search<T: Send + 'static>(
         biased;
         () = cancel.cancelled() => Err(EnvironmentError::Cancelled),
         found = off_thread(move || work(&stop)) => found,
-    }
-}
-
-/// Does blocking work on a thread where it may block.
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,
-) -> Result<T, EnvironmentError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down.
-            Err(_) => Err(EnvironmentError::Cancelled),
-        },
     }
 }
