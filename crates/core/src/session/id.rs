@@ -106,11 +106,12 @@ fn from_hex(digits: &[u8]) -> Option<u128> {
 fn from_digits(digits: &[u8; DIGITS]) -> Option<u128> {
     /// What is no digit. No value has this bit.
     const BAD: u8 = 0x80;
-    let values = digits.map(|digit| match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        _ => BAD,
-    });
+    let mut values = [0; DIGITS];
+    for (value, digit) in values.iter_mut().zip(digits) {
+        let (number, letter) = (digit.wrapping_sub(b'0'), digit.wrapping_sub(b'a'));
+        let worth = if letter < 6 { letter + 10 } else { BAD };
+        *value = if number < 10 { number } else { worth };
+    }
     let (eights, _) = values.as_chunks::<8>();
     let (mut id, mut all) = (0, 0);
     for eight in eights {

@@ -159,7 +159,7 @@ fn read_one_by_one(bytes: &[u8]) -> Vec<(EntryId, Option<EntryId>, Option<&'stat
     let (mut rows, mut last) = (Vec::new(), None);
     for text in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n")) {
         let usual = line::Prefix::read(text).and_then(|prefix| {
-            let parent = prefix.parent.map(|digits| EntryId::from_digits(digits));
+            let parent = prefix.parent.map(EntryId::from_digits);
             let kind = String::from_utf8_lossy(prefix.kind).into_owned();
             (parent != Some(None)).then_some((EntryId::from_digits(prefix.id)?, parent.flatten(), kind))
         });
