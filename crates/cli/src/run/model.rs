@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, Origin, SecretString};
+use haft_config::{Auth, SecretString, SettingOrigin};
 use haft_core::model::{Model, Thinking};
 use haft_providers::{Choice, Fallback, Machine, ModelConfig, Surroundings, Wish, choose as choose_model};
 
@@ -115,8 +115,8 @@ pub(super) fn preload(setup: &Setup) {
 }
 
 /// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.
-fn at_fault(named: Option<Origin>) -> Exit {
-    if matches!(named, Some(Origin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
+fn at_fault(named: Option<SettingOrigin>) -> Exit {
+    if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
