@@ -6,7 +6,6 @@ mod join;
 mod list;
 mod model;
 pub(crate) mod output;
-mod results;
 mod session;
 
 use anyhow::Context as _;

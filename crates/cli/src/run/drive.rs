@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::join::{Joined, Parts, join};
 use super::output::Output;
-use super::results::clear_away;
 use super::session;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
@@ -32,7 +31,7 @@ pub(super) async fn drive(parts: Parts, prompt: Option<String>, output: Output) 
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
     let shown = rest(&mut joined, &mut screen).await;
-    clear_away(&results, SystemTime::now());
+    haft_tools::clear_results(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;
     shown?;
