@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use haft_core::compact::CompactSettings;
 use haft_core::model::Thinking;
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
@@ -16,6 +17,7 @@ use serde_json::json;
 
 use crate::console::note;
 use crate::exit::Exit;
+use crate::extensions::OnlyProjects;
 use crate::resources::Resources;
 use crate::run::{Output, Parts, ToolChoice, facts, run_with};
 
@@ -48,9 +50,13 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         resources: Resources::default(),
         thinking: Thinking::Default,
         max_steps: None,
+        compaction: CompactSettings::default(),
+        observed: None,
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),
+        project_extension_config: BTreeMap::new(),
+        only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
         cwd: project,
     };

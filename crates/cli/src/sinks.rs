@@ -83,7 +83,8 @@ fn run_error(text: &str) -> Vec<u8> {
         error: Some(text.into()),
     };
     let error = AgentEvent::Error { message: text.into() };
-    [bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
+    let repaired = AgentEvent::SessionRepaired { id: text.into(), message: text.into() };
+    [bytes(&repaired), bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }
 
 /// A name that got past every check, where names are shown.

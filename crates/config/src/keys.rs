@@ -4,7 +4,7 @@
 //! documentation, and the decision how far a project may go. None of them can be left out.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
 use serde::Deserialize;
@@ -162,6 +162,13 @@ keys! {
             reach: TrustedProject,
             flag: "--no-context-files",
         }
+        /// When the conversation is summed up by itself, and how much of it is kept word for word. See
+        /// [sessions.md](sessions.md#compaction).
+        compaction: Compaction = "compaction" {
+            takes: "a table, below",
+            default: "as below",
+            reach: TrustedProject,
+        }
         /// Further places of extensions: the directory of one, or one with several in it. Relative to the file that
         /// names them; `~/` is the home directory.
         extensions: Vec<String> = "extensions" {
@@ -170,7 +177,8 @@ keys! {
             reach: TrustedProject,
         }
         /// Settings that the extension of this name is handed as they are, as `hello_ack.config`. Each extension says
-        /// itself what it knows.
+        /// itself what it knows. A trusted project's table counts for an extension of the project, over the user's; for
+        /// any other extension only where `grant.NAME.project_settings` says so, and for keys that the user did not set.
         extension: BTreeMap<String, toml::Table> = "extension.NAME" {
             takes: "a table",
             default: "empty",
@@ -186,11 +194,39 @@ keys! {
 }
 
 keys! {
+    /// When the conversation is summed up, and how much of it is kept.
+    Compaction {
+        /// Whether the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
+        /// request is too long. `haft session compact` works either way.
+        auto: Option<bool> = "compaction.auto" {
+            takes: "`true` or `false`",
+            default: "`true`",
+            reach: TrustedProject,
+        }
+        /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,
+        /// whichever is less; more than half of the window counts as half of it.
+        reserve: Option<NonZeroU64> = "compaction.reserve" {
+            takes: "a whole number of at least 1",
+            default: "16,384 or 15 % of the window",
+            reach: TrustedProject,
+        }
+        /// Tokens at the end of the conversation that are kept word for word. If nothing is said, 20,000 or a third of what
+        /// the system prompt, the tools and the reserve leave of the window, whichever is less; more than half of that
+        /// counts as half of it.
+        keep: Option<NonZeroU64> = "compaction.keep" {
+            takes: "a whole number of at least 1",
+            default: "20,000 or a third of the rest",
+            reach: TrustedProject,
+        }
+    }
+}
+
+keys! {
     /// What the user lets one extension do.
     Grant {
         /// Variables of haft's own environment that the extension gets beside those that all get, in full and without a
         /// pattern.
-        env: Vec<String> = "grant.NAME.env" {
+        env: Option<Vec<String>> = "grant.NAME.env" {
             takes: "a list of names",
             default: "none",
             reach: User,
@@ -200,6 +236,13 @@ keys! {
         on_timeout: Option<OnTimeout> = "grant.NAME.on_timeout" {
             takes: "`block` or `allow`",
             default: "`block`",
+            reach: User,
+        }
+        /// Whether the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
+        /// the project's: keys that the user did not set, and those alone.
+        project_settings: Option<bool> = "grant.NAME.project_settings" {
+            takes: "`true` or `false`",
+            default: "`false`",
             reach: User,
         }
     }
@@ -227,7 +270,7 @@ impl OnTimeout {
 
 /// All keys, tables within tables included, in the order of the documentation.
 pub fn all_keys() -> impl Iterator<Item = &'static Key> {
-    ConfigFile::KEYS.iter().chain(Grant::KEYS)
+    ConfigFile::KEYS.iter().chain(Compaction::KEYS).chain(Grant::KEYS)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Flags over environment over files over defaults, and where each value came from.
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use haft_protocol::thinking::Thinking;
 
 use crate::file::{ReadFile, Source};
-use crate::keys::ConfigFile;
+use crate::keys::all_keys;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -79,7 +79,7 @@ pub enum Place {
 impl Place {
     /// Where a key of this place stands.
     fn origin(&self, key: &str) -> Origin {
-        let known = ConfigFile::KEYS.iter().find(|known| known.path == key);
+        let known = all_keys().find(|known| known.path == key);
         match self {
             Self::Flags => Origin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
             Self::Env => Origin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
@@ -101,6 +101,8 @@ pub struct Layer {
     pub base_url: Option<String>,
     /// How much the model should think.
     pub thinking: Option<Thinking>,
+    /// Where `thinking` stands, if that is not where the place usually has it: in the variable of its former name.
+    pub thinking_origin: Option<Origin>,
     /// Models to ask while the first cannot be asked, each as `provider/model`.
     pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
@@ -109,6 +111,12 @@ pub struct Layer {
     pub lazy_start: Option<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Option<bool>,
+    /// Whether the conversation is summed up by itself.
+    pub compaction_auto: Option<bool>,
+    /// Tokens of the model's window that are left for its answer.
+    pub compaction_reserve: Option<NonZeroU64>,
+    /// Tokens that are kept word for word.
+    pub compaction_keep: Option<NonZeroU64>,
 }
 
 /// What all places together say.
@@ -130,6 +138,12 @@ pub struct Settings {
     pub lazy_start: Sourced<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Sourced<bool>,
+    /// Whether the conversation is summed up by itself.
+    pub compaction_auto: Sourced<bool>,
+    /// Tokens of the model's window that are left for its answer; none for haft's own choice.
+    pub compaction_reserve: Option<Sourced<NonZeroU64>>,
+    /// Tokens that are kept word for word; none for haft's own choice.
+    pub compaction_keep: Option<Sourced<NonZeroU64>>,
 }
 
 /// An environment variable has a value that cannot be used.
@@ -153,10 +167,14 @@ impl Layer {
             model: None,
             base_url: None,
             thinking: None,
+            thinking_origin: None,
             fallback: None,
             max_steps: None,
             lazy_start: None,
             context_files: None,
+            compaction_auto: None,
+            compaction_reserve: None,
+            compaction_keep: None,
         }
     }
 
@@ -169,10 +187,14 @@ impl Layer {
             model: content.model.clone(),
             base_url: content.base_url.clone(),
             thinking: content.thinking,
+            thinking_origin: None,
             fallback: content.fallback.clone(),
             max_steps: content.max_steps,
             lazy_start: content.lazy_start,
             context_files: content.context_files,
+            compaction_auto: content.compaction.auto,
+            compaction_reserve: content.compaction.reserve,
+            compaction_keep: content.compaction.keep,
         }
     }
 
@@ -182,14 +204,17 @@ impl Layer {
     /// [`LayerError`] when a variable has a value that cannot be used.
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
+        let thinking = read(env::THINKING, var(env::THINKING), LEVELS)?;
+        let former = match thinking {
+            None => read(env::REASONING, var(env::REASONING), LEVELS)?,
+            Some(_) => None,
+        };
         Ok(Self {
             provider: var(env::PROVIDER),
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
-            thinking: match read(env::THINKING, var(env::THINKING), LEVELS)? {
-                None => read(env::REASONING, var(env::REASONING), LEVELS)?,
-                level => level,
-            },
+            thinking: thinking.or(former),
+            thinking_origin: former.map(|_| Origin::Env(env::REASONING)),
             fallback: var(env::FALLBACK).map(|models| {
                 let models = models.split(',').map(str::trim).filter(|model| !model.is_empty());
                 models.map(str::to_owned).collect()
@@ -230,15 +255,25 @@ impl Settings {
         Self {
             model: first(&same_provider, "model", |layer| layer.model.clone()),
             base_url: first(&same_provider, "base_url", |layer| layer.base_url.clone()),
-            thinking: first(layers, "thinking", |layer| layer.thinking)
-                .unwrap_or(Sourced { value: Thinking::default(), origin: Origin::Default }),
+            thinking: thinking(layers),
             fallback: first(layers, "fallback", |layer| layer.fallback.clone()),
             max_steps: first(layers, "max_steps", |layer| layer.max_steps),
             lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
             context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
+            compaction_auto: first(layers, "compaction.auto", |layer| layer.compaction_auto).unwrap_or(yes()),
+            compaction_reserve: first(layers, "compaction.reserve", |layer| layer.compaction_reserve),
+            compaction_keep: first(layers, "compaction.keep", |layer| layer.compaction_keep),
             provider,
         }
     }
+}
+
+fn thinking(layers: &[Layer]) -> Sourced<Thinking> {
+    let said = first(layers, "thinking", |layer| Some((layer.thinking?, layer.thinking_origin.clone())));
+    let Some(Sourced { value: (value, former), origin }) = said else {
+        return Sourced { value: Thinking::default(), origin: Origin::Default };
+    };
+    Sourced { value, origin: former.unwrap_or(origin) }
 }
 
 /// What holds where nobody says no.
@@ -315,7 +350,8 @@ mod tests {
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
         assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
-        assert_eq!(with(env::REASONING, "low").unwrap().thinking, Some(Thinking::Low), "the former name");
+        let former = Settings::merge(&[with(env::REASONING, "low").unwrap()]).thinking;
+        assert_eq!(former, Sourced { value: Thinking::Low, origin: Origin::Env(env::REASONING) });
         let error = with(env::REASONING, "lots").unwrap_err().to_string();
         assert!(
             error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),

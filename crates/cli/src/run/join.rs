@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, OnTimeout};
+use haft_config::{Config, Granted, OnTimeout, Owner, Settings};
 use haft_core::Agent;
+use haft_core::compact::CompactSettings;
+use haft_core::hooks::Observer;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
@@ -27,7 +29,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
-use crate::extensions;
+use crate::extensions::{self, OnlyProjects};
 use crate::resources::Resources;
 use crate::setup::Setup;
 
@@ -52,10 +54,18 @@ pub(crate) struct Parts {
     pub(crate) resources: Resources,
     pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
+    /// When the conversation is summed up, and how much of it is kept.
+    pub(crate) compaction: CompactSettings,
+    /// Which of the agent's own events come among those of the extensions; none where a run tells them.
+    pub(crate) observed: Option<fn(&AgentEvent) -> bool>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
     /// What single extensions are handed.
     pub(crate) extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// The same where the extension is the project's.
+    pub(crate) project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// What the project sets for extensions that may not be its own.
+    pub(crate) only_projects: OnlyProjects,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
 }
@@ -87,7 +97,9 @@ impl Parts {
             (None, false) => ToolChoice::All,
         };
         let config = &setup.config;
-        let loosened = config.grant.iter().filter(|(_, set)| set.value.on_timeout == Some(OnTimeout::Allow));
+        let allows =
+            |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
+        let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
         Ok(Self {
             session,
             model,
@@ -100,9 +112,13 @@ impl Parts {
             system,
             thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
+            compaction: compaction(&config.settings),
+            observed: None,
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-            extension_config: extension_config(config)?,
+            extension_config: extension_config(config, Owner::User)?,
+            project_extension_config: extension_config(config, Owner::Project)?,
+            only_projects: OnlyProjects::of(config),
             granted: granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
             resources: setup.resources,
@@ -110,11 +126,22 @@ impl Parts {
     }
 }
 
-/// What the user set for extensions, by their names.
-fn extension_config(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
+fn compaction(settings: &Settings) -> CompactSettings {
+    CompactSettings {
+        auto: settings.compaction_auto.value,
+        reserve: settings.compaction_reserve.as_ref().map(|sourced| sourced.value.get()),
+        keep: settings.compaction_keep.as_ref().map(|sourced| sourced.value.get()),
+    }
+}
+
+/// What is set for extensions of this owner, by their names.
+fn extension_config(
+    config: &Config,
+    owner: Owner,
+) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
     let mut all = BTreeMap::new();
     for name in config.extension.keys() {
-        let json = RawJson::from_value(&config.extension_json(name))?;
+        let json = RawJson::from_value(&config.extension_json(name, owner))?;
         if let Some(config) = ExtensionConfig::new(json) {
             all.insert(ExtensionName::new(name.as_str()), config);
         }
@@ -126,10 +153,11 @@ fn extension_config(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, E
 fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
     let mut granted = BTreeMap::new();
     for (name, grant) in &config.grant {
-        for variable in &grant.value.env {
-            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", grant.origin))?;
+        let Some(env) = &grant.env else { continue };
+        for variable in &env.value {
+            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", env.origin))?;
         }
-        granted.insert(ExtensionName::new(name.as_str()), grant.value.env.clone());
+        granted.insert(ExtensionName::new(name.as_str()), env.value.clone());
     }
     Ok(granted)
 }
@@ -142,11 +170,26 @@ pub(crate) fn facts(cwd: &std::path::Path) -> Vec<String> {
     ]
 }
 
+/// Passes on what the agent tells.
+struct Heard {
+    events: mpsc::UnboundedSender<AgentEvent>,
+    wanted: fn(&AgentEvent) -> bool,
+}
+
+impl Observer for Heard {
+    fn observe(&self, event: &AgentEvent) {
+        if (self.wanted)(event) {
+            // Nobody to read it any more is no reason to fail.
+            drop(self.events.send(event.clone()));
+        }
+    }
+}
+
 /// An agent with its extensions running.
 pub(crate) struct Joined {
     pub(crate) agent: Agent,
     pub(crate) host: Host,
-    /// Notes and faults of the extensions.
+    /// Notes and faults of the extensions, and what else is [observed](Parts::observed).
     pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
@@ -175,7 +218,9 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.launcher = Some(launcher()?);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
-    let source = extensions::source(parts.search);
+    config.project_extension_config = parts.project_extension_config;
+    let source = extensions::source(parts.search, parts.only_projects);
+    let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
         .events(Arc::new(move |event| drop(sender.send(event))))
@@ -186,9 +231,13 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
         .session(parts.session)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
-        .thinking(parts.thinking);
+        .thinking(parts.thinking)
+        .compaction(parts.compaction);
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
+    }
+    if let Some(wanted) = parts.observed {
+        builder = builder.observer(Heard { events: heard, wanted });
     }
     // Watched from before the tools are taken, so that no change is missed.
     let changes = host.changes();
