@@ -26,8 +26,9 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
     let project = setup::project(cwd, args.trust_project);
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let (files, mistakes) = Files::read_what_can_be(&home, &project);
+    let (files, mut mistakes) = Files::read_what_can_be(&home, &project);
     let config = files.below_unchecked(Layer::empty(Place::Flags), env);
+    mistakes.extend(config.missing_places());
     let resources = Resources::find(&home, &project, config.settings.context_files.value);
     print(&match (args.json, args.context) {
         (true, _) => as_json(&config, &resources)?,
@@ -77,6 +78,9 @@ fn as_text(rows: &[Row], origins: bool) -> String {
 
 fn line(row: &Row) -> String {
     let line = match &row.value {
+        Some(value) if row.only_projects => {
+            format!("# only for the project's own extension: {} = {}", row.key, toml(value))
+        }
         Some(value) => format!("{} = {}", row.key, toml(value)),
         None => format!("# {} is not set: {}", row.key, row.default),
     };
@@ -120,5 +124,11 @@ fn setting(row: &Row) -> Value {
         Origin::File { path, line } => json!({"kind": "file", "path": path, "line": line}),
         Origin::Default => json!({"kind": "default"}),
     };
-    json!({"key": row.key, "value": row.value, "default": row.default, "origin": origin})
+    json!({
+        "key": row.key,
+        "value": row.value,
+        "default": row.default,
+        "origin": origin,
+        "only_projects": row.only_projects,
+    })
 }

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::console::note;
 use crate::exit::Exit;
+use crate::extensions::OnlyProjects;
 use crate::resources::Resources;
 use crate::run::{Output, Parts, ToolChoice, facts, run_with};
 
@@ -54,6 +55,8 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),
+        project_extension_config: BTreeMap::new(),
+        only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
         cwd: project,
     };

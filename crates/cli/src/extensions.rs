@@ -1,12 +1,48 @@
 //! Which extensions a run starts, and what the user is told about the others.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use haft_config::{Config, Origin as SetIn};
+use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search, SkipReason};
-use haft_host::{Origin, SpecSource};
+use haft_host::{ExtensionSpec, Origin, SpecSource};
 
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+
+/// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OnlyProjects {
+    names: BTreeMap<String, SetIn>,
+}
+
+impl OnlyProjects {
+    /// What the files say. Where the user lets the project add something, what it sets beside that is passed over as
+    /// that says.
+    pub(crate) fn of(config: &Config) -> Self {
+        let may_add = |name: &str| {
+            let grant = config.grant.get(name).and_then(|granted| granted.project_settings.as_ref());
+            grant.is_some_and(|may_add| may_add.value)
+        };
+        let only =
+            config.extension.iter().filter(|(name, _)| !may_add(name)).filter_map(|(name, settings)| {
+                let (_, first) = settings.only_projects().next()?;
+                Some((name.clone(), first.origin.clone()))
+            });
+        Self { names: only.collect() }
+    }
+
+    /// That the project sets something for an extension that is not its own.
+    fn told(&self, spec: &ExtensionSpec) -> Option<String> {
+        let name = spec.name.as_str();
+        let origin = self.names.get(name).filter(|_| spec.origin != Origin::Project)?;
+        Some(format!(
+            "haft: {origin}: the extension {name} runs as the user's own, so this is not used; project_settings = true in \
+             the user's [grant.{name}] lets the project set what the user does not"
+        ))
+    }
+}
 
 /// Makes sure that every extension that the command line names can be started. Who names one wants it in place: a
 /// run without it could do what it was to prevent.
@@ -23,7 +59,7 @@ pub(crate) fn check_named(search: &Search) -> anyhow::Result<()> {
 
 /// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
 /// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
-pub(crate) fn source(search: Search) -> SpecSource {
+pub(crate) fn source(search: Search, only_projects: OnlyProjects) -> SpecSource {
     Arc::new(move || {
         let found = Discovery::run(&search);
         let told = found
@@ -31,6 +67,8 @@ pub(crate) fn source(search: Search) -> SpecSource {
             .iter()
             .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == Origin::Explicit);
         told.for_each(|skipped| note(&format!("haft: {skipped}")));
+        let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
+        not_handed.for_each(|text| note(&sanitize_line(&text)));
         found.into()
     })
 }

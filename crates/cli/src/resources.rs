@@ -97,10 +97,7 @@ struct Loader {
 
 impl SkillSource for Loader {
     fn load(&self, name: &str, file: Option<&str>) -> Result<String, String> {
-        let Some(skill) = self.skills.iter().find(|skill| skill.name == name) else {
-            let names: Vec<_> = self.skills.iter().map(|skill| skill.name.as_str()).collect();
-            return Err(format!("there is no skill {name:?}; there are {}", names.join(", ")));
-        };
+        let skill = Skill::among(&self.skills, name)?;
         match file {
             None => skill.load(),
             Some(file) => skill.load_file(file),

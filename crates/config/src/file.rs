@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(file.content.thinking, Some(Thinking::High));
         assert_eq!(file.content.lazy_start, Some(false));
         assert_eq!(file.content.grant["guard"].on_timeout, Some(OnTimeout::Allow));
-        assert_eq!(file.content.grant["weather"].env, ["WEATHER_TOKEN"]);
+        assert_eq!(file.content.grant["weather"].env, Some(vec!["WEATHER_TOKEN".to_owned()]));
         assert_eq!(file.content.extension["weather"]["units"]["wind"].as_str(), Some("knots"));
         let line = |key| file.source.origin(key).to_string();
         assert_eq!(line("provider"), "config.toml:1");

@@ -177,7 +177,8 @@ keys! {
             reach: TrustedProject,
         }
         /// Settings that the extension of this name is handed as they are, as `hello_ack.config`. Each extension says
-        /// itself what it knows.
+        /// itself what it knows. A trusted project's table counts for an extension of the project, over the user's; for
+        /// any other extension only where `grant.NAME.project_settings` says so, and for keys that the user did not set.
         extension: BTreeMap<String, toml::Table> = "extension.NAME" {
             takes: "a table",
             default: "empty",
@@ -225,7 +226,7 @@ keys! {
     Grant {
         /// Variables of haft's own environment that the extension gets beside those that all get, in full and without a
         /// pattern.
-        env: Vec<String> = "grant.NAME.env" {
+        env: Option<Vec<String>> = "grant.NAME.env" {
             takes: "a list of names",
             default: "none",
             reach: User,
@@ -235,6 +236,13 @@ keys! {
         on_timeout: Option<OnTimeout> = "grant.NAME.on_timeout" {
             takes: "`block` or `allow`",
             default: "`block`",
+            reach: User,
+        }
+        /// Whether the `[extension.NAME]` of a trusted project may add to the settings of this extension though it is not
+        /// the project's: keys that the user did not set, and those alone.
+        project_settings: Option<bool> = "grant.NAME.project_settings" {
+            takes: "`true` or `false`",
+            default: "`false`",
             reach: User,
         }
     }

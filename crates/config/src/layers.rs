@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::file::{ConfigError, ReadFile, top_keys};
+use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
-use crate::keys::{ConfigFile, Grant, Reach};
+use crate::keys::{ConfigFile, OnTimeout, Reach};
 use crate::project::{Project, Unused};
 use crate::settings::{Layer, Origin, Settings, Sourced};
 
@@ -26,14 +27,25 @@ pub struct Config {
     pub settings: Settings,
     /// Further places of extensions, the user's before the project's.
     pub extensions: Vec<ExtensionPlace>,
-    /// What each extension is handed, by its name and then by key.
-    pub extension: BTreeMap<String, BTreeMap<String, Sourced<toml::Value>>>,
+    /// What each extension is handed, by its name.
+    pub extension: BTreeMap<String, ExtensionSettings>,
     /// What the user lets each extension do, by its name.
-    pub grant: BTreeMap<String, Sourced<Grant>>,
+    pub grant: BTreeMap<String, Granted>,
     /// What is not used, because the project is not trusted.
     pub unused: Option<Unused>,
     /// That a trusted project sets what only the user may, as a sentence.
     pub refused: Option<String>,
+}
+
+/// What the user lets one extension do, as [`Grant`](crate::Grant), each with its origin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Variables of haft's own environment that it gets.
+    pub env: Option<Sourced<Vec<String>>>,
+    /// What happens when it, asked as a gate, does not answer in time.
+    pub on_timeout: Option<Sourced<OnTimeout>>,
+    /// Whether a trusted project may add to its settings.
+    pub project_settings: Option<Sourced<bool>>,
 }
 
 /// A place of extensions that a file names.
@@ -107,38 +119,25 @@ impl Files {
     /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
     pub fn below(&self, flags: Layer, env: Layer) -> Result<Config, ConfigError> {
         let config = self.below_unchecked(flags, env);
-        match config.extensions.iter().find(|place| !place.path.is_dir()) {
-            None => Ok(config),
-            Some(ExtensionPlace { path, origin, .. }) => {
-                Err(ConfigError::NoDirectory { origin: origin.clone(), path: path.clone() })
-            }
-        }
+        let missing = config.missing_places().next();
+        missing.map_or(Ok(config), Err)
     }
 
     /// As [`below`](Self::below), with places of extensions whether they are there or not.
     pub fn below_unchecked(&self, flags: Layer, env: Layer) -> Config {
         let layers = [flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
-        let mut extension: BTreeMap<String, BTreeMap<String, _>> = BTreeMap::new();
-        for file in [&self.user, &self.project] {
-            for (name, table) in &file.content.extension {
-                let merged = extension.entry(name.clone()).or_default();
-                for (key, value) in table {
-                    let origin = file.source.origin(&format!("extension.{name}.{key}"));
-                    merged.insert(key.clone(), Sourced { value: value.clone(), origin });
-                }
-            }
-        }
-        let grants = self.user.content.grant.iter().map(|(name, grant)| {
-            let origin = self.user.source.origin(&format!("grant.{name}"));
-            (name.clone(), Sourced { value: grant.clone(), origin })
-        });
+        let grant = granted(&self.user);
+        let may_add = |name: &str| {
+            let said = grant.get(name).and_then(|granted| granted.project_settings.as_ref());
+            said.is_some_and(|said| said.value)
+        };
         Config {
             settings: Settings::merge(&layers),
             extensions: places(&self.user, Owner::User)
                 .chain(places(&self.project, Owner::Project))
                 .collect(),
-            extension,
-            grant: grants.collect(),
+            extension: handed::settings(&self.user, &self.project, may_add),
+            grant,
             unused: self.unused.clone(),
             refused: self.refused.as_ref().map(|(path, keys)| {
                 format!(
@@ -149,6 +148,22 @@ impl Files {
             }),
         }
     }
+}
+
+/// What a file lets extensions do.
+fn granted(file: &ReadFile) -> BTreeMap<String, Granted> {
+    let granted = file.content.grant.iter().map(|(name, grant)| {
+        let origin = |key: &str| file.source.origin(&format!("grant.{name}.{key}"));
+        let granted = Granted {
+            env: grant.env.clone().map(|value| Sourced { value, origin: origin("env") }),
+            on_timeout: grant.on_timeout.map(|value| Sourced { value, origin: origin("on_timeout") }),
+            project_settings: grant
+                .project_settings
+                .map(|value| Sourced { value, origin: origin("project_settings") }),
+        };
+        (name.clone(), granted)
+    });
+    granted.collect()
 }
 
 fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
@@ -169,10 +184,25 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 impl Config {
-    /// What an extension is handed, as JSON; none when nobody set anything for it. Times are strings.
-    pub fn extension_json(&self, name: &str) -> Option<serde_json::Map<String, serde_json::Value>> {
-        let table = self.extension.get(name)?;
-        Some(table.iter().map(|(key, set)| (key.clone(), json(&set.value))).collect())
+    /// The places of extensions that are not there.
+    pub fn missing_places(&self) -> impl Iterator<Item = ConfigError> {
+        let missing = self.extensions.iter().filter(|place| !place.path.is_dir());
+        missing.map(|ExtensionPlace { path, origin, .. }| ConfigError::NoDirectory {
+            origin: origin.clone(),
+            path: path.clone(),
+        })
+    }
+
+    /// What the extension of this name is handed if it is this owner's, as JSON; none when nothing is set for it. Times
+    /// are strings.
+    pub fn extension_json(
+        &self,
+        name: &str,
+        owner: Owner,
+    ) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let table = self.extension.get(name)?.of(owner);
+        let json = || table.iter().map(|(key, set)| (key.clone(), json(&set.value))).collect();
+        (!table.is_empty()).then(json)
     }
 }
 

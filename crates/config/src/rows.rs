@@ -38,6 +38,8 @@ pub struct Row {
     pub default: &'static str,
     /// Where the value is set.
     pub origin: Origin,
+    /// Whether only an extension of the project is handed it, and the user's own of the same name is not.
+    pub only_projects: bool,
 }
 
 impl Config {
@@ -92,6 +94,7 @@ impl Config {
             value: Some(place.path.display().to_string().into()),
             default: key.default,
             origin: place.origin.clone(),
+            only_projects: false,
         };
         match self.extensions.is_empty() {
             true => vec![unset(key)],
@@ -100,23 +103,29 @@ impl Config {
     }
 
     fn extension_settings(&self, key: &'static Key) -> Vec<Row> {
-        let tables = self.extension.iter().flat_map(|(name, table)| {
-            table.iter().map(move |(own, value)| {
-                let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
-                set(&format!("extension.{name}.{own}"), key, value, shown)
-            })
+        let row = |name: &str, own: &str, value: &Sourced<toml::Value>, only_projects: bool| {
+            let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
+            Row { only_projects, ..set(&format!("extension.{name}.{own}"), key, value, shown) }
+        };
+        let tables = self.extension.iter().flat_map(|(name, settings)| {
+            let users = settings.user.iter().map(move |(own, value)| row(name, own, value, false));
+            users.chain(settings.only_projects().map(move |(own, value)| row(name, own, value, true)))
         });
         tables.collect()
     }
 
     fn grants(&self, key: &'static Key) -> Vec<Row> {
         let mut rows = Vec::new();
-        for (name, grant) in &self.grant {
-            if !grant.value.env.is_empty() {
-                rows.push(set(&format!("grant.{name}.env"), key, grant, grant.value.env.clone().into()));
+        for (name, granted) in &self.grant {
+            let path = |own: &str| format!("grant.{name}.{own}");
+            if let Some(env) = &granted.env {
+                rows.push(set(&path("env"), key, env, env.value.clone().into()));
             }
-            if let Some(on_timeout) = grant.value.on_timeout {
-                rows.push(set(&format!("grant.{name}.on_timeout"), key, grant, on_timeout.name().into()));
+            if let Some(on_timeout) = &granted.on_timeout {
+                rows.push(set(&path("on_timeout"), key, on_timeout, on_timeout.value.name().into()));
+            }
+            if let Some(may_add) = &granted.project_settings {
+                rows.push(set(&path("project_settings"), key, may_add, may_add.value.into()));
             }
         }
         rows
@@ -131,11 +140,13 @@ fn optional<T>(key: &'static Key, set: Option<&Sourced<T>>, value: impl Fn(&T) -
 }
 
 fn unset(key: &'static Key) -> Row {
-    Row { key: key.path.into(), value: None, default: key.default, origin: Origin::Default }
+    let (path, default) = (key.path.into(), key.default);
+    Row { key: path, value: None, default, origin: Origin::Default, only_projects: false }
 }
 
 fn set<T>(path: &str, key: &'static Key, set: &Sourced<T>, value: Value) -> Row {
-    Row { key: path.into(), value: Some(value), default: key.default, origin: set.origin.clone() }
+    let (default, origin) = (key.default, set.origin.clone());
+    Row { key: path.into(), value: Some(value), default, origin, only_projects: false }
 }
 
 /// The value without what lies under a name that sounds like a secret, and without passwords in addresses.
@@ -230,8 +241,8 @@ mod tests {
         extensions = "/b" # /config.toml:1
         extension.x.api_token = "(hidden)" # /config.toml:7
         extension.x.places = [{"name":"n","password":"(hidden)"}] # /config.toml:8
-        grant.x.env = ["A"] # /config.toml:3
-        grant.x.on_timeout = "block" # /config.toml:3
+        grant.x.env = ["A"] # /config.toml:5
+        grant.x.on_timeout = "block" # /config.toml:4
         "#);
     }
 

@@ -101,6 +101,8 @@ pub struct Layer {
     pub base_url: Option<String>,
     /// How much the model should think.
     pub thinking: Option<Thinking>,
+    /// Where `thinking` stands, if that is not where the place usually has it: in the variable of its former name.
+    pub thinking_origin: Option<Origin>,
     /// Models to ask while the first cannot be asked, each as `provider/model`.
     pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
@@ -165,6 +167,7 @@ impl Layer {
             model: None,
             base_url: None,
             thinking: None,
+            thinking_origin: None,
             fallback: None,
             max_steps: None,
             lazy_start: None,
@@ -184,6 +187,7 @@ impl Layer {
             model: content.model.clone(),
             base_url: content.base_url.clone(),
             thinking: content.thinking,
+            thinking_origin: None,
             fallback: content.fallback.clone(),
             max_steps: content.max_steps,
             lazy_start: content.lazy_start,
@@ -200,14 +204,17 @@ impl Layer {
     /// [`LayerError`] when a variable has a value that cannot be used.
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Result<Self, LayerError> {
         let var = |name: &str| var(name).filter(|value| !value.is_empty());
+        let thinking = read(env::THINKING, var(env::THINKING), LEVELS)?;
+        let former = match thinking {
+            None => read(env::REASONING, var(env::REASONING), LEVELS)?,
+            Some(_) => None,
+        };
         Ok(Self {
             provider: var(env::PROVIDER),
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
-            thinking: match read(env::THINKING, var(env::THINKING), LEVELS)? {
-                None => read(env::REASONING, var(env::REASONING), LEVELS)?,
-                level => level,
-            },
+            thinking: thinking.or(former),
+            thinking_origin: former.map(|_| Origin::Env(env::REASONING)),
             fallback: var(env::FALLBACK).map(|models| {
                 let models = models.split(',').map(str::trim).filter(|model| !model.is_empty());
                 models.map(str::to_owned).collect()
@@ -248,8 +255,7 @@ impl Settings {
         Self {
             model: first(&same_provider, "model", |layer| layer.model.clone()),
             base_url: first(&same_provider, "base_url", |layer| layer.base_url.clone()),
-            thinking: first(layers, "thinking", |layer| layer.thinking)
-                .unwrap_or(Sourced { value: Thinking::default(), origin: Origin::Default }),
+            thinking: thinking(layers),
             fallback: first(layers, "fallback", |layer| layer.fallback.clone()),
             max_steps: first(layers, "max_steps", |layer| layer.max_steps),
             lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
@@ -260,6 +266,14 @@ impl Settings {
             provider,
         }
     }
+}
+
+fn thinking(layers: &[Layer]) -> Sourced<Thinking> {
+    let said = first(layers, "thinking", |layer| Some((layer.thinking?, layer.thinking_origin.clone())));
+    let Some(Sourced { value: (value, former), origin }) = said else {
+        return Sourced { value: Thinking::default(), origin: Origin::Default };
+    };
+    Sourced { value, origin: former.unwrap_or(origin) }
 }
 
 /// What holds where nobody says no.
@@ -336,7 +350,8 @@ mod tests {
         let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
         assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
-        assert_eq!(with(env::REASONING, "low").unwrap().thinking, Some(Thinking::Low), "the former name");
+        let former = Settings::merge(&[with(env::REASONING, "low").unwrap()]).thinking;
+        assert_eq!(former, Sourced { value: Thinking::Low, origin: Origin::Env(env::REASONING) });
         let error = with(env::REASONING, "lots").unwrap_err().to_string();
         assert!(
             error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),

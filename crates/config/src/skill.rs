@@ -2,7 +2,6 @@
 
 mod files;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::front_matter::{self, Fields};
@@ -148,6 +147,18 @@ impl Skill {
         })
     }
 
+    /// The one of this name among `skills`.
+    ///
+    /// # Errors
+    /// That there is none, and which there are, for people and for the model.
+    pub fn among<'a>(skills: &'a [Self], name: &str) -> Result<&'a Self, String> {
+        skills.iter().find(|skill| skill.name == name).ok_or_else(|| {
+            let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!("there is no skill {name:?}; there are {names}")
+        })
+    }
+
     /// What it tells the model: the instructions, where they lie, and the files beside them.
     ///
     /// # Errors
@@ -197,11 +208,6 @@ fn description(fields: &Fields) -> Result<String, String> {
         0..=MAX_DESCRIPTION => Ok(text),
         count => Err(format!("its description has {count} characters, and {MAX_DESCRIPTION} are the most")),
     }
-}
-
-/// The names that stand for skills among commands.
-pub(crate) fn by_command(skills: &[Skill]) -> BTreeMap<String, &Skill> {
-    skills.iter().map(|skill| (format!("skill:{}", skill.name), skill)).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::front_matter;
 use crate::home::Home;
 use crate::project::{Project, Unused};
 use crate::read;
-use crate::skill::{Skill, by_command};
+use crate::skill::Skill;
 
 /// The longest template, in bytes: 256 KiB.
 const MAX_FILE: u64 = 256 * 1024;
@@ -73,22 +73,16 @@ impl Templates {
 
     /// What `/name arguments` stands for: a template, or `skill:NAME` with what follows.
     pub fn expand(&self, skills: &[Skill], name: &str, arguments: &str) -> Expanded {
-        if let Some(template) = self.get(name) {
-            return Expanded::Prompt(template.fill(arguments));
-        }
-        let Some(called) = name.strip_prefix("skill:") else { return Expanded::Unknown };
-        let commands = by_command(skills);
-        match commands.get(name).map(|skill| skill.load()) {
-            Some(Ok(text)) if arguments.trim().is_empty() => Expanded::Prompt(text),
-            Some(Ok(text)) => Expanded::Prompt(format!("{text}\n{}", arguments.trim())),
-            Some(Err(error)) => Expanded::Failed(error),
-            None if skills.is_empty() => {
-                Expanded::Failed(format!("there is no skill {called:?}; there are none"))
-            }
-            None => {
-                let names: Vec<_> = skills.iter().map(|skill| skill.name.as_str()).collect();
-                Expanded::Failed(format!("there is no skill {called:?}; there are {}", names.join(", ")))
-            }
+        let Some(called) = name.strip_prefix("skill:") else {
+            return match self.get(name) {
+                Some(template) => Expanded::Prompt(template.fill(arguments)),
+                None => Expanded::Unknown,
+            };
+        };
+        match Skill::among(skills, called).and_then(Skill::load) {
+            Ok(text) if arguments.trim().is_empty() => Expanded::Prompt(text),
+            Ok(text) => Expanded::Prompt(format!("{text}\n{}", arguments.trim())),
+            Err(error) => Expanded::Failed(error),
         }
     }
 
@@ -124,6 +118,9 @@ impl Template {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
         if name.is_empty() || name.contains(char::is_whitespace) {
             return Err("its name has blanks in it".to_owned());
+        }
+        if name.contains(':') {
+            return Err("its name has a colon in it, as the commands of skills have".to_owned());
         }
         let text = read::text(path, MAX_FILE).map_err(|error| error.to_string())?;
         let (yaml, body) = front_matter::split(&text);

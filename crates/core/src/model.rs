@@ -173,6 +173,9 @@ pub enum ModelEvent {
         /// Why.
         message: String,
     },
+    /// Who answers, from a model that stands for several: once, right before the first piece of its answer. Without it
+    /// the answer is that of [`Model::info`].
+    Answering(ModelInfo),
     /// The whole answer; always last.
     Done(ModelResponse),
 }
@@ -180,7 +183,7 @@ pub enum ModelEvent {
 impl ModelEvent {
     /// Whether it is a piece of an answer, and not about the way to one.
     pub fn is_answer(&self) -> bool {
-        !matches!(self, Self::Retry { .. } | Self::Fallback { .. })
+        !matches!(self, Self::Retry { .. } | Self::Fallback { .. } | Self::Answering(_))
     }
 }
 

@@ -33,7 +33,7 @@ use crate::gates::Gates;
 use crate::hooks::ToolCallHook;
 use crate::log::log_path;
 use crate::shared::Shared;
-use crate::spec::Origin;
+use crate::spec::{ExtensionSpec, Origin};
 use crate::timeouts::Timeouts;
 use crate::tool::ExtensionTool;
 pub use builder::HostBuilder;
@@ -83,6 +83,8 @@ pub struct HostConfig {
     pub launcher: Option<Launcher>,
     /// What single extensions are told as `hello_ack.config`.
     pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// What those of [`Origin::Project`](crate::Origin::Project) are told in its place, where there is something for them.
+    pub project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -109,10 +111,18 @@ impl HostConfig {
             env: ExtensionEnv::default(),
             launcher: None,
             extension_config: BTreeMap::new(),
+            project_extension_config: BTreeMap::new(),
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),
         }
+    }
+
+    /// What this extension is told as `hello_ack.config`.
+    pub(crate) fn config_of(&self, spec: &ExtensionSpec) -> Option<&ExtensionConfig> {
+        let projects = self.project_extension_config.get(&spec.name);
+        let projects = projects.filter(|_| spec.origin == Origin::Project);
+        projects.or_else(|| self.extension_config.get(&spec.name))
     }
 }
 

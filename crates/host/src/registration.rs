@@ -291,6 +291,6 @@ fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
     // Only their hash is written down.
     let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name))).collect();
     let mut hash = Fnv::default();
-    (owner, &spec.launch, env, config.extension_config.get(&spec.name)).hash(&mut hash);
+    (owner, &spec.launch, env, config.config_of(spec)).hash(&mut hash);
     hash.finish()
 }

@@ -117,7 +117,7 @@ impl Shared {
         };
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
-        let config = self.config.extension_config.get(&spec.name).cloned();
+        let config = self.config.config_of(spec).cloned();
         Facts {
             name: spec.name.clone(),
             greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config })),

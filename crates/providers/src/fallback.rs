@@ -16,7 +16,7 @@ use crate::timeouts::FALLBACK_REST;
 
 /// Models in the order in which they are preferred. When one is at its limit, down, or refuses its key, after all of
 /// its own retries and before the first piece of an answer, the next one is asked the same and
-/// [`ModelEvent::Fallback`] says so. The one that answered is asked first for five minutes; then the preferred one is
+/// [`ModelEvent::Fallback`] says so; [`ModelEvent::Answering`] says who answers. The one that answered is asked first for five minutes; then the preferred one is
 /// tried again. A request that a provider refuses for what it holds, or for its length, is the answer it gets.
 #[derive(Clone)]
 pub struct Fallback {
@@ -67,9 +67,11 @@ impl Model for Fallback {
             shared: self.shared.clone(),
             cancel,
             request,
+            first,
             index: first,
             others,
             phase: Phase::Ready,
+            begins: None,
         };
         Ok(stream::unfold(asking, |mut asking| async move {
             let item = asking.next().await?;
@@ -85,19 +87,15 @@ impl Shared {
     }
 
     fn first(&self) -> usize {
-        let mut active = self.lock();
-        if active.until.is_some_and(|until| until <= Instant::now()) {
-            *active = Active::default();
-        }
-        active.index
+        let active = *self.lock();
+        let rested = active.until.is_some_and(|until| until <= Instant::now());
+        if rested { 0 } else { active.index }
     }
 
-    fn answered(&self, index: usize) {
-        let mut active = self.lock();
-        if active.index != index {
-            let until = (index > 0).then(|| Instant::now() + FALLBACK_REST);
-            *active = Active { index, until };
-        }
+    /// Another model than the one that was asked first has answered.
+    fn stands_in(&self, index: usize) {
+        let until = (index > 0).then(|| Instant::now() + FALLBACK_REST);
+        *self.lock() = Active { index, until };
     }
 
     fn lock(&self) -> MutexGuard<'_, Active> {
@@ -110,11 +108,15 @@ struct Asking {
     shared: Arc<Shared>,
     cancel: CancellationToken,
     request: ModelRequest,
+    /// The model that was asked first.
+    first: usize,
     /// The model that is asked.
     index: usize,
     /// Those that were not asked yet.
     others: VecDeque<usize>,
     phase: Phase,
+    /// The first piece of the answer, while it is told whose it is.
+    begins: Option<ModelEvent>,
 }
 
 enum Phase {
@@ -128,6 +130,9 @@ enum Phase {
 
 impl Asking {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        if let Some(event) = self.begins.take() {
+            return Some(Ok(event));
+        }
         loop {
             match &mut self.phase {
                 Phase::Over => return None,
@@ -141,19 +146,28 @@ impl Asking {
                 Phase::Answering { stream, begun } => {
                     let begun_before = *begun;
                     return match stream.next().await {
-                        Some(Ok(event)) => {
-                            *begun |= event.is_answer();
-                            if *begun && !begun_before {
-                                self.shared.answered(self.index);
-                            }
-                            Some(Ok(event))
+                        // Who stands for several says it itself; here it would be said twice.
+                        Some(Ok(ModelEvent::Answering(_))) => continue,
+                        Some(Ok(event)) if event.is_answer() && !begun_before => {
+                            *begun = true;
+                            Some(Ok(self.begun(event)))
                         }
+                        Some(Ok(event)) => Some(Ok(event)),
                         Some(Err(error)) => Some(self.failed(error, begun_before)),
                         None => None,
                     };
                 }
             }
         }
+    }
+
+    /// Who answers, before the first piece of the answer.
+    fn begun(&mut self, event: ModelEvent) -> ModelEvent {
+        if self.index != self.first {
+            self.shared.stands_in(self.index);
+        }
+        self.begins = Some(event);
+        ModelEvent::Answering(self.shared.model(self.index).info())
     }
 
     /// The failure, or that the next model is asked.

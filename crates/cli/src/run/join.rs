@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, OnTimeout, Settings};
+use haft_config::{Config, Granted, OnTimeout, Owner, Settings};
 use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::Observer;
@@ -29,7 +29,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
-use crate::extensions;
+use crate::extensions::{self, OnlyProjects};
 use crate::resources::Resources;
 use crate::setup::Setup;
 
@@ -62,6 +62,10 @@ pub(crate) struct Parts {
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
     /// What single extensions are handed.
     pub(crate) extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// The same where the extension is the project's.
+    pub(crate) project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// What the project sets for extensions that may not be its own.
+    pub(crate) only_projects: OnlyProjects,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
 }
@@ -93,7 +97,9 @@ impl Parts {
             (None, false) => ToolChoice::All,
         };
         let config = &setup.config;
-        let loosened = config.grant.iter().filter(|(_, set)| set.value.on_timeout == Some(OnTimeout::Allow));
+        let allows =
+            |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
+        let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
         Ok(Self {
             session,
             model,
@@ -110,7 +116,9 @@ impl Parts {
             observed: None,
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
-            extension_config: extension_config(config)?,
+            extension_config: extension_config(config, Owner::User)?,
+            project_extension_config: extension_config(config, Owner::Project)?,
+            only_projects: OnlyProjects::of(config),
             granted: granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
             resources: setup.resources,
@@ -126,11 +134,14 @@ fn compaction(settings: &Settings) -> CompactSettings {
     }
 }
 
-/// What the user set for extensions, by their names.
-fn extension_config(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
+/// What is set for extensions of this owner, by their names.
+fn extension_config(
+    config: &Config,
+    owner: Owner,
+) -> anyhow::Result<BTreeMap<ExtensionName, ExtensionConfig>> {
     let mut all = BTreeMap::new();
     for name in config.extension.keys() {
-        let json = RawJson::from_value(&config.extension_json(name))?;
+        let json = RawJson::from_value(&config.extension_json(name, owner))?;
         if let Some(config) = ExtensionConfig::new(json) {
             all.insert(ExtensionName::new(name.as_str()), config);
         }
@@ -142,10 +153,11 @@ fn extension_config(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, E
 fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Vec<String>>> {
     let mut granted = BTreeMap::new();
     for (name, grant) in &config.grant {
-        for variable in &grant.value.env {
-            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", grant.origin))?;
+        let Some(env) = &grant.env else { continue };
+        for variable in &env.value {
+            check_grant(variable).with_context(|| format!("{}: grant.{name}.env", env.origin))?;
         }
-        granted.insert(ExtensionName::new(name.as_str()), grant.value.env.clone());
+        granted.insert(ExtensionName::new(name.as_str()), env.value.clone());
     }
     Ok(granted)
 }
@@ -206,7 +218,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.launcher = Some(launcher()?);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
-    let source = extensions::source(parts.search);
+    config.project_extension_config = parts.project_extension_config;
+    let source = extensions::source(parts.search, parts.only_projects);
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))

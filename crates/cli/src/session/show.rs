@@ -8,7 +8,7 @@ use haft_core::session::entry::{Answer, Entry, EntryBody, Settings};
 use haft_core::session::store::{self, Found};
 use haft_core::session::{EntryId, Recovered, context};
 use haft_protocol::content::joined_text;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage};
+use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
 use serde_json::json;
 
 use super::find::explained;
@@ -38,7 +38,7 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
 
 /// All that people read of a branch.
 fn transcript(branch: &[Arc<Entry>]) -> String {
-    let pieces: Vec<Piece> = branch.iter().flat_map(|entry| shown(&entry.body)).collect();
+    let pieces = pieces(branch);
     // What the session began with is told above it.
     let begin = pieces.iter().position(|piece| piece.kind != Kind::Setting).unwrap_or(pieces.len());
     let mut text = String::new();
@@ -52,6 +52,30 @@ fn transcript(branch: &[Arc<Entry>]) -> String {
         last = Some(kind);
     }
     text
+}
+
+/// What is read of each entry, and where there are several prompts, what the work on each used.
+fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
+    let several = branch.iter().filter(|entry| is_prompt(&entry.body)).count() > 1;
+    let bill = |used: &mut Usage| {
+        let used = std::mem::take(used);
+        let text = (several && used != Usage::default()).then(|| format!("-- {}", spent(&used)));
+        text.map(|text| Piece { kind: Kind::Bill, text })
+    };
+    let (mut pieces, mut used) = (Vec::new(), Usage::default());
+    for entry in branch {
+        if is_prompt(&entry.body) {
+            pieces.extend(bill(&mut used));
+        }
+        used += entry.body.answer().map(|answer| answer.usage).unwrap_or_default();
+        pieces.extend(shown(&entry.body));
+    }
+    pieces.extend(bill(&mut used));
+    pieces
+}
+
+fn is_prompt(body: &EntryBody) -> bool {
+    matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
 }
 
 /// From the root to the last entry.
@@ -100,6 +124,7 @@ enum Kind {
     Said,
     Tool,
     Setting,
+    Bill,
 }
 
 /// An entry as people read it; nothing of what only programs read.

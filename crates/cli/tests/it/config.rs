@@ -75,4 +75,17 @@ fn a_place_of_extensions_that_is_gone_is_named() {
     let told = "haft: ROOT/home/config.toml:1: extensions: there is no directory ROOT/home/gone; correct the path or \
                 remove it\n";
     assert_eq!(ended.stderr, told);
+    let ended = world.haft(&["config", "show"]);
+    assert!(ended.code == 9 && ended.stderr.ends_with(told), "{ended:?}");
+    assert!(ended.stdout.contains("extensions = \"ROOT/home/gone\"\n"), "{ended:?}");
+}
+
+#[test]
+fn the_variable_of_the_former_name_is_named() {
+    let world = world("", "");
+    let mut command = world.command(&["config", "show", "--origin"]);
+    let output = command.env("HAFT_REASONING", "low").output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let line = shown.lines().find(|line| line.starts_with("thinking")).unwrap();
+    assert!(line.ends_with("# HAFT_REASONING"), "{line}");
 }

@@ -53,12 +53,9 @@ fn a_trusted_project_lies_over_the_user_key_by_key() {
         ("projects", "work/.haft/config.toml:2")
     );
     assert_eq!(ground.origin(&config.settings.thinking.origin), "home/config.toml:2");
-    let expect = r#"{"stations":["x"],"units":"imperial","since":"2020-01-01"}"#;
-    let expect: serde_json::Value = serde_json::from_str(expect).unwrap();
-    assert_eq!(serde_json::Value::Object(config.extension_json("weather").unwrap()), expect);
-    assert_eq!(config.extension_json("other"), None);
-    assert_eq!(ground.origin(&config.extension["weather"]["stations"].origin), "home/config.toml:6");
-    assert_eq!(ground.origin(&config.extension["weather"]["units"].origin), "work/.haft/config.toml:5");
+    let weather = &config.extension["weather"].project;
+    assert_eq!(ground.origin(&weather["stations"].origin), "home/config.toml:6");
+    assert_eq!(ground.origin(&weather["units"].origin), "work/.haft/config.toml:5");
     let places: Vec<_> = config.extensions.iter().map(|place| (place.path.clone(), place.owner)).collect();
     let root = ground.root.path();
     let expect = [
@@ -68,6 +65,43 @@ fn a_trusted_project_lies_over_the_user_key_by_key() {
     ];
     assert_eq!(places, expect);
     assert_eq!((config.unused, config.refused), (None, None));
+}
+
+/// What the extension `weather` is handed if it is the user's, and if it is the project's.
+#[track_caller]
+fn check_handed(user: &str, trust: Trust, users: &str, projects: &str) {
+    let config = Ground::new(user, PROJECT).config(trust);
+    for (owner, expect) in [(Owner::User, users), (Owner::Project, projects)] {
+        let got = config.extension_json("weather", owner).map_or(serde_json::Value::Null, Into::into);
+        assert_eq!(got, serde_json::from_str::<serde_json::Value>(expect).unwrap(), "{owner:?}");
+    }
+    assert_eq!(config.extension_json("other", Owner::Project), None);
+}
+
+#[test]
+fn a_projects_table_reaches_the_users_extension_only_where_the_user_says_so() {
+    let (mine, theirs) = (
+        r#"{"units":"si","stations":["x"]}"#,
+        r#"{"units":"imperial","stations":["x"],"since":"2020-01-01"}"#,
+    );
+    check_handed(USER, Trust::Trusted, mine, theirs);
+    check_handed(USER, Trust::Untrusted, mine, mine);
+    let added = r#"{"units":"si","stations":["x"],"since":"2020-01-01"}"#;
+    check_handed(&format!("{USER}project_settings = true"), Trust::Trusted, added, theirs);
+    check_handed(&format!("{USER}project_settings = false"), Trust::Trusted, mine, theirs);
+    check_handed("", Trust::Trusted, "null", r#"{"units":"imperial","since":"2020-01-01"}"#);
+    let config = Ground::new(USER, PROJECT).config(Trust::Trusted);
+    let only: Vec<_> = config.extension["weather"].only_projects().map(|(key, _)| key).collect();
+    assert_eq!(only, ["since", "units"]);
+}
+
+/// Only the user lets a project add something.
+#[test]
+fn a_project_cannot_let_itself_set_the_users_extension() {
+    let ground = Ground::new("", "[extension.g]\nallow = '*'\n[grant.g]\nproject_settings = true");
+    let config = ground.config(Trust::Trusted);
+    assert_eq!(config.extension_json("g", Owner::User), None);
+    assert!(config.refused.is_some());
 }
 
 #[test]

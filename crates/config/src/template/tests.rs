@@ -43,6 +43,24 @@ fn the_users_keep_their_names_and_a_trusted_project_adds() {
 }
 
 #[test]
+fn a_template_cannot_have_the_name_of_a_skills_command() {
+    let files = [("work/.haft/prompts/skill:s.md", "Theirs.")];
+    let (_root, templates) = found(&files, Trust::Trusted);
+    assert_eq!(templates.templates, []);
+    assert!(templates.problems[0].contains("has a colon in it"), "{:?}", templates.problems);
+    let theirs = Template {
+        name: "skill:s".into(),
+        description: String::new(),
+        argument_hint: None,
+        path: PathBuf::new(),
+        body: "Theirs.".into(),
+    };
+    let templates = Templates { templates: vec![theirs], ..Templates::default() };
+    let unknown = Expanded::Failed("there is no skill \"s\"; there are none".into());
+    assert_eq!(templates.expand(&[], "skill:s", ""), unknown);
+}
+
+#[test]
 fn a_skill_is_called_by_its_name() {
     let (root, templates) = found(&[("s/SKILL.md", "---\nname: s\n---\nDo it.")], Trust::Untrusted);
     let skill = Skill {

@@ -18,7 +18,7 @@ pub(super) struct Partial {
     /// The user was told that there is an answer.
     begun: bool,
     text: String,
-    /// The model that answers in place of the one that was asked.
+    /// Who answers, where the stream says so.
     answering: Option<ModelInfo>,
 }
 
@@ -116,8 +116,11 @@ impl Turn {
                 Some(AgentEvent::Retry { attempt, delay_ms, message })
             }
             ModelEvent::Fallback { from, to, message } => {
-                self.now().partial.answering = Some(to.clone());
                 Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
+            }
+            ModelEvent::Answering(info) => {
+                self.now().partial.answering = Some(info);
+                None
             }
             ModelEvent::Done(response) => return Some(response),
         };

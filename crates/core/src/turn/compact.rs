@@ -326,8 +326,8 @@ impl Turn {
         while let Some(event) = events.next().await {
             match event? {
                 ModelEvent::Done(response) => return Ok(summary(answering, response)),
+                ModelEvent::Answering(info) => answering = info,
                 ModelEvent::Fallback { from, to, message } => {
-                    answering = to.clone();
                     let (from, to) = (from.to_string(), to.to_string());
                     self.emitter.emit(AgentEvent::ModelFallback { from, to, message });
                 }

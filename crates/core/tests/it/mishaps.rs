@@ -206,11 +206,24 @@ async fn the_answer_after_an_overflow_is_that_of_the_model_that_gave_it() {
     let info = |model: &str| ModelInfo { provider: "script".into(), model: model.into() };
     let fallback =
         ModelEvent::Fallback { from: info("test"), to: info("other"), message: "overloaded".into() };
-    let first = Answer { items: vec![Ok(fallback), overflow()], hangs: false };
+    let other = ModelEvent::Answering(info("other"));
+    let first = Answer { items: vec![Ok(fallback), Ok(other), overflow()], hangs: false };
     let script = small(Script::new(vec![first, says("notes"), says("ok")]));
     let agent = script.agent().messages(old()).build().unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(answers(&agent), ["test"]);
+}
+
+#[tokio::test]
+async fn the_answer_is_booked_on_the_model_that_the_stream_names() {
+    let who = ModelInfo { provider: "script".into(), model: "other".into() };
+    let mut answer = says("ok");
+    answer.items.insert(0, Ok(ModelEvent::Answering(who)));
+    let script = Script::new(vec![answer, says("ok")]);
+    let agent = script.agent().build().unwrap();
+    run(&agent).await.1.unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(answers(&agent), ["other", "test"]);
 }
 
 #[tokio::test]

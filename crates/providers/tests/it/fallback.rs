@@ -41,6 +41,15 @@ fn fallbacks(events: &[ModelEvent]) -> Vec<String> {
     fallbacks.collect()
 }
 
+/// Who the stream says that answers.
+fn answering(events: &[ModelEvent]) -> Vec<&str> {
+    let named = events.iter().filter_map(|event| match event {
+        ModelEvent::Answering(info) => Some(info.provider.as_str()),
+        _ => None,
+    });
+    named.collect()
+}
+
 fn failing(status: u16, code: &str) -> Vec<Scenario> {
     vec![Scenario::status(status, code, "no"); 4]
 }
@@ -60,10 +69,12 @@ async fn the_next_model_answers_while_the_first_cannot() {
         let (events, answer) = ask(&stage.model, "hello").await;
         assert_eq!(answer.unwrap().content, [AssistantBlock::Text { text: "Hi.".into() }]);
         assert_eq!((fallbacks(&events), stage.requests()), (vec![SWITCH.to_owned()], (asked, 1)));
+        assert_eq!(answering(&events), ["openai"]);
         // The one that answered stays.
         assert_eq!(stage.model.info().provider, "openai");
         let (events, answer) = ask(&stage.model, "and now?").await;
         assert!(answer.is_ok() && fallbacks(&events).is_empty());
+        assert_eq!(answering(&events), ["openai"]);
         assert_eq!(stage.requests(), (asked, 2));
     }
 }
@@ -91,6 +102,27 @@ async fn when_none_can_answer_the_last_says_why() {
     assert!(error.kind == ModelErrorKind::Unavailable && error.message.contains("openai"), "{error}");
     assert_eq!((fallbacks(&events).len(), stage.requests()), (1, (1, 4)));
     assert_eq!(stage.model.info().provider, "anthropic", "nobody has answered yet");
+}
+
+#[tokio::test]
+async fn who_answers_is_said_by_the_stream_whatever_is_asked_first_by_then() {
+    let stage = stage(
+        vec![Scenario::status(401, "authentication_error", "no"), Scenario::text("Back.")],
+        vec![Scenario::text("Hi."), Scenario::text("Again.")],
+    )
+    .await;
+    ask(&stage.model, "hello").await.1.unwrap();
+    // Asked within the five minutes, answered behind them.
+    let stream = start(&stage.model, vec![user("and now?")]).await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(301)).await;
+    tokio::time::resume();
+    assert_eq!(stage.model.info().provider, "anthropic");
+    let (events, answer) = gather(stream).await;
+    assert_eq!((answering(&events), answer.is_ok()), (vec!["openai"], true));
+    // That the stand-in went on answering gives it no further five minutes.
+    let (events, _) = ask(&stage.model, "and then?").await;
+    assert_eq!((answering(&events), stage.requests()), (vec!["anthropic"], (2, 2)));
 }
 
 #[tokio::test]

@@ -51,6 +51,8 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         tools,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),
+        project_extension_config: BTreeMap::new(),
+        only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
     };
     join(parts).await.unwrap()

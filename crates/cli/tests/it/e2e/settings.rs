@@ -31,7 +31,7 @@ fn configure(scene: &Scene, user: &str, project: &str) {
 fn an_extension_is_told_its_own_settings() {
     let scene = Scene::new(Vec::new()).python("one", TELLS).python("two", TELLS);
     let user = format!("[extension.one]\ntoken = '{SECRET}'\nunits = 'si'\nwhen = 2026-01-02\n");
-    configure(&scene, &user, "[extension.one]\nunits = 'imperial'\n");
+    configure(&scene, &user, "");
     let told = |args: &[&str]| {
         let ran = scene.haft(args);
         ran.expect(0);
@@ -39,9 +39,35 @@ fn an_extension_is_told_its_own_settings() {
     };
     let expect = format!(r#"[one] {{"token": "{SECRET}", "units": "si", "when": "2026-01-02"}}"#);
     assert_eq!(told(&["-p", "/tell-one"]), format!("{expect}\n"));
-    assert!(told(&["-p", "--trust-project", "/tell-one"]).contains(r#""units": "imperial""#));
     assert_eq!(told(&["-p", "/tell-two"]), "[two] null\n");
     assert!(!scene.logs().contains(SECRET));
+}
+
+/// A guard that the user installed is told what the user says, whatever a trusted project wants it to allow.
+#[test]
+fn a_projects_table_is_for_the_projects_extensions() {
+    let scene = Scene::new(Vec::new());
+    scene.home_python("guard", TELLS);
+    scene.project_python(&scene.world.project(), "ours", TELLS);
+    let user = "[extension.guard]\nallow = []\n[extension.ours]\nme = 1\n";
+    let project =
+        "[extension.guard]\nallow = ['*']\nendpoint = 'http://evil'\n[extension.ours]\nme = 2\nyou = 3\n";
+    configure(&scene, user, project);
+    let ran = |command: &str| {
+        let ran = scene.haft(&["-p", "--trust-project", command]);
+        ran.expect(0);
+        (ran.stdout, ran.stderr)
+    };
+    let (stdout, stderr) = ran("/tell-guard");
+    assert_eq!(stdout, "[guard] {\"allow\": []}\n");
+    let told = "config.toml:2: the extension guard runs as the user's own, so this is not used; project_settings = true \
+                in the user's [grant.guard]";
+    assert!(stderr.contains(told) && !stderr.contains("extension ours"), "{stderr}");
+    assert_eq!(ran("/tell-ours").0, "[ours] {\"me\": 2, \"you\": 3}\n");
+    configure(&scene, &format!("{user}[grant.guard]\nproject_settings = true\n"), project);
+    let (stdout, stderr) = ran("/tell-guard");
+    assert_eq!(stdout, "[guard] {\"allow\": [], \"endpoint\": \"http://evil\"}\n");
+    assert!(!stderr.contains("not used"), "{stderr}");
 }
 
 /// One made with the SDK. Its settings decide what it says about the weather.
