@@ -38,9 +38,12 @@ pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::R
     let mut joined = joined?;
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
     let worked = work(&mut joined, task, &mut screen).await;
+    // A run has all of it on the disk when it ends; one that was not waited for has not.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
     let shown = rest(&mut joined, &mut screen).await;
+    // What no run has told.
+    session::tell_repairs(joined.agent.session());
     clear_away(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;
@@ -59,8 +62,7 @@ async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
 }
 
 async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let begun = session::event(joined.agent.session());
-    if screen.show(&begun).await? == Flow::StopAtOnce {
+    if screen.show(&joined.agent.session().event()).await? == Flow::StopAtOnce {
         return Ok(Exit::Aborted);
     }
     required(joined)?;
@@ -82,12 +84,6 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
             follow(joined, run, screen).await?.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
         }
     };
-    // The session may have had to go on in another file.
-    session::tell_repairs(joined.agent.session());
-    let now = session::event(joined.agent.session());
-    if now != begun {
-        screen.show(&now).await?;
-    }
     screen.output.finish().await?;
     Ok(exit)
 }

@@ -63,8 +63,11 @@ impl Output {
         match self {
             Self::Json(writer) => {
                 written(writer.write(event).await)?;
-                if let AgentEvent::Error { message } = event {
-                    note(&headed(message, width()));
+                // These are for whoever started haft, too.
+                if let AgentEvent::Error { .. } | AgentEvent::SessionRepaired { .. } = event
+                    && let Told::Always(line) = told(event, width)
+                {
+                    note(&line);
                 }
             }
             Self::Answer { answer, progress, used } => {
@@ -185,6 +188,11 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         AgentEvent::Retry { attempt, delay_ms, message } => {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
             Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width()))
+        }
+        AgentEvent::SessionRepaired { id, message } => {
+            // The beginning of an id is what sessions are called by.
+            let id: String = id.chars().take(8).collect();
+            Told::Always(headed(&format!("session {id}: {message}"), width()))
         }
         AgentEvent::ModelFallback { from, to, message } => {
             Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Answer, Entry, EntryBody, Settings};
+use haft_core::session::entry::{Answer, Entry, EntryBody, Said, Settings};
+use haft_core::session::intervention::Intervention;
 use haft_core::session::store::{self, Found};
 use haft_core::session::{EntryId, Recovered, context};
 use haft_protocol::content::joined_text;
+use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
 use serde_json::json;
 
@@ -62,13 +64,14 @@ fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
         let text = (several && used != Usage::default()).then(|| format!("-- {}", spent(&used)));
         text.map(|text| Piece { kind: Kind::Bill, text })
     };
+    let names = tools(branch);
     let (mut pieces, mut used) = (Vec::new(), Usage::default());
     for entry in branch {
         if is_prompt(&entry.body) {
             pieces.extend(bill(&mut used));
         }
         used += entry.body.answer().map(|answer| answer.usage).unwrap_or_default();
-        pieces.extend(shown(&entry.body));
+        pieces.extend(shown(&entry.body, &names));
     }
     pieces.extend(bill(&mut used));
     pieces
@@ -76,6 +79,17 @@ fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
 
 fn is_prompt(body: &EntryBody) -> bool {
     matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
+}
+
+/// The tools that were called, by the names of the calls.
+fn tools(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
+    let mut tools = HashMap::new();
+    for entry in branch {
+        if let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = &entry.body {
+            tools.extend(said.tool_calls().map(|call| (&call.id, call.name.as_str())));
+        }
+    }
+    tools
 }
 
 /// From the root to the last entry.
@@ -128,7 +142,7 @@ enum Kind {
 }
 
 /// An entry as people read it; nothing of what only programs read.
-fn shown(body: &EntryBody) -> Vec<Piece> {
+fn shown(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Piece> {
     match body {
         EntryBody::Said(said) => match &said.message {
             Message::User { content, .. } => vec![quoted("> ", &joined_text(content))],
@@ -148,16 +162,22 @@ fn shown(body: &EntryBody) -> Vec<Piece> {
             let text = line(&format!("~ model {}/{}", change.provider, change.model));
             vec![Piece { kind: Kind::Setting, text }]
         }
+        EntryBody::Custom(custom) => {
+            Intervention::of(custom).map(|it| of_intervention(&it, tools)).into_iter().collect()
+        }
         EntryBody::CustomMessage(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)
         | EntryBody::ToolStart(_)
-        | EntryBody::Custom(_)
         | EntryBody::Label(_)
         | EntryBody::Tags(_)
         | EntryBody::Name(_)
         | EntryBody::Unknown(_) => Vec::new(),
     }
+}
+
+fn of_entry(entry: &Entry) -> Option<Intervention> {
+    if let EntryBody::Custom(custom) = &entry.body { Intervention::of(custom) } else { None }
 }
 
 /// A text with its owner before every row.
@@ -175,6 +195,14 @@ fn of_block(block: &AssistantBlock) -> Option<Piece> {
         }
         AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
     }
+}
+
+/// Who came in between, and what of.
+fn of_intervention(it: &Intervention, tools: &HashMap<&ToolCallId, &str>) -> Piece {
+    let tool = it.call_id.as_ref().and_then(|id| tools.get(id));
+    let what = tool.map(|name| format!("{name}: ")).unwrap_or_default();
+    let text = line(&format!("! {what}{} {}", it.action.verb(), it.by.join(", ")));
+    Piece { kind: Kind::Tool, text }
 }
 
 fn of_result(result: &ToolMessage) -> Piece {
@@ -206,12 +234,14 @@ fn counted(count: usize, what: &str) -> String {
 fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
     let context = context(branch);
     let answers: Vec<&Answer> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
+    let interventions: Vec<Intervention> = branch.iter().filter_map(|entry| of_entry(entry)).collect();
     let mut json = super::list::of_json(row);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("settings".to_owned(), json!(context.settings));
         fields.insert("leaf".to_owned(), json!(branch.last().map(|entry| entry.id)));
         fields.insert("transcript".to_owned(), json!(context.messages));
         fields.insert("answers".to_owned(), json!(answers));
+        fields.insert("interventions".to_owned(), json!(interventions));
     }
     json
 }
