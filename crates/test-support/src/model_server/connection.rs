@@ -39,7 +39,7 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
                 next = Some(refused(&violation));
                 state.violations.push(violation);
             }
-            None => next = state.scenarios.pop_front(),
+            None => next = state.next(shared.wire, request),
         }
     });
     next.unwrap_or_else(|| refused("the model server has no scenario left"))

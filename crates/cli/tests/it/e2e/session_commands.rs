@@ -103,6 +103,25 @@ fn whoever_came_in_between_is_shown() {
 }
 
 #[test]
+fn what_each_of_several_prompts_used_is_shown() {
+    let (scene, _) = recorded(twice());
+    scene.haft(&["-p", "-c", "More?"]).expect(0);
+    let shown = session(&scene, &["show", "last"]).stdout;
+    let (_, rest) = shown.split_once("Twice.\n\n").unwrap();
+    insta::assert_snapshot!(rest, @r#"
+    -- tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
+
+    > More?
+
+    More.
+
+    -- tokens: 11 in, 0 read from the cache, 0 written to it, 7 out
+
+    -- 6 messages, 1 tool call; tokens: 42 in, 100 read from the cache, 0 written to it, 19 out
+    "#);
+}
+
+#[test]
 fn programs_are_shown_json() {
     let (scene, id) = recorded(twice());
     let list: Value = serde_json::from_str(&session(&scene, &["list", "--json"]).stdout).unwrap();
