@@ -59,7 +59,7 @@ async fn work(joined: &mut Joined, prompt: Option<&str>, screen: &mut Screen) ->
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }
-    joined.host.session_start();
+    joined.host.session_start(Some(joined.agent.session()));
     let run = match prompt {
         None => joined.agent.go_on(),
         Some(prompt) => match command(joined, prompt, screen).await? {
