@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Project, Trust};
+use haft_host::discovery::{Project, Trust, extensions_dir};
 use haft_host::install::{Existing, Row, Source, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
     let project = Project { dir: cwd.clone(), trust: Trust::Untrusted };
     // In the user's own home directory the project's place can be the global one.
-    let project = Some(project.extensions_dir()).filter(|dir| *dir != home.extensions_dir());
+    let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = Store { global: home.extensions_dir(), project, path: std::env::var_os("PATH") };
     let outcome = match args.command {
         ExtCommand::List => list::print(store.list(), &home.state_dir()),

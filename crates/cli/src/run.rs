@@ -7,7 +7,6 @@ mod join;
 mod list;
 mod model;
 pub(crate) mod output;
-mod results;
 mod session;
 
 use anyhow::Context as _;

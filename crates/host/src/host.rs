@@ -17,7 +17,7 @@ use haft_core::model::ModelInfo;
 use haft_core::tool::Tool;
 use haft_launch::Launcher;
 use haft_protocol::ext::{
-    Event, ExtensionConfig, HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability,
+    ExtensionConfig, HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability,
 };
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
@@ -26,7 +26,6 @@ use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
 use crate::environment::ExtensionEnv;
 use crate::extension::{ExtensionState, OfferedTool};
-use crate::fanout::Topic;
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
@@ -255,13 +254,6 @@ impl Host {
         Arc::new(self.clone())
     }
 
-    /// Tells the extensions that watch it that the session begins.
-    pub fn session_start(&self) {
-        let topic = Topic { name: "session_start", tool: None };
-        let entries = self.set().entries.clone();
-        self.audience(entries).tell(topic, || Some(Event::session_start()));
-    }
-
     /// All extensions and how they are, in order.
     pub fn states(&self) -> Vec<ExtensionStatus> {
         let logs = self.shared().config.logs.as_deref();
@@ -290,7 +282,7 @@ impl Host {
         self.tell(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
     }
 
-    fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
+    pub(crate) fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
         Audience { entries, fanout: Arc::clone(&self.shared().fanout) }
     }
 

@@ -16,6 +16,7 @@ mod ls;
 mod off_thread;
 mod path;
 mod read;
+mod results;
 mod seen;
 mod skill;
 mod timeouts;
@@ -27,4 +28,5 @@ pub use environment::{
     FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, RunEnd,
     RunReport, ShellCommand, Stat, Written,
 };
+pub use results::clear_results;
 pub use skill::{SkillSource, skill_tool};

@@ -23,3 +23,6 @@ pub(crate) const PROGRESS: Duration = Duration::from_millis(100);
 
 /// How long a diff is computed exactly; then it gets coarser, not wrong.
 pub(crate) const DIFF: Duration = Duration::from_millis(500);
+
+/// How long the whole of a result stays that was too long for the model.
+pub(crate) const RESULTS_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);

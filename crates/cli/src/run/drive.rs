@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use super::compact::{self, Wish};
 use super::join::{Joined, Parts, join};
 use super::output::Output;
-use super::results::clear_away;
 use super::session;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
@@ -44,7 +43,7 @@ pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::R
     let shown = rest(&mut joined, &mut screen).await;
     // What no run has told.
     session::tell_repairs(joined.agent.session());
-    clear_away(&results, SystemTime::now());
+    haft_tools::clear_results(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;
     shown?;
@@ -70,7 +69,7 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }
-    joined.host.session_start();
+    joined.host.session_start(Some(joined.agent.session()));
     let exit = match task {
         Task::Compact(wish) => compact::compact(joined, wish, screen).await?,
         Task::Prompt(prompt) => {

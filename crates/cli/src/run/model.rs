@@ -5,9 +5,9 @@ use std::thread;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, Origin, SecretString, Settings};
+use haft_config::{Auth, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, Thinking};
-use haft_providers::{Choice, Fallback, Machine, Surroundings, Wish, choose as choose_model};
+use haft_providers::{Choice, Fallback, Machine, ModelConfig, Surroundings, Wish, choose as choose_model};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
@@ -47,7 +47,7 @@ fn wish(args: &RunArgs, setup: &Setup) -> Wish {
 }
 
 async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
+    let machine = Keyed::new(&setup.auth);
     let settings = setup.settings();
     let first = wish.clone();
     let model = opened(wish, setup, &machine).await?;
@@ -115,14 +115,20 @@ pub(crate) fn preload(settings: &Settings) {
 }
 
 /// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.
-fn at_fault(named: Option<Origin>) -> Exit {
-    if matches!(named, Some(Origin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
+fn at_fault(named: Option<SettingOrigin>) -> Exit {
+    if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
-struct Keyed<'a> {
+pub(super) struct Keyed<'a> {
     machine: Machine,
     auth: &'a Auth,
+}
+
+impl<'a> Keyed<'a> {
+    pub(super) fn new(auth: &'a Auth) -> Self {
+        Self { machine: Machine::default(), auth }
+    }
 }
 
 #[async_trait]
@@ -139,7 +145,7 @@ impl Surroundings for Keyed<'_> {
         self.machine.listens(port).await
     }
 
-    async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String> {
-        self.machine.models(base_url, key).await
+    async fn models(&self, server: &ModelConfig) -> Vec<String> {
+        self.machine.models(server).await
     }
 }

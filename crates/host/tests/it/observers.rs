@@ -126,7 +126,7 @@ async fn each_is_told_what_it_watches_in_order_and_shutdown_comes_last() {
     let bash = json!([{"event": "tool_call", "tools": ["bash"]}, "turn_end"]);
     let row = Row::start(&[("all", all()), ("twin", all()), ("bash", bash)], |_| {}).await;
     ["all", "twin", "bash"].iter().for_each(|name| row.go(name));
-    row.host.session_start();
+    row.host.session_start(None);
     for number in 0..300 {
         row.tell(&step(number));
         let tool = if number % 3 == 0 { "bash" } else { "read" };

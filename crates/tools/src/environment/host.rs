@@ -5,6 +5,7 @@ mod claim;
 mod collector;
 mod files;
 mod grep;
+mod private;
 mod shell;
 mod walk;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use atomic::{Disk, Root};
+use collector::Scratch;
 use haft_core::file_queue::FileQueue;
 use haft_launch::EnvPolicy;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +34,7 @@ pub struct HostEnvironment {
     home: Option<PathBuf>,
     queue: FileQueue,
     variables: EnvPolicy,
-    scratch: PathBuf,
+    scratch: Scratch,
     disk: Arc<Disk>,
     root: Option<Arc<Root>>,
 }
@@ -47,8 +49,8 @@ impl HostEnvironment {
             home: std::env::home_dir(),
             queue: FileQueue::default(),
             variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
-            scratch: std::env::temp_dir(),
-            disk: Arc::new(Disk::new(default_state())),
+            scratch: Scratch::Own(private::in_temp("results")),
+            disk: Arc::new(Disk::new(private::in_temp("in-place"))),
             root: None,
         }
     }
@@ -74,10 +76,12 @@ impl HostEnvironment {
         self
     }
 
-    /// Sets the directory for output that is too long for a result; the system's temporary directory otherwise.
+    /// Sets the directory for output that is too long for a result. Whoever sets it clears it away now and then, with
+    /// [`clear_results`](crate::clear_results) for one. Otherwise it is a directory of the user's in the system's
+    /// temporary directory, where files that are older than a week are removed whenever one is added.
     #[must_use]
     pub fn with_scratch(mut self, scratch: impl Into<PathBuf>) -> Self {
-        self.scratch = scratch.into();
+        self.scratch = Scratch::Given(scratch.into());
         self
     }
 }
@@ -157,15 +161,6 @@ impl Environment for HostEnvironment {
     ) -> Result<RunReport, EnvironmentError> {
         shell::run(cancel, self, command, progress).await
     }
-}
-
-/// A name of the user's own, where others have theirs.
-fn default_state() -> PathBuf {
-    #[cfg(unix)]
-    let name = format!("haft-in-place-{}", rustix::process::geteuid().as_raw());
-    #[cfg(not(unix))]
-    let name = "haft-in-place";
-    std::env::temp_dir().join(name)
 }
 
 /// What keeps programs from waiting for a person.

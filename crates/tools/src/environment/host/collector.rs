@@ -4,11 +4,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::SystemTime;
 
 use haft_core::truncate::{self, Limits, MAX_BYTES};
 use tempfile::NamedTempFile;
 
+use super::private;
 use crate::environment::FullOutput;
+use crate::results::clear_results;
 
 /// How much of a piece of progress is kept when output comes faster than it is shown.
 const MAX_PIECE: usize = 8 * 1024;
@@ -19,6 +22,32 @@ const KEPT: usize = MAX_BYTES + 1;
 /// The most that is written to the disk: a command that never stops writing must not fill it.
 const MAX_FULL: u64 = 64 * 1024 * 1024;
 
+/// Where long output goes.
+#[derive(Debug, Clone)]
+pub(super) enum Scratch {
+    /// A directory that somebody else looks after.
+    Given(PathBuf),
+    /// A directory of the user's, from which old files are removed here.
+    Own(PathBuf),
+}
+
+impl Scratch {
+    /// Makes the directory if it is missing. Blocks.
+    fn prepare(&self) -> io::Result<&Path> {
+        match self {
+            Self::Given(dir) => {
+                std::fs::create_dir_all(dir)?;
+                Ok(dir)
+            }
+            Self::Own(dir) => {
+                private::make(dir)?;
+                clear_results(dir, SystemTime::now());
+                Ok(dir)
+            }
+        }
+    }
+}
+
 /// Takes output as it comes.
 pub(super) struct Collector {
     /// The last bytes, more than are shown, unless there are fewer.
@@ -26,7 +55,7 @@ pub(super) struct Collector {
     lines: u64,
     bytes: u64,
     ends_in_line: bool,
-    scratch: PathBuf,
+    scratch: Scratch,
     spill: Option<Spill>,
     pending: Vec<u8>,
     skipped: bool,
@@ -44,13 +73,13 @@ pub(super) struct Collected {
 
 impl Collector {
     /// Long output goes to a new file in `scratch`.
-    pub(super) fn new(scratch: &Path) -> Self {
+    pub(super) fn new(scratch: &Scratch) -> Self {
         Self {
             tail: Vec::new(),
             lines: 0,
             bytes: 0,
             ends_in_line: false,
-            scratch: scratch.to_owned(),
+            scratch: scratch.clone(),
             spill: None,
             pending: Vec::new(),
             skipped: false,
@@ -140,14 +169,13 @@ struct Spill {
 }
 
 impl Spill {
-    fn start(scratch: &Path) -> Self {
+    fn start(scratch: &Scratch) -> Self {
         let (pieces, queue) = mpsc::channel::<Vec<u8>>();
-        let scratch = scratch.to_owned();
+        let scratch = scratch.clone();
         let writer = std::thread::spawn(move || {
-            std::fs::create_dir_all(&scratch)?;
+            let dir = scratch.prepare()?;
             // Readable for its owner alone; gone again unless it is kept at the end.
-            let mut file =
-                tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(scratch)?;
+            let mut file = tempfile::Builder::new().prefix("haft-bash-").suffix(".log").tempfile_in(dir)?;
             for piece in queue {
                 file.as_file_mut().write_all(&piece)?;
             }
@@ -200,9 +228,38 @@ fn unfinished(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
+    fn given(dir: impl Into<PathBuf>) -> Scratch {
+        Scratch::Given(dir.into())
+    }
+
+    #[test]
+    fn a_directory_of_its_own_is_swept_and_others_have_no_part_in_it() {
+        use std::time::Duration;
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("own");
+        let keep = |bytes: &[u8]| {
+            let mut spill = Spill::start(&Scratch::Own(dir.clone()));
+            spill.push(bytes);
+            spill.finish().map(|full| full.path)
+        };
+        let old = keep(b"old").unwrap();
+        let file = std::fs::File::options().write(true).open(&old).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 60 * 60)).unwrap();
+        let new = keep(b"new").unwrap();
+        assert!(!old.exists() && keep(b"newer").unwrap().exists() && new.exists());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |mode| std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(std::fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
+            mode(0o777);
+            assert_eq!(keep(b"nothing"), None);
+        }
+    }
+
     #[test]
     fn pieces_end_with_whole_characters() {
-        let mut collector = Collector::new(Path::new("/nowhere"));
+        let mut collector = Collector::new(&given("/nowhere"));
         let euro = "a€".as_bytes();
         collector.push(&euro[..2]);
         assert_eq!(collector.take_piece(), "a");
@@ -218,7 +275,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_with_an_unfinished_one() {
-        let mut collector = Collector::new(Path::new("/nowhere"));
+        let mut collector = Collector::new(&given("/nowhere"));
         collector.push(b"a\nb");
         let collected = collector.finish();
         assert_eq!((collected.lines, collected.bytes, collected.tail.as_str()), (2, 3, "a\nb"));
@@ -228,10 +285,10 @@ mod tests {
     #[test]
     fn what_fits_a_result_never_reaches_the_disk_and_one_more_does() {
         let dir = tempfile::tempdir().unwrap();
-        let mut collector = Collector::new(dir.path());
+        let mut collector = Collector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         assert_eq!(collector.finish().full, None);
-        let mut collector = Collector::new(dir.path());
+        let mut collector = Collector::new(&given(dir.path()));
         collector.push(&vec![b'x'; MAX_BYTES]);
         collector.push(b"y");
         let collected = collector.finish();
@@ -247,7 +304,7 @@ mod tests {
         let line = format!("{}\n", "x".repeat(60));
         let output = line.repeat(5_000);
         for size in [7, 1000, output.len()] {
-            let mut collector = Collector::new(dir.path());
+            let mut collector = Collector::new(&given(dir.path()));
             output.as_bytes().chunks(size).for_each(|piece| collector.push(piece));
             let collected = collector.finish();
             assert!(collected.cut && collected.tail.starts_with(&line), "{size}: {:.70}", collected.tail);
@@ -258,7 +315,7 @@ mod tests {
     fn bytes_that_grow_when_they_are_shown_are_kept_whole() {
         let dir = tempfile::tempdir().unwrap();
         let binary = vec![0xff; MAX_BYTES - 1];
-        let mut collector = Collector::new(dir.path());
+        let mut collector = Collector::new(&given(dir.path()));
         collector.push(&binary);
         let collected = collector.finish();
         assert!(collected.cut && collected.tail.len() <= MAX_BYTES);
@@ -268,7 +325,7 @@ mod tests {
     #[test]
     fn the_disk_is_not_filled() {
         let dir = tempfile::tempdir().unwrap();
-        let mut spill = Spill::start(dir.path());
+        let mut spill = Spill::start(&given(dir.path()));
         spill.room = 3;
         spill.push(b"ab");
         spill.push(b"cd");

@@ -6,15 +6,15 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
-use rustix::process::geteuid;
 
 use super::dir::Dir;
 use super::temp::random;
 use crate::environment::EnvironmentError;
+use crate::environment::host::private;
 
 /// The files of a backup. The last one is written last, ends with a NUL byte, and so makes it whole.
 const OLD: &str = "old";
@@ -111,17 +111,14 @@ fn keep(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Makes the directory for backups, and waits until nobody else uses it. It must be the user's own: what lies in it
 /// is written into files.
 fn lock(state: &Path) -> io::Result<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    private::make(state)?;
     let file = open_lock(state)?;
     file.lock()?;
     Ok(file)
 }
 
 fn open_lock(state: &Path) -> io::Result<File> {
-    let data = fs::symlink_metadata(state)?;
-    if !data.is_dir() || data.uid() != geteuid().as_raw() || data.mode() & 0o022 != 0 {
-        return Err(io::Error::other("others may write there"));
-    }
+    private::check(state)?;
     let path = state.join(LOCK);
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }

@@ -10,8 +10,9 @@ use crate::timeouts::RESULTS_KEPT;
 /// What all of them begin with, whoever wrote them.
 const PREFIX: &str = "haft-";
 
-/// Removes what nobody comes back to any more. What cannot be removed is left for the next time.
-pub(super) fn clear_away(dir: &Path, now: SystemTime) {
+/// Removes from a directory of results those that are older than a week. What cannot be removed is left for the next
+/// time. Blocks.
+pub fn clear_results(dir: &Path, now: SystemTime) {
     let is_old = |file: &fs::DirEntry| {
         let changed = file.metadata().and_then(|metadata| metadata.modified());
         changed.is_ok_and(|changed| now.duration_since(changed).is_ok_and(|age| age > RESULTS_KEPT))
@@ -41,8 +42,8 @@ mod tests {
         put("haft-bash-1.log", RESULTS_KEPT + Duration::from_secs(1));
         put("haft-result-2.txt", RESULTS_KEPT - Duration::from_secs(1));
         put("mine.txt", RESULTS_KEPT * 2);
-        clear_away(dir.path(), now);
-        clear_away(&dir.path().join("nowhere"), now);
+        clear_results(dir.path(), now);
+        clear_results(&dir.path().join("nowhere"), now);
         let mut left: Vec<_> =
             fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
         left.sort();
