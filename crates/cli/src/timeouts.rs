@@ -11,3 +11,6 @@ pub(crate) const FOLLOW_POLL: Duration = Duration::from_millis(250);
 
 /// How long the whole of a result stays that was too long for the model.
 pub(crate) const RESULTS_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How long an interrupted prompt has to let go of the terminal, before that is made what it was.
+pub(crate) const PROMPT_END: Duration = Duration::from_millis(200);

@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use toml::de::DeTable;
 
 use crate::keys::ConfigFile;
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 /// The longest `config.toml` that is read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -67,7 +67,7 @@ pub enum ConfigError {
     #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
     NoDirectory {
         /// Where it is named.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The place, absolute.
         path: PathBuf,
     },
@@ -118,8 +118,8 @@ impl ReadFile {
 
 impl Source {
     /// Where a key stands in this file.
-    pub(crate) fn origin(&self, key: &str) -> Origin {
-        Origin::File { path: self.path.clone(), line: self.lines.get(key).copied().unwrap_or(1) }
+    pub(crate) fn origin(&self, key: &str) -> SettingOrigin {
+        SettingOrigin::File { path: self.path.clone(), line: self.lines.get(key).copied().unwrap_or(1) }
     }
 
     /// The file.
@@ -215,6 +215,18 @@ mod tests {
         check("[grants.g]\nenv = []", &["config.toml:1: unknown key `grants`; did you mean `grant`?"]);
         check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
         check("max_steps = 0", &["line 1", "nonzero"]);
+        check("[compaction]\nkeep = 0", &["line 2, column 8", "integer `0`, expected a nonzero u64"]);
+        check("[compaction]\nreserve = -5", &["line 2, column 11", "integer `-5`, expected a nonzero u64"]);
+        check("[compaction]\nreserve = '16k'", &["line 2, column 11", "expected a nonzero u64"]);
+        check("compaction = false", &["line 1, column 14", "boolean `false`, expected"]);
+        check(
+            "[compaction]\nreserved = 1",
+            &["config.toml:2: unknown key `compaction.reserved`; did you mean `compaction.reserve`?"],
+        );
+        check(
+            "[compact]\nauto = true",
+            &["config.toml:1: unknown key `compact`; did you mean `compaction`?"],
+        );
         check(
             "\n[grant.guard]\non_timeout = 'alow'",
             &["line 3, column 14", "`allow`", "unknown variant `alow`"],

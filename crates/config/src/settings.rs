@@ -1,14 +1,14 @@
 //! Flags over environment over files over defaults, and where each value came from.
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use haft_protocol::thinking::Thinking;
 
 use crate::file::{ReadFile, Source};
-use crate::keys::ConfigFile;
+use crate::keys::all_keys;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -30,7 +30,7 @@ pub mod env {
 
 /// Where a setting came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// This flag of this run.
     Flag(&'static str),
     /// This environment variable.
@@ -46,7 +46,7 @@ pub enum Origin {
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Env(name) => f.write_str(name),
@@ -62,7 +62,7 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Its origin.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// What kind of place a layer is.
@@ -78,11 +78,11 @@ pub enum Place {
 
 impl Place {
     /// Where a key of this place stands.
-    fn origin(&self, key: &str) -> Origin {
-        let known = ConfigFile::KEYS.iter().find(|known| known.path == key);
+    fn origin(&self, key: &str) -> SettingOrigin {
+        let known = all_keys().find(|known| known.path == key);
         match self {
-            Self::Flags => Origin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
-            Self::Env => Origin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
+            Self::Flags => SettingOrigin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
+            Self::Env => SettingOrigin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
             Self::File(source) => source.origin(key),
         }
     }
@@ -102,7 +102,7 @@ pub struct Layer {
     /// How much the model should think.
     pub thinking: Option<Thinking>,
     /// Where `thinking` stands, if that is not where the place usually has it: in the variable of its former name.
-    pub thinking_origin: Option<Origin>,
+    pub thinking_origin: Option<SettingOrigin>,
     /// Models to ask while the first cannot be asked, each as `provider/model`.
     pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
@@ -111,6 +111,12 @@ pub struct Layer {
     pub lazy_start: Option<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Option<bool>,
+    /// Whether the conversation is summed up by itself.
+    pub compaction_auto: Option<bool>,
+    /// Tokens of the model's window that are left for its answer.
+    pub compaction_reserve: Option<NonZeroU64>,
+    /// Tokens that are kept word for word.
+    pub compaction_keep: Option<NonZeroU64>,
 }
 
 /// What all places together say.
@@ -132,6 +138,12 @@ pub struct Settings {
     pub lazy_start: Sourced<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Sourced<bool>,
+    /// Whether the conversation is summed up by itself.
+    pub compaction_auto: Sourced<bool>,
+    /// Tokens of the model's window that are left for its answer; none for haft's own choice.
+    pub compaction_reserve: Option<Sourced<NonZeroU64>>,
+    /// Tokens that are kept word for word; none for haft's own choice.
+    pub compaction_keep: Option<Sourced<NonZeroU64>>,
 }
 
 /// An environment variable has a value that cannot be used.
@@ -160,6 +172,9 @@ impl Layer {
             max_steps: None,
             lazy_start: None,
             context_files: None,
+            compaction_auto: None,
+            compaction_reserve: None,
+            compaction_keep: None,
         }
     }
 
@@ -177,6 +192,9 @@ impl Layer {
             max_steps: content.max_steps,
             lazy_start: content.lazy_start,
             context_files: content.context_files,
+            compaction_auto: content.compaction.auto,
+            compaction_reserve: content.compaction.reserve,
+            compaction_keep: content.compaction.keep,
         }
     }
 
@@ -196,7 +214,7 @@ impl Layer {
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
             thinking: thinking.or(former),
-            thinking_origin: former.map(|_| Origin::Env(env::REASONING)),
+            thinking_origin: former.map(|_| SettingOrigin::Env(env::REASONING)),
             fallback: var(env::FALLBACK).map(|models| {
                 let models = models.split(',').map(str::trim).filter(|model| !model.is_empty());
                 models.map(str::to_owned).collect()
@@ -242,6 +260,9 @@ impl Settings {
             max_steps: first(layers, "max_steps", |layer| layer.max_steps),
             lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
             context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
+            compaction_auto: first(layers, "compaction.auto", |layer| layer.compaction_auto).unwrap_or(yes()),
+            compaction_reserve: first(layers, "compaction.reserve", |layer| layer.compaction_reserve),
+            compaction_keep: first(layers, "compaction.keep", |layer| layer.compaction_keep),
             provider,
         }
     }
@@ -250,14 +271,14 @@ impl Settings {
 fn thinking(layers: &[Layer]) -> Sourced<Thinking> {
     let said = first(layers, "thinking", |layer| Some((layer.thinking?, layer.thinking_origin.clone())));
     let Some(Sourced { value: (value, former), origin }) = said else {
-        return Sourced { value: Thinking::default(), origin: Origin::Default };
+        return Sourced { value: Thinking::default(), origin: SettingOrigin::Default };
     };
     Sourced { value, origin: former.unwrap_or(origin) }
 }
 
 /// What holds where nobody says no.
 fn yes() -> Sourced<bool> {
-    Sourced { value: true, origin: Origin::Default }
+    Sourced { value: true, origin: SettingOrigin::Default }
 }
 
 fn first<T>(layers: &[Layer], key: &str, get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
@@ -313,7 +334,7 @@ mod tests {
     #[test]
     fn the_rest_has_defaults() {
         let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Place::Env) }]);
-        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: Origin::Env(env::THINKING) });
+        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::THINKING) });
         assert_eq!(got.max_steps, None);
     }
 
@@ -330,7 +351,7 @@ mod tests {
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
         assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
         let former = Settings::merge(&[with(env::REASONING, "low").unwrap()]).thinking;
-        assert_eq!(former, Sourced { value: Thinking::Low, origin: Origin::Env(env::REASONING) });
+        assert_eq!(former, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::REASONING) });
         let error = with(env::REASONING, "lots").unwrap_err().to_string();
         assert!(
             error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),

@@ -74,7 +74,7 @@ fn choose(sessions: &Sessions, prompt: bool) -> anyhow::Result<Result<Found, Exi
     Ok(Err(Exit::Ok))
 }
 
-fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
+pub(super) fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
     let session = Session::open(&found.path).map_err(|error| explained(error, found.id))?;
     let id = short(session.id());
     if session.is_read_only() {

@@ -10,11 +10,11 @@ use haft_core::session::store::{self, Found};
 use haft_core::session::{EntryId, Recovered, context};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
+use haft_protocol::message::{AssistantBlock, Message, ToolMessage};
 use serde_json::json;
 
 use super::find::explained;
-use super::text::{Row, cost, cut, first_line};
+use super::text::{Row, cut, first_line, spent};
 use crate::console::{note, print, rows, width, write};
 
 /// The columns of a transcript that goes nowhere near a terminal.
@@ -194,16 +194,11 @@ fn line(text: &str) -> String {
 
 /// What it came to, on all branches.
 fn foot(row: &Row, calls: usize) -> String {
-    let Usage { input, output, cache_read, cache_write, .. } = row.summary.usage;
-    let price = match row.summary.usage.cost_usd {
-        0.0 => String::new(),
-        dollars => format!(", {}", cost(dollars)),
-    };
     format!(
-        "-- {}, {}; tokens: {input} in, {cache_read} read from the cache, {cache_write} \
-         written to it, {output} out{price}",
+        "-- {}, {}; {}",
         counted(row.summary.messages, "message"),
         counted(calls, "tool call"),
+        spent(&row.summary.usage)
     )
 }
 

@@ -257,7 +257,7 @@ impl Turn {
             Some(outcome) => outcome,
             None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
                 Ok(outcome) => outcome,
-                Err(_) => return ToolOutput::error(format!("{} was cancelled", call.name)),
+                Err(_) => return ToolOutput::error(given_up(&call.name)),
             },
         };
         outcome.unwrap_or_else(|panic| {
@@ -291,6 +291,11 @@ impl Turn {
         });
         Ok(())
     }
+}
+
+/// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
+fn given_up(name: &str) -> String {
+    format!("{name} was cancelled; may have done part of its work or all of it")
 }
 
 fn not_run(call: &ToolCall) -> Planned {
