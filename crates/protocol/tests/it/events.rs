@@ -160,6 +160,7 @@ fn lines() {
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
+    {"type":"session_repaired","id":"3f2a","message":"the last line was torn"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"compaction_start","reason":"threshold"}
