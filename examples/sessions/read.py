@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Reads a session file of haft: prints what the model would be sent of it, a message a line.
 
-    read.py FILE          the transcript, for people
-    read.py --json FILE   each message as a line of JSON
+    read.py FILE                   the transcript, for people
+    read.py --json FILE            each message as a line of JSON
+    read.py --interventions FILE   what extensions did, each a line of JSON
 
 Needs nothing but Python. The format is described in docs/sessions.md; the parts of this program have the names of its
 sections.
@@ -111,16 +112,10 @@ def messages_of(branch, compaction):
     return made.messages
 
 
-def told_of(compaction):
-    """A summary, and the files that were read and changed by what it stands for: the last 60 of each."""
-    text = SUMMED_UP.format("The conversation so far", compaction["summary"])
-    for name in ("files_read", "files_modified"):
-        files = compaction.get(name) or []
-        if files:
-            earlier = len(files) - 60
-            told = files[-60:] + ([f"and {earlier} earlier ones"] if earlier > 0 else [])
-            text += "\n\n<{0}>\n{1}\n</{0}>".format(name, "\n".join(told))
-    return text
+def interventions_of(branch):
+    """What extensions did to calls, messages and turns, in order."""
+    return [entry["data"] for entry in branch
+            if entry["type"] == "custom" and (entry["owner"], entry["kind"]) == ("haft", "intervention")]
 
 
 class Messages:
@@ -186,14 +181,15 @@ def show(message):
 
 
 def main(arguments):
-    as_json = arguments[:1] == ["--json"]
-    files = arguments[as_json:]
+    options = [argument for argument in arguments[:1] if argument in ("--json", "--interventions")]
+    files = arguments[len(options):]
     if len(files) != 1:
         sys.exit(__doc__)
     with open(files[0], "rb") as file:
-        entries = read_entries(file.read())
-    for message in messages_of(*branch_of(entries)):
-        print(json.dumps(message, ensure_ascii=False) if as_json else show(message))
+        branch, compaction = branch_of(read_entries(file.read()))
+    wanted = interventions_of(branch) if "--interventions" in options else messages_of(branch, compaction)
+    for one in wanted:
+        print(json.dumps(one, ensure_ascii=False) if options else show(one))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, Files, Home, Layer, Origin, Place, Row};
+use haft_config::{Config, Files, Home, Layer, Place, Row, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ fn as_context(resources: &Resources) -> String {
 
 /// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
 fn as_text(rows: &[Row], origins: bool) -> String {
-    let shown: Vec<(String, &Origin)> = rows.iter().map(|row| (line(row), &row.origin)).collect();
+    let shown: Vec<(String, &SettingOrigin)> = rows.iter().map(|row| (line(row), &row.origin)).collect();
     let width = shown.iter().map(|(line, _)| line.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
     for (line, origin) in shown {
@@ -119,10 +119,10 @@ fn as_json(config: &Config, resources: &Resources) -> anyhow::Result<String> {
 
 fn setting(row: &Row) -> Value {
     let origin = match &row.origin {
-        Origin::Flag(flag) => json!({"kind": "flag", "name": flag}),
-        Origin::Env(variable) => json!({"kind": "environment", "name": variable}),
-        Origin::File { path, line } => json!({"kind": "file", "path": path, "line": line}),
-        Origin::Default => json!({"kind": "default"}),
+        SettingOrigin::Flag(flag) => json!({"kind": "flag", "name": flag}),
+        SettingOrigin::Env(variable) => json!({"kind": "environment", "name": variable}),
+        SettingOrigin::File { path, line } => json!({"kind": "file", "path": path, "line": line}),
+        SettingOrigin::Default => json!({"kind": "default"}),
     };
     json!({
         "key": row.key,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use haft_config::{Config, Origin as SetIn};
+use haft_config::{Config, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search, SkipReason};
 use haft_host::{ExtensionSpec, Origin, SpecSource};
@@ -14,7 +14,7 @@ use crate::exit::{Exit, OrExit as _};
 /// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OnlyProjects {
-    names: BTreeMap<String, SetIn>,
+    names: BTreeMap<String, SettingOrigin>,
 }
 
 impl OnlyProjects {

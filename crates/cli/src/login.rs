@@ -1,38 +1,76 @@
 //! `haft login` and `haft logout`: keys in `auth.json`.
 
+mod typed;
+
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
 use haft_config::{Auth, ExposeSecret as _, Files, Home, Layer, Place, SecretString, Settings};
-use haft_providers::{KeyError, Machine, Models, PRESETS, check_key, key_server};
+use haft_providers::{KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server};
 
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::interrupt::Interrupts;
 use crate::setup;
+use crate::timeouts::PROMPT_END;
+
+use typed::Terminal;
 
 /// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
 
-/// Stores a key, once its provider has taken it.
+/// Stores a key, once its provider has taken it. Whoever interrupts that finds the terminal as it was.
 pub(crate) fn login(args: LoginArgs) -> anyhow::Result<Exit> {
+    let terminal = Terminal::stdin();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the runtime")?;
+    let exit = runtime.block_on(async {
+        let mut interrupts = Interrupts::listen()?;
+        let mut work = tokio::task::spawn_blocking(move || log_in(args));
+        let done = match interrupts.unless_first(&mut work).await {
+            Some(done) => Some(done),
+            // The prompt makes the terminal what it found, which is silent: the last word is not its.
+            None => tokio::time::timeout(PROMPT_END, work).await.ok(),
+        };
+        terminal.restore();
+        match done {
+            Some(Err(error)) => std::panic::resume_unwind(error.into_panic()),
+            Some(Ok(Ok(exit))) => Ok(exit),
+            Some(Ok(Err(error))) if !is_interrupt(&error) => Err(error),
+            Some(Ok(Err(_))) | None => {
+                Err(anyhow::anyhow!("interrupted; nothing was stored")).or_exit(Exit::Aborted)
+            }
+        }
+    });
+    // Whoever waits for a key or for a server is left behind.
+    runtime.shutdown_background();
+    exit
+}
+
+/// Whether this is the prompt's way to say that it was interrupted.
+fn is_interrupt(error: &anyhow::Error) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    kind == Some(io::ErrorKind::Interrupted)
+}
+
+fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let provider = match args.provider {
         Some(name) => name,
         None => asked_provider(&models)?,
     };
-    let named = provider;
-    let provider = owner(&named, &models)?;
-    let key = read_key(&provider)?;
+    let KeyHome { stored_as, variable } = known(&provider, &models)?;
+    let key = read_key(&stored_as)?;
     if !args.no_probe {
-        let base_url = set_address(&home, &named)?;
+        let base_url = set_address(&home, &provider)?;
         probe(&provider, base_url.as_deref(), &key, &models)?;
     }
     let file = home.auth_file();
-    Auth::store(&file, &provider, &key).or_exit(Exit::Failure)?;
-    note(&format!("stored the key of {provider} in {}", file.display()));
-    if let Some(variable) = variable(&provider).filter(|name| std::env::var_os(name).is_some()) {
+    Auth::store(&file, &stored_as, &key).or_exit(Exit::Failure)?;
+    note(&format!("stored the key of {stored_as} in {}", file.display()));
+    if let Some(variable) = variable.filter(|name| std::env::var_os(name).is_some()) {
         note(&format!("{variable} is set, too, and is stronger"));
     }
     Ok(Exit::Ok)
@@ -43,38 +81,42 @@ pub(crate) fn logout(args: LogoutArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
     let file = home.auth_file();
-    let provider = match args.provider {
-        // A name that haft no longer knows may still have a key.
-        Some(name) => owner(&name, &models).unwrap_or(name),
+    let named = match args.provider {
+        Some(name) => name,
         None => only_stored(&Auth::load(&file).or_exit(Exit::Failure)?)?,
     };
-    if !Auth::remove(&file, &provider).or_exit(Exit::Failure)? {
-        anyhow::bail!("no key of {provider} is stored in {}", file.display());
+    // A name that haft no longer knows may still have a key, and by hand one can be kept under any name.
+    let (stored_as, variable) = match key_home(&named, &models) {
+        Some(KeyHome { stored_as, variable }) => (stored_as, variable),
+        None => (named.clone(), None),
+    };
+    let mut removed = None;
+    for name in [named, stored_as.clone()] {
+        if removed.is_none() && Auth::remove(&file, &name).or_exit(Exit::Failure)? {
+            removed = Some(name);
+        }
     }
+    let Some(provider) = removed else {
+        anyhow::bail!("no key of {stored_as} is stored in {}", file.display());
+    };
     note(&format!("removed the key of {provider} from {}", file.display()));
-    if let Some(variable) = variable(&provider).filter(|name| std::env::var_os(name).is_some()) {
+    if let Some(variable) = variable.filter(|name| std::env::var_os(name).is_some()) {
         note(&format!("{variable} is still set and goes on being used"));
     }
     Ok(Exit::Ok)
 }
 
-/// Under whose name the key is stored: two presets of one company have one key.
-fn owner(name: &str, models: &Models) -> anyhow::Result<String> {
-    let preset = PRESETS.iter().find(|preset| preset.name == name);
-    let owner = preset.and_then(|preset| PRESETS.iter().find(|other| other.key_env == preset.key_env));
-    if let Some(owner) = owner {
-        return Ok(owner.name.to_owned());
-    }
-    if models.providers().any(|own| own == name) {
-        return Ok(name.to_owned());
-    }
-    let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).chain(models.providers()).collect();
-    Err(anyhow::anyhow!("unknown provider {name:?}; choose one of {}", known.join(", "))).or_exit(Exit::Usage)
-}
-
-/// The variable that is stronger than the stored key.
-fn variable(provider: &str) -> Option<&'static str> {
-    PRESETS.iter().find(|preset| preset.name == provider)?.key_env
+/// Where the key of this provider is kept.
+fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
+    key_home(name, models).map_or_else(
+        || {
+            let known: Vec<&str> =
+                PRESETS.iter().map(|preset| preset.name).chain(models.providers()).collect();
+            let unknown = anyhow::anyhow!("unknown provider {name:?}; choose one of {}", known.join(", "));
+            Err(unknown).or_exit(Exit::Usage)
+        },
+        Ok,
+    )
 }
 
 fn asked_provider(models: &Models) -> anyhow::Result<String> {
@@ -108,14 +150,15 @@ fn only_stored(auth: &Auth) -> anyhow::Result<String> {
 fn read_key(provider: &str) -> anyhow::Result<SecretString> {
     let text = if io::stdin().is_terminal() {
         let prompt = format!("key of {provider} (it is not shown): ");
-        // Before the prompt: what is typed or pasted at once would be shown.
-        #[cfg(unix)]
-        let _silent = Silent::stdin();
-        rpassword::prompt_password(prompt).context("cannot read the key from the terminal")?
+        typed::secret(&prompt).context("cannot read the key from the terminal")?
     } else {
         let mut text = String::new();
-        let read = io::stdin().lock().take(MAX_KEY).read_to_string(&mut text);
-        read.context("cannot read the key from standard input")?;
+        let read = io::stdin().lock().take(MAX_KEY + 1).read_to_string(&mut text);
+        let read = read.context("cannot read the key from standard input")?;
+        if u64::try_from(read).is_ok_and(|read| read > MAX_KEY) {
+            let long = anyhow::anyhow!("the key is longer than 64 KiB; nothing was stored");
+            return Err(long).or_exit(Exit::Usage);
+        }
         text
     };
     let key = SecretString::from(text.trim());
@@ -126,38 +169,6 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
         return Err(anyhow::anyhow!("{what}; nothing was stored")).or_exit(Exit::Usage);
     }
     Ok(key)
-}
-
-/// A terminal that does not show what is typed, for as long as this lives. What was typed before is dropped: it was no
-/// answer.
-#[cfg(unix)]
-struct Silent {
-    before: Option<rustix::termios::Termios>,
-}
-
-#[cfg(unix)]
-impl Silent {
-    /// Does nothing where the terminal cannot be changed; the prompt's own way is left then.
-    fn stdin() -> Self {
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-        let before = tcgetattr(io::stdin()).ok();
-        if let Some(before) = &before {
-            let mut silent = before.clone();
-            silent.local_modes.remove(LocalModes::ECHO);
-            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &silent);
-        }
-        Self { before }
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Silent {
-    fn drop(&mut self) {
-        use rustix::termios::{OptionalActions, tcsetattr};
-        if let Some(before) = &self.before {
-            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
-        }
-    }
 }
 
 /// The address at which a run would ask this provider, where the user's settings name one.

@@ -32,10 +32,11 @@ impl Resources {
 
     /// What is not used, because the project is not trusted.
     pub(crate) fn unused(&self) -> impl Iterator<Item = Unused> {
-        let system = self.project.iter().filter(|project| !project.is_trusted());
-        let system = system.map(Project::system_prompt_file).filter(|file| file.exists());
-        let system = system.map(|path| Unused { path, sets: Vec::new() });
-        system.chain(self.context.unused.iter().cloned()).chain(self.skills.unused.iter().cloned())
+        let system = self.project.as_ref().and_then(Unused::system_prompt);
+        system
+            .into_iter()
+            .chain(self.context.unused.iter().cloned())
+            .chain(self.skills.unused.iter().cloned())
     }
 
     /// What could not be used as it is.

@@ -21,6 +21,7 @@ use crate::{console, extensions, logging, prompt};
 pub(crate) use compact::Wish;
 use drive::Task;
 pub(crate) use join::{Parts, ToolChoice, facts};
+pub(crate) use model::preload;
 pub(crate) use output::Output;
 use session::{Chosen, Opened};
 
@@ -85,7 +86,6 @@ fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
 /// Says what is not used, and makes sure that all that is named can be started.
 fn check(setup: &Setup) -> anyhow::Result<()> {
     setup.tell();
-    model::preload(setup);
     extensions::check_named(&setup.search)
 }
 

@@ -18,7 +18,7 @@ use crate::exit::{Exit, OrExit as _};
 
 pub(crate) use find::{Sessions, explained, short};
 pub(crate) use list::{rows, table};
-pub(crate) use text::{Row, cost, digits, spent};
+pub(crate) use text::{Row, age, cost, digits, spent};
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {

@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use haft_config::{Auth, Config, Files, Home, Layer, Owner, Settings, Trust};
+use haft_config::{Auth, Config, Files, Home, Layer, Owner, Project, Settings, Trust, Unused};
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
-use haft_host::discovery::{Further, Project, Search};
+use haft_host::discovery::{Further, Search};
 use haft_providers::Models;
 
 use crate::args::{ExtensionArgs, RunArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::resources::Resources;
+use crate::run;
 
 /// What flags, environment and files together say.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct Setup {
     /// Where the agent works, absolute.
     pub(crate) cwd: PathBuf,
     /// The project there.
-    pub(crate) project: haft_config::Project,
+    pub(crate) project: Project,
     /// All settings, each with its origin.
     pub(crate) config: Config,
     /// Context files and skills.
@@ -36,7 +37,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Reads everything; nothing is started.
+    /// Reads everything; nothing is started but the reading of the catalogue, beside the rest.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
@@ -44,12 +45,13 @@ impl Setup {
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
         let config = files.below(args.model.layer(&args.agent), env).or_exit(Exit::Configuration)?;
+        run::preload(&config.settings);
         let auth = Auth::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             Auth::default()
         });
         let resources = Resources::find(&home, &project, config.settings.context_files.value);
-        let search = search(&args.ext, &home, &config, cwd.clone());
+        let search = search(&args.ext, &home, &config, project.clone());
         let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
         Ok(Self { home, cwd, project, config, resources, auth, models, search })
     }
@@ -66,9 +68,9 @@ impl Setup {
 }
 
 /// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
-pub(crate) fn tell(config: &Config, resources: &Resources, project: &haft_config::Project) {
+pub(crate) fn tell(config: &Config, resources: &Resources, project: &Project) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.unused()).collect();
-    let told = project.told(&unused).into_iter().chain(config.refused.clone());
+    let told = Unused::told(&unused, project).into_iter().chain(config.refused.clone());
     let told = told.chain(resources.problems().map(str::to_owned));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
@@ -82,13 +84,11 @@ pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 }
 
 /// The project in a directory.
-pub(crate) fn project(dir: PathBuf, trusted: bool) -> haft_config::Project {
-    haft_config::Project { dir, trust: if trusted { Trust::Trusted } else { Trust::Untrusted } }
+pub(crate) fn project(dir: PathBuf, trusted: bool) -> Project {
+    Project { dir, trust: if trusted { Trust::Trusted } else { Trust::Untrusted } }
 }
 
-fn search(args: &ExtensionArgs, home: &Home, config: &Config, cwd: PathBuf) -> Search {
-    use haft_host::discovery::Trust;
-    let trust = if args.trust_project { Trust::Trusted } else { Trust::Untrusted };
+fn search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> Search {
     let further = config.extensions.iter().map(|place| Further {
         dir: place.path.clone(),
         origin: match place.owner {
@@ -99,7 +99,7 @@ fn search(args: &ExtensionArgs, home: &Home, config: &Config, cwd: PathBuf) -> S
     Search {
         explicit: args.ext.clone(),
         global: (!args.no_ext).then(|| home.extensions_dir()),
-        project: (!args.no_ext).then_some(Project { dir: cwd, trust }),
+        project: (!args.no_ext).then_some(project),
         further: further.filter(|_| !args.no_ext).collect(),
         path: std::env::var_os("PATH"),
     }

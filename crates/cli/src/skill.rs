@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use haft_config::{Home, Owner, Skills};
+use haft_config::{Home, Owner, Skills, Unused};
 use haft_core::sanitize::sanitize_line;
 
 use crate::args::{SkillArgs, SkillCommand};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
     if skills.skills.is_empty() {
         note(&format!("no skills; put them into {}", home.skills_dir().display()));
     }
-    let told = project.told(&skills.unused).into_iter().chain(skills.problems);
+    let told = Unused::told(&skills.unused, &project).into_iter().chain(skills.problems);
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
     Ok(Exit::Ok)
 }

@@ -8,3 +8,6 @@ pub(crate) const PIPED_STDIN_GRACE: Duration = Duration::from_secs(3);
 
 /// How often `haft ext logs -f` looks for more.
 pub(crate) const FOLLOW_POLL: Duration = Duration::from_millis(250);
+
+/// How long an interrupted prompt has to let go of the terminal, before that is made what it was.
+pub(crate) const PROMPT_END: Duration = Duration::from_millis(200);

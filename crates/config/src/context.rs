@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use haft_protocol::project::Project;
+
 use crate::home::Home;
-use crate::project::{Project, Unused};
+use crate::project::{self, Unused};
 use crate::read;
 
 /// The most that is used of one file, in bytes: 64 KiB.
@@ -124,7 +126,7 @@ fn owners(_: &Path) -> Vec<u32> {
 /// # Errors
 /// The file that cannot be read, and why.
 pub fn system_prompt(home: &Home, project: &Project) -> Result<Option<String>, (PathBuf, std::io::Error)> {
-    let projects = project.is_trusted().then(|| project.system_prompt_file());
+    let projects = project.is_trusted().then(|| project::system_prompt_file(project));
     for path in projects.into_iter().chain([home.system_prompt_file()]) {
         match read::text(&path, MAX_CONTEXT_FILE) {
             Ok(text) => return Ok(Some(text)),
@@ -138,7 +140,7 @@ pub fn system_prompt(home: &Home, project: &Project) -> Result<Option<String>, (
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::Trust;
+    use haft_protocol::project::Trust;
 
     struct Ground(tempfile::TempDir);
 

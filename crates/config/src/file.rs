@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use toml::de::DeTable;
 
 use crate::keys::ConfigFile;
-use crate::settings::Origin;
+use crate::settings::SettingOrigin;
 
 /// The longest `config.toml` that is read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -67,7 +67,7 @@ pub enum ConfigError {
     #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
     NoDirectory {
         /// Where it is named.
-        origin: Origin,
+        origin: SettingOrigin,
         /// The place, absolute.
         path: PathBuf,
     },
@@ -118,8 +118,8 @@ impl ReadFile {
 
 impl Source {
     /// Where a key stands in this file.
-    pub(crate) fn origin(&self, key: &str) -> Origin {
-        Origin::File { path: self.path.clone(), line: self.lines.get(key).copied().unwrap_or(1) }
+    pub(crate) fn origin(&self, key: &str) -> SettingOrigin {
+        SettingOrigin::File { path: self.path.clone(), line: self.lines.get(key).copied().unwrap_or(1) }
     }
 
     /// The file.

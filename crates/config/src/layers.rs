@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use haft_protocol::project::Project;
+
 use crate::file::{ConfigError, ReadFile, top_keys};
 use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
 use crate::keys::{ConfigFile, OnTimeout, Reach};
-use crate::project::{Project, Unused};
-use crate::settings::{Layer, Origin, Settings, Sourced};
+use crate::project::{self, Unused};
+use crate::settings::{Layer, SettingOrigin, Settings, Sourced};
 
 /// The two files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,7 +56,7 @@ pub struct ExtensionPlace {
     /// The directory of an extension, or of several; absolute.
     pub path: PathBuf,
     /// Where it is named.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// Who names it.
     pub owner: Owner,
 }
@@ -88,7 +90,7 @@ impl Files {
             })
         };
         let mut files = Self { user: load(&home.config_file()), ..Self::default() };
-        let path = project.config_file();
+        let path = project::config_file(project);
         // In the user's own home directory the project's file can be the user's.
         if is_same(&path, &home.config_file()) {
             return (files, mistakes);

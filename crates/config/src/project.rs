@@ -1,30 +1,14 @@
-//! The project: the directory somebody works in, and what it may say.
+//! What of a project is not used, and where in it haft looks.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use haft_protocol::project::Project;
 
 /// The most keys of one file that are named.
 const MAX_NAMES: usize = 8;
 
 /// The most that is shown of a key, in characters.
 const MAX_NAME: usize = 40;
-
-/// A directory somebody works in, and whether what it says holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
-    /// The directory, absolute.
-    pub dir: PathBuf,
-    /// Whether the user trusts it.
-    pub trust: Trust,
-}
-
-/// Whether a project's files are obeyed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// The user said so.
-    Trusted,
-    /// Nobody said so: what is there is told, and nothing of it is used.
-    Untrusted,
-}
 
 /// Something of a project that is not used, because the user does not trust it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,36 +19,33 @@ pub struct Unused {
     pub sets: Vec<String>,
 }
 
-impl Project {
-    /// Whether the user trusts it.
-    pub fn is_trusted(&self) -> bool {
-        self.trust == Trust::Trusted
-    }
+/// Settings of the project, as [`ConfigFile`](crate::ConfigFile).
+pub(crate) fn config_file(project: &Project) -> PathBuf {
+    project.own_dir().join("config.toml")
+}
 
-    /// Settings of the project, as [`ConfigFile`](crate::ConfigFile).
-    pub fn config_file(&self) -> PathBuf {
-        self.dir.join(".haft").join("config.toml")
-    }
+/// A system prompt of the project that replaces haft's own, and the user's.
+pub(crate) fn system_prompt_file(project: &Project) -> PathBuf {
+    project.own_dir().join("SYSTEM.md")
+}
 
-    /// A system prompt that replaces haft's own, and the user's.
-    pub fn system_prompt_file(&self) -> PathBuf {
-        self.dir.join(".haft").join("SYSTEM.md")
-    }
-
-    /// A path as people in the project write it.
-    pub fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.dir).unwrap_or(path).display().to_string()
+impl Unused {
+    /// The system prompt of a project that is not trusted, if it has one.
+    pub fn system_prompt(project: &Project) -> Option<Self> {
+        let path = system_prompt_file(project);
+        (!project.is_trusted() && path.exists()).then(|| Self { path, sets: Vec::new() })
     }
 
     /// All that is not used in one sentence, with what to do; nothing where there is nothing.
-    pub fn told(&self, unused: &[Unused]) -> Option<String> {
+    pub fn told(unused: &[Self], project: &Project) -> Option<String> {
         if unused.is_empty() {
             return None;
         }
         let names = unused.iter().map(|unused| {
-            let name = self.shown(&unused.path);
+            // As people in the project write it.
+            let name = unused.path.strip_prefix(&project.dir).unwrap_or(&unused.path).display();
             match unused.sets.is_empty() {
-                true => name,
+                true => name.to_string(),
                 false => format!("{name} (sets {})", some(&unused.sets)),
             }
         });
@@ -91,6 +72,8 @@ fn cut(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use haft_protocol::project::Trust;
+
     use super::*;
 
     #[test]
@@ -101,12 +84,12 @@ mod tests {
         let context = Unused { path: "/AGENTS.md".into(), sets: Vec::new() };
         let expect = "not used, because the project is not trusted: .haft/config.toml (sets base_url, model), \
                       /AGENTS.md; --trust-project uses it";
-        assert_eq!(project.told(&[config, context]).as_deref(), Some(expect));
-        assert_eq!(project.told(&[]), None);
+        assert_eq!(Unused::told(&[config, context], &project).as_deref(), Some(expect));
+        assert_eq!(Unused::told(&[], &project), None);
         let many = (0..60_000).map(|n| format!("k{n}")).collect();
-        let told = project.told(&[Unused { path: "/w/c".into(), sets: many }]).unwrap();
+        let told = Unused::told(&[Unused { path: "/w/c".into(), sets: many }], &project).unwrap();
         assert!(told.contains("(sets k0, k1, k2, k3, k4, k5, k6, k7 and 59992 more); "), "{told:.400}");
         let long = Unused { path: "/w/c".into(), sets: vec!["k".repeat(60_000)] };
-        assert!(project.told(&[long]).unwrap().len() < 200);
+        assert!(Unused::told(&[long], &project).unwrap().len() < 200);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::keys::{Compaction, ConfigFile, Key};
 use crate::layers::{Config, json};
-use crate::settings::{Origin, Sourced};
+use crate::settings::{SettingOrigin, Sourced};
 
 /// What stands for a value that may be a secret.
 const HIDDEN: &str = "(hidden)";
@@ -37,7 +37,7 @@ pub struct Row {
     /// What holds where nobody sets it, in words.
     pub default: &'static str,
     /// Where the value is set.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
     /// Whether only an extension of the project is handed it, and the user's own of the same name is not.
     pub only_projects: bool,
 }
@@ -141,7 +141,7 @@ fn optional<T>(key: &'static Key, set: Option<&Sourced<T>>, value: impl Fn(&T) -
 
 fn unset(key: &'static Key) -> Row {
     let (path, default) = (key.path.into(), key.default);
-    Row { key: path, value: None, default, origin: Origin::Default, only_projects: false }
+    Row { key: path, value: None, default, origin: SettingOrigin::Default, only_projects: false }
 }
 
 fn set<T>(path: &str, key: &'static Key, set: &Sourced<T>, value: Value) -> Row {

@@ -30,7 +30,7 @@ pub mod env {
 
 /// Where a setting came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// This flag of this run.
     Flag(&'static str),
     /// This environment variable.
@@ -46,7 +46,7 @@ pub enum Origin {
     Default,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Env(name) => f.write_str(name),
@@ -62,7 +62,7 @@ pub struct Sourced<T> {
     /// The value.
     pub value: T,
     /// Its origin.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 /// What kind of place a layer is.
@@ -78,11 +78,11 @@ pub enum Place {
 
 impl Place {
     /// Where a key of this place stands.
-    fn origin(&self, key: &str) -> Origin {
+    fn origin(&self, key: &str) -> SettingOrigin {
         let known = all_keys().find(|known| known.path == key);
         match self {
-            Self::Flags => Origin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
-            Self::Env => Origin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
+            Self::Flags => SettingOrigin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
+            Self::Env => SettingOrigin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
             Self::File(source) => source.origin(key),
         }
     }
@@ -102,7 +102,7 @@ pub struct Layer {
     /// How much the model should think.
     pub thinking: Option<Thinking>,
     /// Where `thinking` stands, if that is not where the place usually has it: in the variable of its former name.
-    pub thinking_origin: Option<Origin>,
+    pub thinking_origin: Option<SettingOrigin>,
     /// Models to ask while the first cannot be asked, each as `provider/model`.
     pub fallback: Option<Vec<String>>,
     /// How many steps one prompt may take.
@@ -214,7 +214,7 @@ impl Layer {
             model: var(env::MODEL),
             base_url: var(env::BASE_URL),
             thinking: thinking.or(former),
-            thinking_origin: former.map(|_| Origin::Env(env::REASONING)),
+            thinking_origin: former.map(|_| SettingOrigin::Env(env::REASONING)),
             fallback: var(env::FALLBACK).map(|models| {
                 let models = models.split(',').map(str::trim).filter(|model| !model.is_empty());
                 models.map(str::to_owned).collect()
@@ -271,14 +271,14 @@ impl Settings {
 fn thinking(layers: &[Layer]) -> Sourced<Thinking> {
     let said = first(layers, "thinking", |layer| Some((layer.thinking?, layer.thinking_origin.clone())));
     let Some(Sourced { value: (value, former), origin }) = said else {
-        return Sourced { value: Thinking::default(), origin: Origin::Default };
+        return Sourced { value: Thinking::default(), origin: SettingOrigin::Default };
     };
     Sourced { value, origin: former.unwrap_or(origin) }
 }
 
 /// What holds where nobody says no.
 fn yes() -> Sourced<bool> {
-    Sourced { value: true, origin: Origin::Default }
+    Sourced { value: true, origin: SettingOrigin::Default }
 }
 
 fn first<T>(layers: &[Layer], key: &str, get: impl Fn(&Layer) -> Option<T>) -> Option<Sourced<T>> {
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn the_rest_has_defaults() {
         let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Place::Env) }]);
-        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: Origin::Env(env::THINKING) });
+        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::THINKING) });
         assert_eq!(got.max_steps, None);
     }
 
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
         assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
         let former = Settings::merge(&[with(env::REASONING, "low").unwrap()]).thinking;
-        assert_eq!(former, Sourced { value: Thinking::Low, origin: Origin::Env(env::REASONING) });
+        assert_eq!(former, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::REASONING) });
         let error = with(env::REASONING, "lots").unwrap_err().to_string();
         assert!(
             error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),

@@ -4,10 +4,12 @@ mod files;
 
 use std::path::{Path, PathBuf};
 
+use haft_protocol::project::Project;
+
 use crate::front_matter::{self, Fields};
 use crate::home::Home;
 use crate::layers::Owner;
-use crate::project::{Project, Unused};
+use crate::project::Unused;
 use crate::read;
 
 /// The file that makes a directory a skill.

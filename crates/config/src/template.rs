@@ -4,9 +4,11 @@ mod fill;
 
 use std::path::{Path, PathBuf};
 
+use haft_protocol::project::Project;
+
 use crate::front_matter;
 use crate::home::Home;
-use crate::project::{Project, Unused};
+use crate::project::Unused;
 use crate::read;
 use crate::skill::Skill;
 

@@ -19,13 +19,11 @@ use crate::host::Found;
 use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
 use crate::spec::{ExtensionSpec, Launch, Origin};
 
+pub use haft_protocol::project::{Project, Trust};
 pub(crate) use scan::scan;
 
 /// The stable name of a manifest with a mistake, as `extension_error` events carry it.
 const MANIFEST_INVALID: &str = "manifest_invalid";
-
-/// The place of extensions below a project's directory.
-pub const PROJECT_DIR: &str = ".haft/extensions";
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
@@ -50,24 +48,6 @@ pub struct Further {
     /// Whose it is: [`Origin::Global`] stands behind the user's installed ones, [`Origin::Project`] behind the project's.
     /// Whoever names a place of an untrusted project runs it.
     pub origin: Origin,
-}
-
-/// A directory somebody works in, and whether its extensions may run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
-    /// The directory. Relative to the process's own.
-    pub dir: PathBuf,
-    /// Whether the user trusts it.
-    pub trust: Trust,
-}
-
-/// Whether a project's extensions may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// The user said so.
-    Trusted,
-    /// Nobody said so: they are listed and not run.
-    Untrusted,
 }
 
 /// What was found. Nothing is run by finding it.
@@ -179,7 +159,7 @@ impl Discovery {
             collect.take(Origin::Global, candidate);
         }
         collect.take_further(Origin::Global);
-        for candidate in search.project.iter().flat_map(|project| scan(&project.extensions_dir())) {
+        for candidate in search.project.iter().flat_map(|project| scan(&extensions_dir(project))) {
             collect.take(Origin::Project, candidate);
         }
         collect.take_further(Origin::Project);
@@ -187,11 +167,9 @@ impl Discovery {
     }
 }
 
-impl Project {
-    /// Where the project's extensions lie, absolute.
-    pub fn extensions_dir(&self) -> PathBuf {
-        absolute(&self.dir).join(PROJECT_DIR)
-    }
+/// Where the project's extensions lie, absolute.
+pub fn extensions_dir(project: &Project) -> PathBuf {
+    absolute(&project.own_dir()).join("extensions")
 }
 
 struct Collect<'a> {
@@ -315,7 +293,7 @@ impl Collect<'_> {
     }
 
     fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {
-        let trusted = self.search.project.as_ref().is_some_and(|project| project.trust == Trust::Trusted);
+        let trusted = self.search.project.as_ref().is_some_and(Project::is_trusted);
         if let Some(by) = self.names.get(&key(manifest.name.as_str())) {
             Some(SkipReason::NameTaken { by: by.clone() })
         } else if !manifest.enabled {

@@ -37,7 +37,7 @@ pub const MAX_NAME: usize = 64;
 /// Keys are read whatever their case, as zot does, and keys that haft does not know are left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// `name`: letters, digits, `.`, `_` and `-`, the first one a letter or digit, at most [`MAX_NAME`].
+    /// `name`: letters, digits, `.`, `_` and `-`, the first one a letter or digit, at most [`MAX_NAME`], and not `haft`.
     pub name: ExtensionName,
     /// `version`, for listings.
     pub version: Option<String>,
@@ -254,7 +254,8 @@ fn name(fields: &Fields<'_>) -> Result<ExtensionName, ManifestError> {
     if is_name(&name) {
         Ok(ExtensionName::new(name))
     } else {
-        let rule = "must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit";
+        let rule = "must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit, and not `haft`, \
+                    which is how haft signs";
         Err(fields.error("name", rule))
     }
 }

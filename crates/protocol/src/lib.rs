@@ -6,6 +6,8 @@
 //!
 //! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
 //! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
+//! * [`project`], [`thinking`], [`names`], [`limits`]: words that several crates share and that stand in no frame of
+//!   their own;
 //! * [`codec`]: lines to frames and back.
 //!
 //! # Snapshot tests of frames
@@ -30,6 +32,7 @@ pub mod ids;
 pub mod limits;
 pub mod message;
 pub mod names;
+pub mod project;
 pub mod thinking;
 
 mod compact;

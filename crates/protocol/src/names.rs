@@ -5,6 +5,9 @@
 
 use crate::defence::{Defence, is_up};
 
+/// What haft itself signs with where others sign with the name of an extension: no extension can have it.
+pub const HAFT: &str = "haft";
+
 /// Whether a command may have this name: letters, digits, `_` and `-`, at most `longest` of them.
 ///
 /// ```
@@ -27,9 +30,10 @@ pub fn is_tool(name: &str, longest: usize) -> bool {
 }
 
 /// Whether an extension may have this name, which is that of its directory and of its log, too: letters, digits, `.`,
-/// `_` and `-`, the first one a letter or digit, at most `longest` of them.
+/// `_` and `-`, the first one a letter or digit, at most `longest` of them, and not [`HAFT`] in any case of its letters.
 pub fn is_extension(name: &str, longest: usize) -> bool {
     (1..=longest).contains(&name.len())
+        && !name.eq_ignore_ascii_case(HAFT)
         && name.starts_with(|first: char| first.is_ascii_alphanumeric())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
@@ -55,6 +59,9 @@ mod tests {
         check("-x", (true, false, false));
         check("hello.py", (false, false, true));
         check("a..b", (false, false, true));
+        check("haft-tools", (true, true, true));
+        check("haft", (true, true, false));
+        check("Haft", (true, true, false));
         check(&"x".repeat(MAX_NAME), (true, true, true));
     }
 

@@ -2,6 +2,8 @@
 
 mod check;
 mod error;
+mod listing;
+mod local;
 mod machine;
 mod provider;
 
@@ -10,7 +12,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::future::join_all;
 use haft_core::model::Model;
 use reqwest::Url;
 use secrecy::SecretString;
@@ -18,13 +19,15 @@ use secrecy::SecretString;
 use crate::config::{ConfigError, ModelConfig};
 use crate::http::HttpModel;
 use crate::models::{Models, expanded};
-use crate::presets::{PRESETS, Preset, preset};
+use crate::presets::{PRESETS, preset};
 use crate::scripted::{ScriptError, Scripted};
 use provider::Provider;
 
 pub use check::{KeyError, check_key, key_server};
 pub use error::ChooseError;
+pub use local::{LocalServer, local_servers};
 pub use machine::Machine;
+pub use provider::{KeyHome, key_home};
 
 /// What the user asked for by flags and configuration; everything may be left open.
 #[derive(Clone, Default)]
@@ -63,8 +66,9 @@ pub trait Surroundings: Send + Sync {
     fn key(&self, provider: &str) -> Option<SecretString>;
     /// Whether anything listens on this port of the loopback address.
     async fn listens(&self, port: u16) -> bool;
-    /// The ids of the models a server lists; empty when it does not answer as a model server does.
-    async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String>;
+    /// The ids of the models that a server lists, asked in its API at its `base_url`, which is set, with its key and
+    /// headers; empty when it does not answer as a model server does.
+    async fn models(&self, server: &ModelConfig) -> Vec<String>;
 }
 
 /// The model to use.
@@ -123,6 +127,8 @@ pub enum Because {
     Own,
     /// A server listens on this port of the machine.
     Local(u16),
+    /// A server of the user's answers at this address.
+    Server(String),
 }
 
 impl fmt::Display for Because {
@@ -133,21 +139,13 @@ impl fmt::Display for Because {
             Self::Stored(provider) => write!(f, "because a key is stored for {provider}"),
             Self::Own => f.write_str("because models.json names it"),
             Self::Local(port) => write!(f, "because a server listens on port {port}"),
+            Self::Server(address) => write!(f, "because a server answers at {address}"),
         }
     }
 }
 
-/// A server of this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LocalServer {
-    /// Which it is, going by its port.
-    pub preset: &'static Preset,
-    /// The models it lists; never empty.
-    pub models: Vec<String>,
-}
-
 /// Chooses a model: flags, then keys in the environment or stored, then a server of `models.json`, then a local server
-/// on its default port.
+/// on its default port or where the user says that it is.
 ///
 /// A key goes to its own provider only: with an address but no provider, the keys of the environment stay where they
 /// are (but for `HAFT_API_KEY`).
@@ -167,19 +165,6 @@ pub async fn choose(wish: Wish, models: &Models, around: &dyn Surroundings) -> R
         }
         None => open(wish, models, around).await,
     }
-}
-
-/// The local servers that listen now, in the order of [`PRESETS`].
-pub async fn local_servers(around: &dyn Surroundings) -> Vec<LocalServer> {
-    let found = PRESETS.iter().filter_map(|preset| {
-        let (port, url) = (preset.local_port?, preset.base_url?);
-        Some(async move {
-            // Whatever listens there is asked without a key: it may be anything.
-            let models = if around.listens(port).await { around.models(url, None).await } else { Vec::new() };
-            (!models.is_empty()).then_some(LocalServer { preset, models })
-        })
-    });
-    join_all(found).await.into_iter().flatten().collect()
 }
 
 /// Takes `provider/model` apart, and an address without a provider as a compatible server.
@@ -219,18 +204,14 @@ async fn open(wish: Wish, models: &Models, around: &dyn Surroundings) -> Result<
     if let Some((provider, because)) = fitting {
         return http(provider, wish, because, around).await;
     }
-    let servers = local_servers(around).await;
+    let servers = local_servers(models, around).await;
     let serves =
         |server: &&LocalServer| wish.model.as_ref().is_some_and(|model| server.models.contains(model));
     let server = servers.iter().find(serves).or(servers.first()).ok_or(ChooseError::Nothing)?;
-    let because = Because::Local(server.preset.local_port.unwrap_or_default());
-    let model = wish.model.clone().or_else(|| server.models.first().cloned());
-    let provider = Provider {
-        name: server.preset.name,
-        preset: Some(server.preset),
-        own: models.provider(server.preset.name),
-    };
-    http(provider, Wish { model, ..wish }, because, around).await
+    let provider = Provider::of(server.preset, models);
+    let model = wish.model.clone().or_else(|| provider.default_model());
+    let model = model.or_else(|| server.models.first().cloned());
+    http(provider, Wish { model, ..wish }, server.because(), around).await
 }
 
 /// An address for people. One that cannot be read is not shown, since a password may be anywhere in it.
@@ -266,28 +247,36 @@ async fn http(
     if let (None, Some(variable)) = (&api_key, provider.key_env().filter(|_| key_named || !own_address)) {
         return Err(ChooseError::NoKey { provider: name(), variable: variable.to_owned() });
     }
-    let model = match wish.model.clone().or_else(|| provider.default_model()) {
-        Some(model) => model,
-        None if own_address && !provider.lists_models() => {
-            let models = around.models(address, api_key.as_ref()).await;
-            let none = || ChooseError::NoAnswer { address: without_password(address) };
-            models.into_iter().next().ok_or_else(none)?
-        }
-        None => return Err(ChooseError::NoModel { provider: name() }),
-    };
+    let address = address.to_owned();
     let mut headers = own_headers(&provider, around)?;
     headers.extend(wish.headers);
-    let own = provider.own.and_then(|own| own.models.get(&model));
-    let config = ModelConfig {
+    let mut config = ModelConfig {
         base_url,
         api_key,
         key_env: provider.key_env().map(str::to_owned),
         headers,
         max_output_tokens: wish.max_output_tokens,
-        facts: own.cloned().unwrap_or_default(),
-        ..ModelConfig::new(provider.dialect(), provider.name, model)
+        ..ModelConfig::new(provider.dialect(), provider.name, "")
     };
+    config.model = match wish.model.or_else(|| provider.default_model()) {
+        Some(model) => model,
+        None if own_address && !provider.lists_models() => first_listed(&config, address, around).await?,
+        None => return Err(ChooseError::NoModel { provider: name() }),
+    };
+    let own = provider.own.and_then(|own| own.models.get(&config.model));
+    config.facts = own.cloned().unwrap_or_default();
     Ok(Chosen { choice: Choice::Http(Box::new(config)), because })
+}
+
+/// The model that a server lists first.
+async fn first_listed(
+    config: &ModelConfig,
+    address: String,
+    around: &dyn Surroundings,
+) -> Result<String, ChooseError> {
+    let none = ChooseError::NoAnswer { address: without_password(&address) };
+    let server = ModelConfig { base_url: Some(address), ..config.clone() };
+    around.models(&server).await.into_iter().next().ok_or(none)
 }
 
 /// The headers of `models.json`, with their variables in place.

@@ -6,6 +6,7 @@
 )]
 
 mod answer;
+mod body;
 mod call_ids;
 mod client;
 mod endpoint;
@@ -33,10 +34,9 @@ use crate::redact::Redactor;
 use crate::timeouts::Timeouts;
 
 use client::Client;
-pub(crate) use client::{build as build_client, is_loopback};
 use endpoint::Endpoint;
 use failure::Blame;
-pub(crate) use plain::ask_plainly;
+pub(crate) use plain::{Bounds, ask_plainly};
 use run::Run;
 
 /// A model behind an HTTP API. Cheap to clone; clones share their connections.

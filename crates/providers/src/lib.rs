@@ -37,8 +37,8 @@ mod timeouts;
 
 pub use catalogue::{KnownModel, catalogue, find, preload};
 pub use choose::{
-    Because, Choice, ChooseError, Chosen, KeyError, LocalServer, Machine, OpenError, Surroundings, Wish,
-    check_key, choose, key_server, local_servers,
+    Because, Choice, ChooseError, Chosen, KeyError, KeyHome, LocalServer, Machine, OpenError, Surroundings,
+    Wish, check_key, choose, key_home, key_server, local_servers,
 };
 pub use config::{ConfigError, Dialect, ModelConfig};
 pub use fallback::Fallback;

@@ -21,6 +21,7 @@ mod connection;
 mod scenario;
 mod sse;
 mod strict;
+mod window;
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -89,6 +90,9 @@ pub(crate) struct State {
     pub(crate) requests: Vec<Recorded>,
     pub(crate) disconnects: usize,
     pub(crate) violations: Vec<String>,
+    pub(crate) answers: window::Answers,
+    pub(crate) window: Option<u64>,
+    pub(crate) overflows: usize,
 }
 
 impl Shared {
@@ -165,6 +169,23 @@ impl ModelServer {
     /// Adds a scenario behind those that are left.
     pub fn push(&self, scenario: Scenario) {
         self.shared.update(|state| state.scenarios.push_back(scenario));
+    }
+
+    /// Answers every further `POST` by this, when no scenario is left.
+    pub fn answer_with(&self, answer: impl FnMut(&Recorded) -> Scenario + Send + 'static) {
+        self.shared.update(|state| state.answers = window::Answers::new(answer));
+    }
+
+    /// Gives the model a window of so many tokens. From here on requests are counted, a little more than a token for
+    /// four bytes: one that is too long is refused in the words of the provider, before a scenario is taken, and the
+    /// usage of an answer is what was counted.
+    pub fn set_window(&self, tokens: u64) {
+        self.shared.update(|state| state.window = Some(tokens));
+    }
+
+    /// How many requests were too long for the window.
+    pub fn overflows(&self) -> usize {
+        self.shared.lock().overflows
     }
 
     /// Every `GET` so far, oldest first. Each is answered with a list of models, or with a 401 when its key contains

@@ -69,7 +69,7 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }
-    joined.host.session_start();
+    joined.host.session_start(Some(joined.agent.session()));
     let exit = match task {
         Task::Compact(wish) => compact::compact(joined, wish, screen).await?,
         Task::Prompt(prompt) => {

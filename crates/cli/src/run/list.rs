@@ -1,12 +1,14 @@
 //! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
 
 use haft_core::model::{ModelFacts, Prices, Thinking};
-use haft_providers::{Machine, catalogue, local_servers};
+use haft_providers::{catalogue, local_servers};
 use serde_json::{Value, json};
 
 use crate::console::{note, print};
 use crate::exit::Exit;
 use crate::setup::Setup;
+
+use super::model::Keyed;
 
 /// How the list is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,16 +63,17 @@ async fn gathered(setup: &Setup) -> Vec<Listed> {
         deprecated: false,
     });
     let own: Vec<Listed> = own.collect();
-    let served = local_servers(&Machine::default()).await.into_iter().flat_map(|server| {
-        let port = server.preset.local_port.unwrap_or_default();
-        server.models.into_iter().map(move |model| Listed {
-            provider: server.preset.name.to_owned(),
-            model,
-            facts: ModelFacts::default(),
-            source: format!("port {port}"),
-            deprecated: false,
-        })
-    });
+    let served =
+        local_servers(&setup.models, &Keyed::new(&setup.auth)).await.into_iter().flat_map(|server| {
+            let source = server.place();
+            server.models.into_iter().map(move |model| Listed {
+                provider: server.preset.name.to_owned(),
+                model,
+                facts: ModelFacts::default(),
+                source: source.clone(),
+                deprecated: false,
+            })
+        });
     let known = catalogue().into_iter().map(|known| Listed {
         provider: known.provider.to_owned(),
         model: known.model,

@@ -5,9 +5,9 @@ use std::thread;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, Origin, SecretString};
+use haft_config::{Auth, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, Thinking};
-use haft_providers::{Choice, Fallback, Machine, Surroundings, Wish, choose as choose_model};
+use haft_providers::{Choice, Fallback, Machine, ModelConfig, Surroundings, Wish, choose as choose_model};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
@@ -47,7 +47,7 @@ fn wish(args: &RunArgs, setup: &Setup) -> Wish {
 }
 
 async fn open(wish: Wish, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
-    let machine = Keyed { machine: Machine::default(), auth: &setup.auth };
+    let machine = Keyed::new(&setup.auth);
     let settings = setup.settings();
     let first = wish.clone();
     let model = opened(wish, setup, &machine).await?;
@@ -101,11 +101,11 @@ pub(super) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
     })
 }
 
-/// Has what is known of models read on another thread, while extensions start: it takes longer than all else before the
-/// first request, and all APIs but Ollama's need it to make one. Not for a script, which sends none.
-pub(super) fn preload(setup: &Setup) {
+/// Has what is known of models read on another thread, as soon as it is known that it will be needed: it takes longer
+/// than all else before the first request, and all APIs but Ollama's need it to make one. Not for a script, which sends
+/// none.
+pub(crate) fn preload(settings: &Settings) {
     const WITHOUT: [&str; 2] = ["scripted", "ollama"];
-    let settings = setup.settings();
     let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
     let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
     if !provider.is_some_and(|name| WITHOUT.contains(&name)) {
@@ -115,14 +115,20 @@ pub(super) fn preload(setup: &Setup) {
 }
 
 /// How haft ends when something that was named cannot be used: who named it by a flag mistyped a flag.
-fn at_fault(named: Option<Origin>) -> Exit {
-    if matches!(named, Some(Origin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
+fn at_fault(named: Option<SettingOrigin>) -> Exit {
+    if matches!(named, Some(SettingOrigin::Flag(_))) { Exit::Usage } else { Exit::Configuration }
 }
 
 /// This machine, with the keys of `auth.json` behind those of the environment.
-struct Keyed<'a> {
+pub(super) struct Keyed<'a> {
     machine: Machine,
     auth: &'a Auth,
+}
+
+impl<'a> Keyed<'a> {
+    pub(super) fn new(auth: &'a Auth) -> Self {
+        Self { machine: Machine::default(), auth }
+    }
 }
 
 #[async_trait]
@@ -139,7 +145,7 @@ impl Surroundings for Keyed<'_> {
         self.machine.listens(port).await
     }
 
-    async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String> {
-        self.machine.models(base_url, key).await
+    async fn models(&self, server: &ModelConfig) -> Vec<String> {
+        self.machine.models(server).await
     }
 }

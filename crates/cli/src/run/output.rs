@@ -161,6 +161,12 @@ fn summed_up(
     }
 }
 
+fn repaired(id: &str, message: &str) -> String {
+    // The beginning of an id is what sessions are called by.
+    let id: String = id.chars().take(8).collect();
+    format!("session {id}: {message}")
+}
+
 fn conflict(path: &str, first: &str, then: &str) -> String {
     // The keys in a path are the extension's.
     let path = sanitize_line(path);
@@ -189,11 +195,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
             Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width()))
         }
-        AgentEvent::SessionRepaired { id, message } => {
-            // The beginning of an id is what sessions are called by.
-            let id: String = id.chars().take(8).collect();
-            Told::Always(headed(&format!("session {id}: {message}"), width()))
-        }
+        AgentEvent::SessionRepaired { id, message } => Told::Always(headed(&repaired(id, message), width())),
         AgentEvent::ModelFallback { from, to, message } => {
             Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
         }

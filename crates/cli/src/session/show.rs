@@ -10,7 +10,7 @@ use haft_core::session::store::{self, Found};
 use haft_core::session::{EntryId, Recovered, context};
 use haft_protocol::content::joined_text;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage};
+use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
 use serde_json::json;
 
 use super::find::explained;
@@ -40,8 +40,7 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
 
 /// All that people read of a branch.
 fn transcript(branch: &[Arc<Entry>]) -> String {
-    let names = tools(branch);
-    let pieces: Vec<Piece> = branch.iter().flat_map(|entry| shown(&entry.body, &names)).collect();
+    let pieces = pieces(branch);
     // What the session began with is told above it.
     let begin = pieces.iter().position(|piece| piece.kind != Kind::Setting).unwrap_or(pieces.len());
     let mut text = String::new();
@@ -55,6 +54,31 @@ fn transcript(branch: &[Arc<Entry>]) -> String {
         last = Some(kind);
     }
     text
+}
+
+/// What is read of each entry, and where there are several prompts, what the work on each used.
+fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
+    let several = branch.iter().filter(|entry| is_prompt(&entry.body)).count() > 1;
+    let bill = |used: &mut Usage| {
+        let used = std::mem::take(used);
+        let text = (several && used != Usage::default()).then(|| format!("-- {}", spent(&used)));
+        text.map(|text| Piece { kind: Kind::Bill, text })
+    };
+    let names = tools(branch);
+    let (mut pieces, mut used) = (Vec::new(), Usage::default());
+    for entry in branch {
+        if is_prompt(&entry.body) {
+            pieces.extend(bill(&mut used));
+        }
+        used += entry.body.answer().map(|answer| answer.usage).unwrap_or_default();
+        pieces.extend(shown(&entry.body, &names));
+    }
+    pieces.extend(bill(&mut used));
+    pieces
+}
+
+fn is_prompt(body: &EntryBody) -> bool {
+    matches!(body, EntryBody::Said(said) if matches!(said.message, Message::User { .. }))
 }
 
 /// The tools that were called, by the names of the calls.
@@ -114,6 +138,7 @@ enum Kind {
     Said,
     Tool,
     Setting,
+    Bill,
 }
 
 /// An entry as people read it; nothing of what only programs read.

@@ -25,4 +25,5 @@ mod session_files;
 mod session_interrupted;
 mod session_pick;
 mod settings;
+mod small_window;
 mod tools;

@@ -1,8 +1,8 @@
 //! Files in real directories.
 
 use super::*;
-use crate::project::Trust;
 use crate::settings::Place;
+use haft_protocol::project::Trust;
 
 /// A home and a project, with these files in them.
 struct Ground {
@@ -15,7 +15,7 @@ impl Ground {
         std::fs::create_dir_all(ground.home().root()).unwrap();
         std::fs::create_dir_all(ground.project(Trust::Trusted).dir.join(".haft")).unwrap();
         std::fs::write(ground.home().config_file(), user).unwrap();
-        std::fs::write(ground.project(Trust::Trusted).config_file(), project).unwrap();
+        std::fs::write(project::config_file(&ground.project(Trust::Trusted)), project).unwrap();
         ground
     }
 
@@ -33,7 +33,7 @@ impl Ground {
     }
 
     /// An origin without the directory of the test.
-    fn origin(&self, origin: &Origin) -> String {
+    fn origin(&self, origin: &SettingOrigin) -> String {
         origin.to_string().replace(&format!("{}/", self.root.path().display()), "")
     }
 }

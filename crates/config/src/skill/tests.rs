@@ -1,7 +1,7 @@
 //! Skills in real directories.
 
 use super::*;
-use crate::project::Trust;
+use haft_protocol::project::Trust;
 
 struct Ground(tempfile::TempDir);
 

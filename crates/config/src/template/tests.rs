@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::layers::Owner;
-use crate::project::Trust;
+use haft_protocol::project::Trust;
 
 fn found(files: &[(&str, &str)], trust: Trust) -> (tempfile::TempDir, Templates) {
     let root = tempfile::tempdir().unwrap();

@@ -3,15 +3,14 @@
 //! The transcript has the call as the model wrote it and the result as the model was told it; who came between the two
 //! is in neither. It has the message that the model wrote, and not that the user saw another one.
 
-use haft_protocol::RawJson;
 use haft_protocol::ids::ToolCallId;
+use haft_protocol::{RawJson, names};
 use serde::{Deserialize, Serialize};
 
 use super::entry::Custom;
 
-/// The owner of what haft itself keeps beside the transcript. Whoever lets extensions write entries keeps this name from
-/// them.
-pub const OWNER: &str = "haft";
+/// The owner of what haft itself keeps beside the transcript; no extension has this name.
+pub const OWNER: &str = names::HAFT;
 
 const KIND: &str = "intervention";
 

@@ -58,16 +58,20 @@ pub(super) struct Prefix<'a> {
     pub(super) rest: &'a [u8],
 }
 
+/// What comes before the type, and before the id.
+const TYPE: &[u8] = br#"{"type":""#;
+const ID: &[u8] = br#"","id":""#;
+
 /// The longest type that the fixed prefix is read with.
 const LONGEST_KIND: usize = 40;
 
 impl<'a> Prefix<'a> {
     /// Reads the beginning of a line; `None` where it is not what this build writes, which does not make it wrong.
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
-        let rest = line.strip_prefix(br#"{"type":""#)?;
+        let rest = line.strip_prefix(TYPE)?;
         let end = rest.iter().take(LONGEST_KIND).position(|byte| matches!(byte, b'"' | b'\\' | b'\n'))?;
         let (kind, rest) = rest.split_at_checked(end)?;
-        let (id, rest) = rest.strip_prefix(br#"","id":""#)?.split_first_chunk()?;
+        let (id, rest) = rest.strip_prefix(ID)?.split_first_chunk()?;
         let rest = rest.strip_prefix(br#"","parent":"#)?;
         let (parent, rest) = match rest.strip_prefix(b"null") {
             Some(rest) => (None, rest),
@@ -79,6 +83,11 @@ impl<'a> Prefix<'a> {
         // A kind that ended with something else is not followed by the id.
         let plain = matches!(rest.first(), Some(b',' | b'}'));
         plain.then_some(Self { kind, id, parent, rest })
+    }
+
+    /// How much of the line is before the id.
+    pub(super) fn head(&self) -> usize {
+        TYPE.len() + self.kind.len() + ID.len()
     }
 
     /// The value of the field that comes next, if that is the time.

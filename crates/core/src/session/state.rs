@@ -64,7 +64,7 @@ struct Broken {
 pub(super) enum Work {
     Nothing,
     Sync { file: Arc<dyn DiskFile>, given: u64 },
-    Move(Moving),
+    Move(Box<Moving>),
 }
 
 /// Where an entry went.
@@ -200,7 +200,7 @@ impl State {
             return Err(SessionError::Unknown);
         }
         let forked_from = Some(Origin { session: self.header.id, entry: self.leaf });
-        Ok(Work::Move(Moving {
+        Ok(Work::Move(Box::new(Moving {
             disk: Arc::clone(disk),
             file: Arc::clone(log.file()),
             end: log.end(),
@@ -209,7 +209,7 @@ impl State {
             header: Header { forked_from, ..header(Path::new(&self.header.cwd), None) },
             entries: self.tree.all().to_vec(),
             reason: reason.clone(),
-        }))
+        })))
     }
 
     /// A sync of `file` has ended. Says whether everything that was `given` before it is on the disk: it is not when the

@@ -153,7 +153,7 @@ impl Found {
         let file = File::open(&self.path)?;
         let line = |at: usize| -> io::Result<Vec<u8>> {
             let Some(row) = index.rows().get(at) else { return Ok(Vec::new()) };
-            let bytes = read_range(&file, row.offset, index.end(at))?;
+            let bytes = read_range(&file, row.offset(), index.end(at))?;
             Ok(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec())
         };
         let newest = |kind: &str| -> io::Result<Option<EntryBody>> {

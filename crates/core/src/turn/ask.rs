@@ -121,7 +121,7 @@ impl Turn {
                 Some(AgentEvent::Retry { attempt, delay_ms, message })
             }
             ModelEvent::Fallback { from, to, message } => {
-                self.now().partial.text = String::new();
+                self.now().partial.text.clear();
                 Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
             }
             ModelEvent::Answering(info) => {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::{RawJson, names};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Turn;
@@ -18,7 +18,7 @@ use crate::schema::Validator;
 use crate::session::intervention::Action;
 
 /// Who is named when the hooks' time was up: none of them did anything wrong alone.
-const BUDGET: &str = "haft";
+const BUDGET: &str = names::HAFT;
 
 /// One call on its way through its hooks.
 struct Gating<'a> {

@@ -130,6 +130,16 @@ async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
 }
 
 #[tokio::test]
+async fn what_the_next_attempt_says_is_kept_and_not_what_the_last_one_said() {
+    let retry = ModelEvent::Retry { attempt: 2, delay: std::time::Duration::ZERO, message: "busy".into() };
+    let mut answer = fails("second");
+    answer.items.splice(0..0, [Ok(ModelEvent::Text("first".into())), Ok(retry)]);
+    let agent = Script::new(vec![answer]).agent().build().unwrap();
+    run(&agent).await.1.unwrap_err();
+    assert_eq!(transcript(&agent), ["user go", "assistant second "]);
+}
+
+#[tokio::test]
 async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::create(dir.path(), Path::new("/work"));

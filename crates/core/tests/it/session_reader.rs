@@ -8,7 +8,8 @@ use haft_core::protocol::RawJson;
 use haft_core::protocol::content::{Content, ToolCall};
 use haft_core::protocol::ids::ToolCallId;
 use haft_core::protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage};
-use haft_core::session::entry::{Compaction, EntryBody, Settings, ToolStart};
+use haft_core::session::entry::{Compaction, Custom, EntryBody, Settings, ToolStart};
+use haft_core::session::intervention::{Action, Intervention};
 use haft_core::session::{Durability, EntryId, Session};
 
 const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sessions/read.py");
@@ -111,21 +112,50 @@ async fn compacted(keeps: bool) -> Vec<u8> {
 
 /// Both readers read these bytes alike.
 #[track_caller]
-#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
 fn check(dir: &Path, bytes: &[u8]) {
     let path = dir.join(format!("{:032x}.jsonl", 1));
     std::fs::write(&path, bytes).unwrap();
-    let ours = Session::open_read_only(&path).unwrap().context().messages;
-    let ours: Vec<serde_json::Value> =
-        ours.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
-    let output = Command::new("python3").args([READER, "--json"]).arg(&path).output().unwrap();
+    let session = Session::open_read_only(&path).unwrap();
+    let ours: Vec<_> =
+        session.context().messages.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
+    assert_eq!(theirs("--json", &path), ours, "{}", String::from_utf8_lossy(bytes));
+}
+
+/// What the other reader prints of a file.
+#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
+fn theirs(what: &str, path: &Path) -> Vec<serde_json::Value> {
+    let output = Command::new("python3").args([READER, what]).arg(path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let theirs: Vec<serde_json::Value> = output
-        .stdout
-        .split_inclusive(|byte| *byte == b'\n')
-        .map(|line| serde_json::from_slice(line).unwrap())
-        .collect();
-    assert_eq!(theirs, ours, "{}", String::from_utf8_lossy(bytes));
+    let lines = output.stdout.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn what_extensions_did_is_read_alike() {
+    let by = || vec!["guard".to_owned()];
+    let call_id = Some(ToolCallId::new("a"));
+    let done = [
+        Intervention { call_id: call_id.clone(), action: Action::Rewritten, by: by() },
+        Intervention { call_id, action: Action::Edited, by: by() },
+        Intervention { call_id: None, action: Action::Replaced, by: by() },
+        Intervention { call_id: None, action: Action::TurnEnded, by: by() },
+    ];
+    let bytes = session(async |session| {
+        add(session, user("one")).await;
+        add(session, calls(&["a"])).await;
+        for one in &done {
+            add(session, one.to_custom().unwrap().into()).await;
+        }
+        let custom = done[0].to_custom().unwrap();
+        add(session, Custom { owner: "guard".to_owned(), ..custom }.into()).await;
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("session.jsonl");
+    std::fs::write(&path, &bytes).unwrap();
+    let ours: Vec<_> = done.iter().map(|one| serde_json::to_value(one).unwrap()).collect();
+    assert_eq!(theirs("--interventions", &path), ours);
+    check(dir.path(), &bytes);
 }
 
 #[tokio::test]

@@ -30,6 +30,30 @@ fn a_session_with_everything() {
 }
 
 #[test]
+fn whoever_changed_a_result_a_message_or_a_turn_is_named() {
+    let line = |id: u128, parent: u128, data: &str| {
+        format!(
+            "{{\"type\":\"custom\",\"id\":\"{id:032x}\",\"parent\":\"{parent:032x}\",\"time\":\"2026-03-14T09:44:00Z\",\
+             \"owner\":\"haft\",\"kind\":\"intervention\",\"data\":{data}}}\n"
+        )
+    };
+    let lines = [
+        line(0x2e, 0x2d, r#"{"action":"replaced","by":["censor"]}"#),
+        line(0x2f, 0x2e, r#"{"action":"turn_ended","by":["<budget>"]}"#),
+    ];
+    let edited = RICH.replace(r#""action":"rewritten""#, r#""action":"edited""#);
+    let page = all(&format!("{edited}{}", lines.concat()));
+    for mark in [
+        "result changed by limits</span>",
+        "limits changed the result: the model was not told what the tool gave.",
+        "censor changed the text: the user was shown another one.",
+        "turn ended by &lt;budget&gt;</span> &lt;budget&gt; ended the turn before the model was asked.",
+    ] {
+        assert!(page.contains(mark), "{mark}: {page}");
+    }
+}
+
+#[test]
 fn other_branches_are_named_when_they_are_not_shown() {
     let page = page(&recover(SESSION.as_bytes()), &Selection::default()).unwrap();
     assert!(page.contains("Another branch begins here; it is not in this page."), "{page}");

@@ -1,12 +1,15 @@
-//! What becomes of running extensions from outside: restart, ping, the end.
+//! What becomes of running extensions from outside: the session's beginning, restart, ping, the end.
 
 use std::sync::Arc;
 
+use haft_core::session::Session;
+use haft_protocol::ext::Event;
 use haft_protocol::ids::ExtensionName;
 use tokio::time::timeout;
 
 use super::Host;
 use crate::entry::Stage;
+use crate::fanout::Topic;
 use crate::fault::FaultCode;
 use crate::supervisor::Failure;
 
@@ -39,6 +42,17 @@ pub enum RestartError {
 }
 
 impl Host {
+    /// Tells the extensions that watch it that the session begins, and which one it is, if there is one.
+    pub fn session_start(&self, session: Option<&Session>) {
+        let topic = Topic { name: "session_start", tool: None };
+        let entries = self.set().entries.clone();
+        self.audience(entries).tell(topic, || {
+            let path = |session: &Session| Some(session.path()?.to_string_lossy().into_owned());
+            let known = |session: &Session| Event::session_start_of(session.id().to_string(), path(session));
+            Some(session.map_or_else(Event::session_start, known))
+        });
+    }
+
     /// Starts an extension anew, whatever state it is in, and waits until it is ready. It is stopped first if it runs;
     /// earlier crashes are forgotten, so this is also the way back for one that crashed too often.
     ///

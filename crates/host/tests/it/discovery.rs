@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
+use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust, extensions_dir};
 use haft_host::{Launch, Origin};
 use tempfile::TempDir;
 
@@ -232,7 +232,7 @@ fn relative_places_become_absolute() {
     // The tests run in the package's directory, which holds no `.haft`.
     let project = Project { dir: ".".into(), trust: Trust::Trusted };
     let expect = std::env::current_dir().unwrap().join(".haft/extensions");
-    assert_eq!(project.extensions_dir(), expect);
+    assert_eq!(extensions_dir(&project), expect);
 }
 
 #[test]

@@ -324,7 +324,7 @@ async fn events_come_in_order_to_those_who_watch_and_the_last_ones_before_the_en
         ["session_start", "turn_start", "tool_call", "assistant_message", "turn_end"]});
     let (host, mut peer, _) = host_with("audit", [watch]).await;
     let mut other = add(&host, "other", [json!({"type": "subscribe", "events": ["turn_end"]})]).await;
-    host.session_start();
+    host.session_start(None);
     let hooks = host.hook_source().hooks();
     let time = || Time("2026-01-01T00:00:00Z".into());
     let message =

@@ -46,7 +46,7 @@ async fn thirty_runs_deliver_every_last_event() {
         config.env.set.push(("HAFT_MARKER".into(), marker.display().to_string()));
         let specs = vec![named("good", "audit", dir.path())];
         let host = Host::builder(config).events(events.sink()).specs(specs).start().await;
-        host.session_start();
+        host.session_start(None);
         let observers = host.hook_source().hooks().observers;
         for event in [AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnEnd { stop: Stop::End, error: None }]
         {

@@ -44,6 +44,12 @@ pub struct Event {
     /// `compaction_start`: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<CompactReason>,
+    /// `session_start`: the session's id, the same when the session is resumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// `session_start`: the session's file, which is there as soon as something was said. Absent when nothing is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_path: Option<String>,
 }
 
 /// Events were lost, because the extension does not read fast enough. Sent only to extensions that announce the
@@ -72,6 +78,11 @@ impl Event {
         Self { event: "session_start".into(), ..Self::default() }
     }
 
+    /// `session_start` of a session that has an id, and a file if it is recorded.
+    pub fn session_start_of(id: String, path: Option<String>) -> Self {
+        Self { session_id: Some(id), session_path: path, ..Self::session_start() }
+    }
+
     /// `turn_start`.
     pub fn turn_start(step: u32) -> Self {
         Self { event: "turn_start".into(), step: Some(step), ..Self::default() }
@@ -98,6 +109,7 @@ impl Event {
         let text = (!text.is_empty()).then_some(text);
         Self { event: "assistant_message".into(), text, ..Self::default() }
     }
+
     /// `compaction_start`.
     pub fn compaction_start(reason: CompactReason) -> Self {
         Self { event: "compaction_start".into(), reason: Some(reason), ..Self::default() }

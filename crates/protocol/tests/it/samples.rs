@@ -27,6 +27,7 @@ pub(crate) fn host() -> Vec<HostFrame> {
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
         CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#) }.into_frame(id("3")),
         Event::session_start().into(),
+        Event::session_start_of("0199".into(), Some("/s/0199.jsonl".into())).into(),
         Event::turn_start(1).into(),
         Event::tool_call(ToolCallId::new("toolu_1"), "bash".into(), bash()).into(),
         Event::assistant_message("done".into()).into(),

@@ -122,6 +122,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
 fn event() -> impl Strategy<Value = HostFrame> {
     prop_oneof![
         Just(Event::session_start()),
+        (text(), option::of(text())).prop_map(|(id, path)| Event::session_start_of(id, path)),
         any::<u32>().prop_map(Event::turn_start),
         (stop(), option::of(text())).prop_map(|(stop, error)| Event::turn_end(stop, error)),
         (name(), name(), object()).prop_map(|(id, name, args)| Event::tool_call(

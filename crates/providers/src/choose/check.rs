@@ -4,10 +4,14 @@ use reqwest::Url;
 use secrecy::SecretString;
 
 use super::provider::Provider;
-use super::{Surroundings, own_headers, without_password};
+use super::{Surroundings, listing, own_headers, without_password};
 use crate::config::{Dialect, ModelConfig};
-use crate::http::ask_plainly;
+use crate::http::{Bounds, ask_plainly};
 use crate::models::Models;
+use crate::timeouts::Timeouts;
+
+/// How much of an answer is looked at, in bytes.
+const BODY_LIMIT: usize = 16 * 1024;
 
 /// Why a key was not found to be good. The message never holds the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +72,10 @@ pub async fn check_key(
         headers: own_headers(&known, around).map_err(|error| unchecked(error.to_string()))?,
         ..ModelConfig::new(known.dialect(), provider, "-")
     };
-    let answer = ask_plainly(&config, |base| address(&config, base)).await.map_err(unchecked)?;
+    let timeouts = Timeouts::default();
+    let bounds = Bounds { wait: timeouts.probe_key, body: BODY_LIMIT };
+    let answer = ask_plainly(&config, &timeouts, bounds, |base| address(&config, base)).await;
+    let answer = answer.map_err(unchecked)?;
     match answer.status {
         200..=299 => Ok(()),
         401 | 403 => Err(KeyError::Refused { provider: provider.to_owned(), status: answer.status }),
@@ -82,13 +89,9 @@ pub async fn check_key(
 
 /// What needs a key and costs nothing.
 fn address(config: &ModelConfig, base: &Url) -> String {
-    let base = base.as_str().trim_end_matches('/');
-    match config.dialect {
-        Dialect::AnthropicMessages => format!("{base}/v1/models?limit=1"),
-        // Its models are told to everybody.
-        Dialect::OpenAiChat if config.provider == "openrouter" => format!("{base}/key"),
-        Dialect::OpenAiChat | Dialect::OpenAiResponses => format!("{base}/models"),
-        Dialect::Gemini => format!("{base}/v1beta/models?pageSize=1"),
-        Dialect::Ollama => format!("{base}/api/tags"),
+    // Its models are told to everybody.
+    if config.dialect == Dialect::OpenAiChat && config.provider == "openrouter" {
+        return format!("{}/key", base.as_str().trim_end_matches('/'));
     }
+    listing::address(config.dialect, base, 1)
 }

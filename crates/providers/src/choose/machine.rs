@@ -2,13 +2,16 @@
 
 use async_trait::async_trait;
 use reqwest::Url;
-use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
+use secrecy::SecretString;
 use tokio::net::TcpStream;
 
-use super::Surroundings;
-use crate::http::{build_client, is_loopback};
+use super::{Surroundings, listing};
+use crate::config::ModelConfig;
+use crate::http::{Bounds, ask_plainly};
 use crate::timeouts::Timeouts;
+
+/// The longest list of models that is read, in bytes: 4 MiB.
+const LIST_LIMIT: usize = 4 * 1024 * 1024;
 
 /// This machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,28 +25,12 @@ impl Machine {
         Self { timeouts }
     }
 
-    async fn listed(&self, base_url: &str, key: Option<&SecretString>) -> Option<Vec<String>> {
-        #[derive(Deserialize)]
-        struct List {
-            data: Vec<Entry>,
-        }
-        #[derive(Deserialize)]
-        struct Entry {
-            id: String,
-        }
-        let mut url = Url::parse(base_url).ok()?;
-        if url.path() == "/" {
-            url.set_path("/v1");
-        }
-        url.path_segments_mut().ok()?.pop_if_empty().push("models");
-        let client = build_client(is_loopback(&url), &self.timeouts).ok()?;
-        let mut request = client.get(url).timeout(self.timeouts.probe_models);
-        if let Some(key) = key {
-            request = request.bearer_auth(key.expose_secret());
-        }
-        let response = request.send().await.ok()?.error_for_status().ok()?;
-        let list: List = response.json().await.ok()?;
-        Some(list.data.into_iter().map(|entry| entry.id).collect())
+    /// None where there is no whole list.
+    async fn listed(&self, server: &ModelConfig) -> Option<Vec<String>> {
+        let bounds = Bounds { wait: self.timeouts.probe_models, body: LIST_LIMIT };
+        let address = |base: &Url| listing::address(server.dialect, base, 1_000);
+        let answer = ask_plainly(server, &self.timeouts, bounds, address).await.ok()?;
+        (answer.status == 200).then(|| listing::ids(server.dialect, &answer.body))
     }
 }
 
@@ -62,7 +49,7 @@ impl Surroundings for Machine {
         matches!(tokio::time::timeout(self.timeouts.probe, connecting).await, Ok(Ok(_)))
     }
 
-    async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String> {
-        self.listed(base_url, key).await.unwrap_or_default()
+    async fn models(&self, server: &ModelConfig) -> Vec<String> {
+        self.listed(server).await.unwrap_or_default()
     }
 }

@@ -8,6 +8,22 @@ use crate::config::Dialect;
 use crate::models::{Models, OwnProvider};
 use crate::presets::{PRESETS, Preset, preset};
 
+/// Whose key a provider is asked with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHome {
+    /// Under whose name it is stored.
+    pub stored_as: String,
+    /// The variable that is stronger than what is stored.
+    pub variable: Option<String>,
+}
+
+/// Where the key of a provider is kept; none where there is no such provider.
+pub fn key_home(provider: &str, models: &Models) -> Option<KeyHome> {
+    let provider = Provider::named(provider, models)?;
+    let variable = provider.key_env().map(str::to_owned);
+    Some(KeyHome { stored_as: provider.stored_as().to_owned(), variable })
+}
+
 /// What is known of a provider before a model of it is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Provider<'a> {
@@ -25,14 +41,15 @@ impl<'a> Provider<'a> {
         (provider.preset.is_some() || provider.own.is_some()).then_some(provider)
     }
 
+    /// The provider of a preset.
+    pub(super) fn of(preset: &'static Preset, models: &'a Models) -> Self {
+        Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name) }
+    }
+
     /// Those that are chosen from when none is named: hosted presets, then those that only the user knows.
     pub(super) fn candidates(models: &'a Models) -> impl Iterator<Item = Self> {
         let hosted = PRESETS.iter().filter(|preset| preset.local_port.is_none() && preset.base_url.is_some());
-        let hosted = hosted.map(|preset| Self {
-            name: preset.name,
-            preset: Some(preset),
-            own: models.provider(preset.name),
-        });
+        let hosted = hosted.map(|preset| Self::of(preset, models));
         hosted.chain(models.providers().filter_map(|name| Self::named(name, models)))
     }
 
@@ -60,17 +77,18 @@ impl<'a> Provider<'a> {
         {
             return Some((key.into(), Because::Key(variable.to_owned())));
         }
-        let names = [Some(self.name), self.twin()];
         let stored = |name: &str| Some((around.key(name)?, Because::Stored(name.to_owned())));
-        names.into_iter().flatten().find_map(stored)
+        // By hand a key can be kept under any name.
+        [self.name, self.stored_as()].into_iter().find_map(stored)
     }
 
-    /// The preset whose stored key is this provider's, too: two presets of one company have one key. What only has the
-    /// name of its variable in common, or stands on another server, is another company.
-    fn twin(&self) -> Option<&'static str> {
+    /// Under whose name its key is stored: two presets of one company have one key. What `models.json` puts on another
+    /// server is another company's, and so is what only has the name of its variable in common.
+    fn stored_as(&self) -> &'a str {
         let moved = self.own.is_some_and(|own| own.base_url.is_some());
-        let key_env = self.preset.filter(|_| !moved)?.key_env?;
-        PRESETS.iter().find(|preset| preset.key_env == Some(key_env)).map(|preset| preset.name)
+        let key_env = self.preset.filter(|_| !moved).and_then(|preset| preset.key_env);
+        let first = key_env.and_then(|key| PRESETS.iter().find(|preset| preset.key_env == Some(key)));
+        first.map_or(self.name, |first| first.name)
     }
 
     /// Why it could be taken without having been asked for; [`None`] when its key is missing.

@@ -62,7 +62,7 @@ impl fmt::Debug for Client {
 ///
 /// Redirects are never followed: an API has none, and a redirect would carry the key to another host. A loopback
 /// address needs neither certificates nor a proxy.
-pub(crate) fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest::Error> {
+fn build(loopback: bool, timeouts: &Timeouts) -> Result<reqwest::Client, reqwest::Error> {
     // An error says that the program has chosen a provider already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder()
@@ -83,7 +83,7 @@ pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
 }
 
 /// Whether a URL leads to this machine and nowhere else, without TLS.
-pub(crate) fn is_loopback(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     let named = url.scheme() == "http" && url.host_str() == Some("localhost");
     let address = url.host_str().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
     let parsed = address.and_then(|host| host.parse::<std::net::IpAddr>().ok());

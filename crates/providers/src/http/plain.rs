@@ -2,8 +2,10 @@
 
 use reqwest::Url;
 
+use std::time::Duration;
+
 use super::client::{Client, root_cause};
-use super::endpoint;
+use super::{body, endpoint};
 use crate::config::ModelConfig;
 use crate::timeouts::Timeouts;
 
@@ -15,35 +17,32 @@ pub(crate) struct Plain {
     pub(crate) body: String,
 }
 
+/// How long to wait for an answer, and how much of it is kept, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) wait: Duration,
+    pub(crate) body: usize,
+}
+
 /// Sends a `GET` to what `address` makes of the provider's address, with key and headers.
 ///
 /// # Errors
 /// Why there was no answer, without any secret.
 pub(crate) async fn ask_plainly(
     config: &ModelConfig,
+    timeouts: &Timeouts,
+    bounds: Bounds,
     address: impl FnOnce(&Url) -> String,
 ) -> Result<Plain, String> {
-    let timeouts = Timeouts::default();
     let base_url = endpoint::base_url(config).map_err(|error| error.to_string())?;
-    let client = Client::new(config, &base_url, &timeouts).map_err(|error| error.to_string())?;
+    let client = Client::new(config, &base_url, timeouts).map_err(|error| error.to_string())?;
     let url: Url = address(&base_url).parse().map_err(|_| "its address cannot be used".to_owned())?;
-    let mut request =
-        client.get()?.get(url).timeout(timeouts.probe_key).header("anthropic-version", "2023-06-01");
+    let mut request = client.get()?.get(url).timeout(bounds.wait).header("anthropic-version", "2023-06-01");
     for (name, value) in client.headers() {
         request = request.header(name, value.clone());
     }
-    let mut response = request.send().await.map_err(|error| root_cause(&error.without_url()))?;
+    let response = request.send().await.map_err(|error| root_cause(&error.without_url()))?;
     let status = response.status().as_u16();
-    let mut body = Vec::new();
-    while body.len() < BODY_LIMIT {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) | Err(_) => break,
-        }
-    }
-    body.truncate(BODY_LIMIT);
+    let body = body::read(response, bounds.body).await;
     Ok(Plain { status, body: String::from_utf8_lossy(&body).into_owned() })
 }
-
-/// How much of an answer is kept.
-const BODY_LIMIT: usize = 16 * 1024;

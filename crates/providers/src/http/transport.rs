@@ -11,6 +11,7 @@ use rig_core::http_client;
 use rig_core::http_client::framing::{Framing, NdjsonFramer, SseFramer};
 use rig_core::wire::{Body, Encoded, Wire, WireFrame};
 
+use super::body;
 use super::call_ids::CallIds;
 use super::client::Client;
 
@@ -38,7 +39,8 @@ impl Transport {
         let status = response.status();
         let headers = response.headers().clone();
         if !status.is_success() || !is_stream(framing, headers.get(CONTENT_TYPE)) {
-            let body = read_limited(response).await;
+            let body = body::read(response, BODY_LIMIT).await;
+            let body = String::from_utf8_lossy(&body).into_owned();
             let error = ProviderError::from_http_response(status, body);
             return Err(error.with_response_headers(Some(headers)));
         }
@@ -90,18 +92,6 @@ fn is_stream(framing: Framing, content_type: Option<&HeaderValue>) -> bool {
 
 /// How much of a failed request's body is kept.
 const BODY_LIMIT: usize = 64 * 1024;
-
-async fn read_limited(mut response: reqwest::Response) -> String {
-    let mut body = Vec::new();
-    while body.len() < BODY_LIMIT {
-        match response.chunk().await {
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) | Err(_) => break,
-        }
-    }
-    body.truncate(BODY_LIMIT);
-    String::from_utf8_lossy(&body).into_owned()
-}
 
 fn events(
     response: reqwest::Response,

@@ -1,11 +1,14 @@
 //! Choosing a model, with the environment and the ports made up.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_providers::{
-    Because, Choice, ChooseError, Chosen, Dialect, Machine, Models, Surroundings, Wish, choose, local_servers,
+    Because, Choice, ChooseError, Chosen, Dialect, Machine, ModelConfig, Models, Surroundings, Timeouts,
+    Wish, choose, local_servers,
 };
 use haft_test_support::model_server::{ModelServer, Wire};
 use secrecy::{ExposeSecret, SecretString};
@@ -33,8 +36,10 @@ impl Surroundings for Stage {
         self.servers.contains_key(&port)
     }
 
-    async fn models(&self, base_url: &str, key: Option<&SecretString>) -> Vec<String> {
+    async fn models(&self, server: &ModelConfig) -> Vec<String> {
+        let key = server.api_key.as_ref();
         self.keys_sent.lock().unwrap().push(key.map(|key| key.expose_secret().to_owned()));
+        let base_url = server.base_url.as_deref().unwrap();
         let server = self.servers.iter().find(|(port, _)| base_url.contains(&format!(":{port}")));
         server.map(|(_, models)| models.iter().map(|model| (*model).to_owned()).collect()).unwrap_or_default()
     }
@@ -159,6 +164,19 @@ async fn then_a_local_server() {
 }
 
 #[tokio::test]
+async fn a_local_server_is_where_the_user_says() {
+    let moved = ("OLLAMA_BASE_URL", "http://127.0.0.1:18433");
+    let there: [(u16, &[&str]); 1] = [(18433, &["qwen3"])];
+    let expect = "ollama qwen3 http://127.0.0.1:18433 - because a server answers at http://127.0.0.1:18433/";
+    check!([], [moved], there, expect);
+    // What listens on the usual port is another one.
+    let both: [(u16, &[&str]); 2] = [(11434, &["other"]), (18433, &["qwen3"])];
+    check!([], [moved], both, expect);
+    let nothing = format!("error: {}", ChooseError::Nothing);
+    check!([], [moved], [(11434, &["other"] as &[_])], nothing);
+}
+
+#[tokio::test]
 async fn an_address_alone_is_a_compatible_server_and_gets_no_ones_key() {
     let there: [(u16, &[&str]); 1] = [(9999, &["m1"])];
     let url = ("url", "http://h:9999/v1");
@@ -238,7 +256,7 @@ async fn errors_say_what_to_do() {
 async fn looking_for_local_servers_sends_no_key() {
     let vars = HashMap::from([("OLLAMA_API_KEY", "secret")]);
     let stage = Stage { vars, servers: HashMap::from([(11434, vec!["qwen3"])]), ..Stage::default() };
-    let found = local_servers(&stage).await;
+    let found = local_servers(&Models::default(), &stage).await;
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].preset.name, found[0].models.as_slice()),
@@ -274,14 +292,65 @@ async fn the_real_machine_sees_a_server() {
     let server = ModelServer::start(Wire::OpenAiChat, Vec::new()).await;
     let machine = Machine::default();
     assert!(machine.listens(server.port()).await);
-    assert_eq!(machine.models(&server.base_url(), None).await, ["local-model"]);
-    let bare = server.base_url().replace("/v1", "");
-    assert_eq!(machine.models(&bare, None).await, ["local-model"]);
+    let at = |base_url: String| ModelConfig {
+        base_url: Some(base_url),
+        ..ModelConfig::new(Dialect::OpenAiChat, "x", "")
+    };
+    assert_eq!(machine.models(&at(server.base_url())).await, ["local-model"]);
+    assert_eq!(machine.models(&at(server.base_url().replace("/v1", ""))).await, ["local-model"]);
     let wish = Wish { base_url: Some(server.base_url()), ..Wish::default() };
     let chosen = choose(wish, &Models::default(), &machine).await.unwrap();
     let Choice::Http(config) = chosen.choice else { panic!("{chosen:?}") };
     assert_eq!((config.dialect, config.model.as_str()), (Dialect::OpenAiChat, "local-model"));
     assert_eq!(chosen.because, Because::Asked);
+}
+
+#[tokio::test]
+async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
+    for (wire, dialect, path, key) in [
+        (Wire::Anthropic, Dialect::AnthropicMessages, "/v1/models?limit=1000", ("x-api-key", "k")),
+        (Wire::OpenAiChat, Dialect::OpenAiChat, "/v1/models", ("authorization", "Bearer k")),
+        (Wire::Gemini, Dialect::Gemini, "/v1beta/models?pageSize=1000", ("x-goog-api-key", "k")),
+        (Wire::Ollama, Dialect::Ollama, "/api/tags", ("authorization", "Bearer k")),
+    ] {
+        let server = ModelServer::start(wire, Vec::new()).await;
+        let config = ModelConfig {
+            base_url: Some(server.base_url()),
+            api_key: Some("k".into()),
+            headers: vec![("x-team".into(), "blue".into())],
+            ..ModelConfig::new(dialect, "gate", "")
+        };
+        assert_eq!(Machine::default().models(&config).await, ["local-model"], "{dialect:?}");
+        let asked = &server.lookups()[0];
+        assert_eq!((asked.path.as_str(), asked.header(key.0)), (path, Some(key.1)));
+        assert_eq!(asked.header("x-team"), Some("blue"));
+    }
+}
+
+/// A server that lists models without an end; says how many bytes it got rid of.
+fn endless() -> (String, std::thread::JoinHandle<usize>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/v1", listener.local_addr().unwrap());
+    let listing = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{\"data\":[";
+        let mut sent = stream.write(head.as_bytes()).unwrap();
+        while let Ok(more @ 1..) = stream.write(&[b' '; 64 * 1024]) {
+            sent += more;
+        }
+        sent
+    });
+    (address, listing)
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_is_none() {
+    let (address, listing) = endless();
+    let timeouts = Timeouts { probe_models: Duration::from_secs(60), ..Timeouts::default() };
+    let server = ModelConfig { base_url: Some(address), ..ModelConfig::new(Dialect::OpenAiChat, "x", "") };
+    assert_eq!(Machine::with_timeouts(timeouts).models(&server).await, Vec::<String>::new());
+    let sent = tokio::task::spawn_blocking(|| listing.join().unwrap()).await.unwrap();
+    assert!(sent < 32 * 1024 * 1024, "{sent} bytes were taken");
 }
 
 #[tokio::test]

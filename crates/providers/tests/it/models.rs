@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use haft_core::model::{Model, Thinking};
-use haft_providers::{Choice, Models, ModelsError, choose};
+use haft_providers::{Choice, Models, ModelsError, choose, key_home};
 use haft_test_support::model_server::{ModelServer, Scenario, Tokens, Wire};
 use serde_json::{Value, json};
 
@@ -88,6 +88,35 @@ async fn a_stored_key_counts_behind_the_environments() {
     let vars = HashMap::from([("OPENAI_API_KEY", "env")]);
     let stage = Stage { stored, vars, ..Stage::default() };
     check("openai gpt-5.6 - env because OPENAI_API_KEY is set", line(json!({}), &[], &stage).await);
+}
+
+/// Whoever stores a key and whoever looks for it go by one rule.
+#[tokio::test]
+async fn a_key_is_found_where_it_is_stored() {
+    let moved = json!({"openai-chat": {"base_url": "http://gateway"}});
+    let renamed = json!({"openai-chat": {"key_env": "OTHER"}});
+    let same = json!({"openai-chat": {"key_env": "OPENAI_API_KEY"}});
+    let gateway =
+        json!({"lab": {"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY", "models": {"m": {}}}});
+    for (providers, provider, stored_as, variable) in [
+        (json!({}), "openai-chat", "openai", Some("OPENAI_API_KEY")),
+        (moved, "openai-chat", "openai-chat", Some("OPENAI_API_KEY")),
+        (renamed, "openai-chat", "openai", Some("OTHER")),
+        (same, "openai-chat", "openai", Some("OPENAI_API_KEY")),
+        (gateway, "lab", "lab", Some("OPENAI_API_KEY")),
+        (json!({"lab": lab()}), "lab", "lab", None),
+        (json!({}), "ollama", "ollama", Some("OLLAMA_API_KEY")),
+    ] {
+        let home = key_home(provider, &models(providers.clone())).unwrap();
+        assert_eq!((home.stored_as.as_str(), home.variable.as_deref()), (stored_as, variable), "{providers}");
+        let flags = [("provider", provider), ("model", "m")];
+        for (stored, is_sent) in [(stored_as, true), ("openai", stored_as == "openai")] {
+            let stage = Stage { stored: HashMap::from([(stored, "k-1")]), ..Stage::default() };
+            let got = line(providers.clone(), &flags, &stage).await;
+            assert_eq!(got.contains("k-1"), is_sent, "{stored} of {providers}: {got}");
+        }
+    }
+    assert_eq!(key_home("nobody", &Models::default()), None);
 }
 
 #[tokio::test]

@@ -110,6 +110,7 @@ fn every_event_has_its_line() {
 {"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache","details":{"diff":{"added":1}}}
 {"type":"turn_end","stop":"tool_use"}
 {"type":"turn_end","stop":"error","error":"cut"}
+{"type":"session_repaired","id":"3f2a","message":"torn"}
 {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
 {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
 {"type":"done"}

@@ -104,3 +104,16 @@ async fn a_kept_host_handle_outlives_the_connection() {
     host.notify(Level::Info, "anybody there?");
     assert_eq!(harness.transcript(), transcript);
 }
+
+#[tokio::test]
+async fn a_handler_of_session_start_knows_the_session() {
+    let extension = Extension::new("knows", "1.0.0").on("session_start", |event, host: Host| async move {
+        host.notify(Level::Info, format!("{:?} in {:?}", event.session_id, event.session_path));
+    });
+    let harness = Harness::start(extension).await;
+    harness.event(Event::session_start_of("s1".into(), Some("/s/s1.jsonl".into()))).await;
+    harness.event(Event::session_start()).await;
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#"Some(\"s1\") in Some(\"/s/s1.jsonl\")"#), "{transcript}");
+    assert!(transcript.contains("None in None"), "{transcript}");
+}

@@ -15,7 +15,8 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     let Ok(Some(request)) = read_request(&mut stream).await else { return };
     if request.method != "POST" {
         let refused = sent_key(&request).contains(REFUSED);
-        let (status, body) = if refused { ("401 Unauthorized", "{}") } else { ("200 OK", MODELS) };
+        let (status, body) =
+            if refused { ("401 Unauthorized", "{}") } else { ("200 OK", models(shared.wire)) };
         let _ = write_whole(&mut stream, status, "", "application/json", body).await;
         shared.update(|state| state.requests.push(request));
         return;
@@ -38,7 +39,7 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
                 next = Some(refused(&violation));
                 state.violations.push(violation);
             }
-            None => next = state.scenarios.pop_front(),
+            None => next = state.next(shared.wire, request),
         }
     });
     next.unwrap_or_else(|| refused("the model server has no scenario left"))
@@ -47,7 +48,16 @@ fn next_scenario(shared: &Shared, request: &Recorded) -> Scenario {
 /// A `GET` with a key that contains this is refused.
 const REFUSED: &str = "refused";
 
-const MODELS: &str = r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#;
+/// What the server lists, in the way of its API.
+fn models(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Anthropic | Wire::OpenAiChat | Wire::OpenAiResponses => {
+            r#"{"object":"list","data":[{"id":"local-model","object":"model"}]}"#
+        }
+        Wire::Gemini => r#"{"models":[{"name":"models/local-model"}]}"#,
+        Wire::Ollama => r#"{"models":[{"name":"local-model"}]}"#,
+    }
+}
 
 /// Plays the scenario; an error is a client that hung up.
 async fn play(

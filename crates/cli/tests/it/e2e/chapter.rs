@@ -104,7 +104,7 @@ emit("ready")
 for frame in frames():
     pass
 "#;
-    scene.project_python(&scene.world.project(), "local", body);
+    scene.required_project_python(&scene.world.project(), "local", body);
 
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);

@@ -30,8 +30,8 @@ fn witnesses(scene: &Scene) -> Vec<String> {
 #[test]
 fn no_ext_runs_only_what_is_named() {
     let mut scene = Scene::new(vec![Scenario::text("Hi."), Scenario::text("Hi.")]);
-    scene.home_python("installed", WITNESS);
-    scene.project_python(&scene.world.project(), "local", WITNESS);
+    scene.required_home_python("installed", WITNESS);
+    scene.required_project_python(&scene.world.project(), "local", WITNESS);
     scene.haft(&["-p", "--no-ext", "--trust-project", "hi"]).expect(0);
     assert_eq!(witnesses(&scene), Vec::<String>::new());
 
@@ -43,8 +43,8 @@ fn no_ext_runs_only_what_is_named() {
 #[test]
 fn installed_and_trusted_extensions_run_beside_named_ones() {
     let scene = Scene::new(says("Hi.")).python("named", WITNESS);
-    scene.home_python("installed", WITNESS);
-    scene.project_python(&scene.world.project(), "local", WITNESS);
+    scene.required_home_python("installed", WITNESS);
+    scene.required_project_python(&scene.world.project(), "local", WITNESS);
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
     assert_eq!(witnesses(&scene), ["installed", "local", "named"]);
 }

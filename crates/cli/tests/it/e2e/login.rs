@@ -57,7 +57,7 @@ fn a_refused_key_is_not_stored_unless_nobody_is_asked() {
     let (world, url) = (World::new(), server.base_url());
     // The key of two presets is one.
     let (code, said) = haft(&world, &["login", "openai-chat"], &url, "sk-refused-1");
-    assert!(code == 6 && said.contains("openai refused the key (401)"), "{said}");
+    assert!(code == 6 && said.contains("openai-chat refused the key (401)"), "{said}");
     assert_eq!(stored(&world), "");
     let nobody = "http://127.0.0.1:1/v1";
     let (code, said) = haft(&world, &["login", "openai"], nobody, "sk-refused-1");
@@ -94,6 +94,7 @@ fn what_is_no_key_and_no_provider_is_told() {
         (["login", "antropic"].as_slice(), "sk-1", "unknown provider \"antropic\""),
         (&["login", "openai"], " \n", "no key was given"),
         (&["login", "openai"], "sk 1\nsk-2", "blanks"),
+        (&["login", "openai", "--no-probe"], "k".repeat(64 * 1024 + 1).as_str(), "longer than 64 KiB"),
         (&["login"], "sk-1", "haft login PROVIDER"),
     ] {
         let (code, said) = haft(&world, args, "http://127.0.0.1:1", input);
@@ -104,10 +105,18 @@ fn what_is_no_key_and_no_provider_is_told() {
     assert_eq!(stored(&world), "");
 }
 
-#[test]
+/// `haft login` at a terminal, which is sent this at the prompt.
 #[cfg(unix)]
-fn a_key_typed_at_a_terminal_is_not_shown_and_only_the_owner_can_read_the_file() {
-    use std::os::unix::fs::PermissionsExt as _;
+struct AtTerminal {
+    world: World,
+    code: u32,
+    shown: String,
+    /// Whether the terminal shows what is typed, when haft is gone.
+    echoes: bool,
+}
+
+#[cfg(unix)]
+fn at_terminal(typed: &str) -> AtTerminal {
     let world = World::new();
     let pair = native_pty_system().openpty(PtySize::default()).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_haft"));
@@ -115,25 +124,47 @@ fn a_key_typed_at_a_terminal_is_not_shown_and_only_the_owner_can_read_the_file()
     command.env_clear();
     command.env("HAFT_HOME", world.home());
     command.cwd(world.project());
+    // Kept open, so that the terminal lives longer than haft.
+    let terminal = fs::File::open(pair.master.tty_name().unwrap()).unwrap();
     let mut child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
     let mut reader = pair.master.try_clone_reader().unwrap();
     let mut writer = pair.master.take_writer().unwrap();
-    let mut shown = Vec::new();
-    let mut typed = false;
+    let mut shown = String::new();
     let mut piece = [0; 256];
-    // A terminal whose program is gone reads as an error.
-    while let Ok(length @ 1..) = reader.read(&mut piece) {
-        shown.extend_from_slice(&piece[..length]);
-        if !typed && String::from_utf8_lossy(&shown).contains("it is not shown") {
-            writer.write_all(format!("{KEY}\n").as_bytes()).unwrap();
-            typed = true;
-        }
+    while !shown.contains("it is not shown): ") {
+        let length = reader.read(&mut piece).unwrap();
+        shown.push_str(&String::from_utf8_lossy(&piece[..length]));
     }
-    let shown = String::from_utf8_lossy(&shown);
-    assert!(child.wait().unwrap().success(), "{shown}");
-    assert!(typed && !shown.contains(KEY) && shown.contains("stored the key of openai"), "{shown}");
+    writer.write_all(typed.as_bytes()).unwrap();
+    let code = child.wait().unwrap().exit_code();
+    let modes = rustix::termios::tcgetattr(&terminal).unwrap().local_modes;
+    drop(terminal);
+    // A terminal whose programs are gone reads as an error.
+    while let Ok(length @ 1..) = reader.read(&mut piece) {
+        shown.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+    let echoes = modes.contains(rustix::termios::LocalModes::ECHO);
+    AtTerminal { world, code, shown, echoes }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_key_typed_at_a_terminal_is_not_shown_and_only_the_owner_can_read_the_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let AtTerminal { world, code, shown, echoes } = at_terminal(&format!("{KEY}\n"));
+    assert!(code == 0 && echoes, "{shown}");
+    assert!(!shown.contains(KEY) && shown.contains("stored the key of openai"), "{shown}");
     assert!(stored(&world).contains(KEY));
     let file = fs::metadata(world.home().join("auth.json")).unwrap();
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_prompt_that_is_interrupted_leaves_the_terminal_as_it_was() {
+    let AtTerminal { world, code, shown, echoes } = at_terminal("sk-half\x03");
+    assert_eq!((code, echoes), (130, true), "{shown}");
+    assert!(shown.contains("nothing was stored") && !shown.contains("sk-half"), "{shown}");
+    assert_eq!(stored(&world), "");
 }

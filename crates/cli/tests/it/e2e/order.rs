@@ -2,6 +2,9 @@
 
 use haft_test_support::model_server::Scenario;
 
+use serde_json::Value;
+
+use super::running::Ran;
 use super::scene::{Scene, bash};
 
 /// Often enough that a race between the last event and the end would show.
@@ -40,4 +43,36 @@ mark("left")
             "run {run}"
         );
     }
+}
+
+/// What a front end is told of the session.
+fn begun(ran: &Ran) -> Value {
+    ran.expect(0);
+    let event: Value = serde_json::from_str(ran.stdout.lines().next().unwrap()).unwrap();
+    assert_eq!(event["type"], "session");
+    event
+}
+
+#[test]
+fn an_extension_knows_the_session_it_runs_in() {
+    let watcher = r#"
+emit("subscribe", events=["session_start"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event":
+        mark(frame["session_id"] + " " + frame.get("session_path", "nowhere"))
+"#;
+    let scene = Scene::new(vec![Scenario::text("Done."); 3]).python("watcher", watcher);
+    let told = |args: &[&str]| {
+        let event = begun(&scene.haft(args));
+        let text = |key: &str| event[key].as_str().map(str::to_owned);
+        let (id, path) = (text("id").unwrap(), text("path").unwrap_or_else(|| "nowhere".into()));
+        assert_eq!(scene.marks().last(), Some(&format!("{id} {path}")));
+        (id, path)
+    };
+    let first = told(&["--json", "go"]);
+    assert_ne!(first.1, "nowhere");
+    assert_eq!(told(&["--json", "-c", "go on"]), first, "it is resumed");
+    let (id, path) = told(&["--json", "--no-session", "go"]);
+    assert_eq!((id == first.0, path.as_str()), (false, "nowhere"));
 }

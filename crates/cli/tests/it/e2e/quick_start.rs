@@ -31,6 +31,8 @@ fn the_quick_start_runs_unmodified() {
     );
 
     let log = scene.log_of("hello-py");
-    let last: Vec<&str> = log.lines().rev().take(3).collect();
+    let mut last: Vec<&str> = log.lines().rev().take(3).collect();
+    // The answer and the exit come in by two ways: on a busy machine the exit may be seen first.
+    last.get_mut(1..).unwrap().sort_unstable();
     assert_eq!(last, ["[haft] gone", "[haft] exited with status 0", "[haft] shutdown_ack"], "{log}");
 }

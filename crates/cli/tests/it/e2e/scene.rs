@@ -61,7 +61,7 @@ impl Scene {
     /// With a Python extension, behind those that are there.
     pub(crate) fn python(self, name: &str, body: &str) -> Self {
         let dir = self.world.project().join(name);
-        self.write_python(&dir, name, body);
+        self.write_python(&dir, name, false, body);
         self.with(dir)
     }
 
@@ -120,14 +120,24 @@ impl Scene {
         command
     }
 
-    /// Puts a Python extension where installed ones are.
+    /// Puts a Python extension where installed ones are. A run does not wait for one that starts slowly.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
-        self.write_python(&self.world.home().join("extensions").join(name), name, body);
+        self.write_python(&self.world.home().join("extensions").join(name), name, false, body);
+    }
+
+    /// As [`home_python`](Self::home_python), and every run waits until it is ready, however busy the machine is.
+    pub(crate) fn required_home_python(&self, name: &str, body: &str) {
+        self.write_python(&self.world.home().join("extensions").join(name), name, true, body);
     }
 
     /// Puts a Python extension where the project of the working directory has its own.
     pub(crate) fn project_python(&self, project: &Path, name: &str, body: &str) {
-        self.write_python(&project.join(".haft/extensions").join(name), name, body);
+        self.write_python(&project.join(".haft/extensions").join(name), name, false, body);
+    }
+
+    /// As [`project_python`](Self::project_python), and every run that starts it waits until it is ready.
+    pub(crate) fn required_project_python(&self, project: &Path, name: &str, body: &str) {
+        self.write_python(&project.join(".haft/extensions").join(name), name, true, body);
     }
 
     /// What extensions marked, in order.
@@ -155,9 +165,12 @@ impl Scene {
         writeln!(file, "[grant.{extension}]\nenv = ['{variable}']").unwrap();
     }
 
-    fn write_python(&self, dir: &Path, name: &str, body: &str) {
+    fn write_python(&self, dir: &Path, name: &str, required: bool, body: &str) {
         fs::create_dir_all(dir).unwrap();
-        let manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+        let mut manifest = json!({"name": name, "version": "1.0.0", "exec": "python3", "args": ["main.py"]});
+        if required {
+            manifest["required"] = true.into();
+        }
         fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
         let marks = json!(self.marks_file());
         fs::write(dir.join("main.py"), format!("MARKS = {marks}\n{PRELUDE}{body}")).unwrap();

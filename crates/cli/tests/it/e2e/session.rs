@@ -189,6 +189,41 @@ fn what_was_mended_is_told() {
 }
 
 #[test]
+fn programs_are_told_what_was_mended_and_where_the_session_goes_on() {
+    let takes_away = bash("t1", "rm -r \"$HAFT_HOME/sessions\"/*");
+    let scene = Scene::new(vec![takes_away, Scenario::text("Gone.")]);
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    let (sessions, repaired) = (ran.of("session"), ran.of("session_repaired"));
+    assert_eq!((sessions.len(), repaired.len()), (2, 1), "{}", ran.stdout);
+    assert_eq!(repaired[0]["id"], sessions[1]["id"]);
+    let path = sessions[1]["path"].as_str().unwrap();
+    assert_eq!(files(&scene), [PathBuf::from(path)]);
+    let short = &sessions[1]["id"].as_str().unwrap()[..8];
+    let told = format!("haft: session {short}: ");
+    assert!(
+        ran.stderr.contains(&told) && ran.stderr.contains("the file was deleted or renamed"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn half_an_answer_is_kept_and_another_one_takes_its_place() {
+    let half = Scenario::text("Half an answer").fault(Fault::NoFinalEvent);
+    let scene = Scene::new(vec![half, Scenario::text("A whole one.")]);
+    let ran = scene.haft(&["-p", "first"]);
+    assert!(ran.code != 0 && ran.stdout.is_empty(), "half an answer is none: {ran:?}");
+    let shown = scene.world.haft(&["session", "show", "last"]).stdout;
+    assert!(shown.contains("Half an"), "{shown}");
+    scene.haft(&["-p", "-c"]).expect(0);
+    assert_eq!(prompts(&scene, 1), ["first"]);
+    assert!(!scene.world.haft(&["session", "show", "last"]).stdout.contains("Half an"));
+    assert!(fs::read_to_string(&files(&scene)[0]).unwrap().contains("Half an"));
+    assert_eq!(scene.server.violations(), Vec::<String>::new());
+}
+
+#[test]
 fn the_session_of_a_newer_haft_is_only_looked_at() {
     let scene = answers(&["One."]);
     scene.haft(&["-p", "first"]).expect(0);

@@ -74,6 +74,54 @@ fn a_session_is_listed_and_shown() {
 }
 
 #[test]
+fn whoever_came_in_between_is_shown() {
+    let (scene, id) = recorded(twice());
+    let file = file(&scene);
+    let mut text = fs::read_to_string(&file).unwrap();
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let mut parent = last["id"].as_str().unwrap().to_owned();
+    let done = [
+        json!({"call_id": "t1", "action": "edited", "by": ["vault", "\u{1b}[2Jother"]}),
+        json!({"action": "suppressed", "by": ["censor"]}),
+    ];
+    for (at, data) in done.iter().enumerate() {
+        let id = format!("{at:032x}");
+        let head =
+            format!(r#"{{"type":"custom","id":"{id}","parent":"{parent}","time":"2026-01-02T03:04:05Z","#);
+        text.push_str(&format!("{head}\"owner\":\"haft\",\"kind\":\"intervention\",\"data\":{data}}}\n"));
+        parent = id;
+    }
+    fs::write(&file, text).unwrap();
+    let shown = session(&scene, &["show", &id]).stdout;
+    assert!(shown.contains("\n! bash: result changed by vault, other\n"), "{shown}");
+    assert!(
+        shown.contains("\n! not shown because of censor\n") && obeys(shown.as_bytes()).is_empty(),
+        "{shown}"
+    );
+    let json: Value = serde_json::from_str(&session(&scene, &["show", &id, "--json"]).stdout).unwrap();
+    assert_eq!(json["interventions"], json!(done));
+}
+
+#[test]
+fn what_each_of_several_prompts_used_is_shown() {
+    let (scene, _) = recorded(twice());
+    scene.haft(&["-p", "-c", "More?"]).expect(0);
+    let shown = session(&scene, &["show", "last"]).stdout;
+    let (_, rest) = shown.split_once("Twice.\n\n").unwrap();
+    insta::assert_snapshot!(rest, @r#"
+    -- tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
+
+    > More?
+
+    More.
+
+    -- tokens: 11 in, 0 read from the cache, 0 written to it, 7 out
+
+    -- 6 messages, 1 tool call; tokens: 42 in, 100 read from the cache, 0 written to it, 19 out
+    "#);
+}
+
+#[test]
 fn programs_are_shown_json() {
     let (scene, id) = recorded(twice());
     let list: Value = serde_json::from_str(&session(&scene, &["list", "--json"]).stdout).unwrap();

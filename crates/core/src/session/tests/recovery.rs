@@ -116,8 +116,13 @@ fn index_of(bytes: &[u8]) -> Vec<(EntryId, Option<EntryId>, Option<&'static str>
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
     let index = Index::of(file.path()).unwrap();
-    let id = |at: usize| index.rows()[at].id;
-    index.rows().iter().map(|row| (row.id, index.parent(row).map(id), row.kind())).collect()
+    let id = |at: usize| index.rows()[at].id();
+    index
+        .rows()
+        .iter()
+        .enumerate()
+        .map(|(at, row)| (row.id(), index.parent(at).map(id), row.kind()))
+        .collect()
 }
 
 #[test]
@@ -149,6 +154,31 @@ fn the_index_says_what_the_whole_file_says() {
     }
 }
 
+/// What the index says, read line by line: the parent is the entry before, or the first one of its name.
+fn read_one_by_one(bytes: &[u8]) -> Vec<(EntryId, Option<EntryId>, Option<&'static str>)> {
+    let (mut rows, mut last) = (Vec::new(), None);
+    for text in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n")) {
+        let usual = line::Prefix::read(text).and_then(|prefix| {
+            let parent = prefix.parent.map(EntryId::from_digits);
+            let kind = String::from_utf8_lossy(prefix.kind).into_owned();
+            (parent != Some(None)).then_some((EntryId::from_digits(prefix.id)?, parent.flatten(), kind))
+        });
+        let odd = || {
+            let head = line::Head::read(std::str::from_utf8(text).ok()?).ok()?;
+            Some((head.id, head.parent, head.kind))
+        };
+        let is_usual = usual.is_some();
+        let Some((id, parent, kind)) = usual.or_else(odd).filter(|(_, _, kind)| kind != line::HEADER) else {
+            continue;
+        };
+        let known = rows.iter().any(|(id, _, _)| Some(*id) == parent);
+        let parent = parent.filter(|parent| last == Some(*parent) || known);
+        rows.push((id, parent, EntryBody::KINDS.iter().copied().find(|known| *known == kind)));
+        last = is_usual.then_some(id);
+    }
+    rows
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -171,5 +201,22 @@ proptest! {
             prop_assert!(known.insert(entry.id));
         }
         prop_assert_eq!(recovered.whole, memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1));
+    }
+
+    /// Most lines of the index are read by comparing them with the one before.
+    #[test]
+    fn the_index_is_what_its_lines_say(
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), "[0-9a-fA-F\"\n{]"), 0..60),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let bodies = samples();
+        let twice = [bodies.clone(), bodies.clone(), bodies[..2].to_vec()].concat();
+        let mut bytes = file(&chain(twice.into_iter().flat_map(|body| [body.clone(), body]).collect()));
+        for (at, text) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = text.as_bytes()[0];
+        }
+        bytes.truncate(cut.index(bytes.len() + 1));
+        prop_assert_eq!(index_of(&bytes), read_one_by_one(&bytes));
     }
 }

@@ -1,0 +1,200 @@
+//! A long conversation in a window that is much too small for it: the whole program, a turn a run, over HTTP.
+//!
+//! `HAFT_COMPACT_TURNS` sets the number of turns; `docs/testing.md` has the command for the full count.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use haft_test_support::model_server::{ModelServer, Recorded, Scenario, Wire};
+use serde_json::{Value, json};
+
+use super::scene::Scene;
+
+const WINDOW: u64 = 8_192;
+
+/// Turns of an ordinary run.
+const TURNS: usize = 12;
+
+/// How many files there are.
+const FILES: usize = 30;
+
+/// Writes every third summary itself, whichever process of it is asked.
+const THIRD: &str = r#"
+emit("subscribe", intercept=["before_compact"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        mark("asked")
+        with open(MARKS) as marks:
+            nth = len(marks.readlines())
+        answer(frame, **({"summary": f"Summary {nth} is of the extension."} if nth % 3 == 0 else {}))
+"#;
+
+/// What the model says: it reads two files, writes one of them, says that it is done, and sums up when asked to.
+fn answering(server: &ModelServer) -> Arc<AtomicUsize> {
+    let step = Arc::new(AtomicUsize::new(0));
+    let shared = step.clone();
+    let (mut calls, mut summaries) = (0, 0);
+    let mut nth = 0;
+    server.answer_with(move |request: &Recorded| {
+        let mut id = || {
+            calls += 1;
+            format!("call_{calls}")
+        };
+        let scenario = if request.body["tools"].as_array().is_none_or(Vec::is_empty) {
+            summaries += 1;
+            Scenario::text(format!("Summary {summaries} of the model: {}", "and more ".repeat(100)))
+        } else {
+            match shared.fetch_add(1, Ordering::Relaxed) {
+                0 => {
+                    nth += 1;
+                    let notes = format!(r#"{{"path":"notes-{}.md"}}"#, nth % 7);
+                    let file = json!({"path": path(nth)}).to_string();
+                    Scenario::new().tool(&id(), "read", &file).tool(&id(), "read", &notes)
+                }
+                1 => {
+                    let file = json!({"path": path(nth), "content": format!("// {nth}\n{}", text(nth))});
+                    Scenario::new().tool(&id(), "write", &file.to_string())
+                }
+                _ => Scenario::text("That is done. ".repeat(20)),
+            }
+        };
+        scenario.cut_every(0)
+    });
+    step
+}
+
+fn path(nth: usize) -> String {
+    format!("src/file-{}.rs", nth % FILES)
+}
+
+/// Up to a fifth of the window.
+fn text(nth: usize) -> String {
+    "let x = 1;\n".repeat(150 * (nth % 4 + 1))
+}
+
+fn world(scene: &Scene, model: &Value) {
+    let (project, home) = (scene.world.project(), scene.world.home());
+    fs::create_dir_all(project.join("src")).unwrap();
+    (0..FILES).for_each(|nth| fs::write(project.join(path(nth)), text(nth)).unwrap());
+    (0..7).for_each(|nth| fs::write(project.join(format!("notes-{nth}.md")), "Mind this.\n").unwrap());
+    fs::create_dir_all(&home).unwrap();
+    let models = json!({"anthropic": {"models": {"m": model}}, "openai-chat": {"models": {"m": model}}});
+    fs::write(home.join("models.json"), json!({ "providers": models }).to_string()).unwrap();
+}
+
+/// How often the conversation was summed up, and what an extension wrote.
+#[derive(Default)]
+struct Summed {
+    times: usize,
+    by_extension: Vec<String>,
+}
+
+/// Works on one prompt; nothing of an overflow is seen.
+fn turn(scene: &Scene, turn: usize) -> Summed {
+    let prompt = format!("Turn {turn}: {}", "please mind this. ".repeat(turn % 40));
+    let mut args = vec!["--json", "--tools", "read,write"];
+    if turn > 0 {
+        args.push("-c");
+    }
+    let ran = scene.haft(&[args, vec![&prompt]].concat());
+    ran.expect(0);
+    assert_eq!((ran.stderr.as_str(), ran.of("error")), ("", Vec::new()), "turn {turn}");
+    let failed: Vec<Value> =
+        ran.of("tool_result").into_iter().filter(|result| result["is_error"] == true).collect();
+    assert_eq!(failed, Vec::<Value>::new(), "turn {turn}");
+    let mut summed = Summed::default();
+    for end in ran.of("compaction_end") {
+        assert_eq!(end["error"], Value::Null, "turn {turn}: {end}");
+        summed.times += 1;
+        if end["by"] == "third" {
+            summed.by_extension.push(end["summary"].as_str().unwrap().to_owned());
+        }
+    }
+    summed
+}
+
+/// The text of the first message of the user in a request.
+fn first_of_user(request: &Recorded) -> String {
+    let messages = request.body["messages"].as_array().unwrap();
+    let first = messages.iter().find(|message| message["role"] == "user").unwrap();
+    let parts = first["content"].as_array().cloned().unwrap_or_default();
+    let parts: String = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+    first["content"].as_str().map_or(parts, str::to_owned)
+}
+
+/// Every file that was written is known to the model: by the list behind the summary, or by a call.
+fn check_files(request: &Recorded, turns: usize) {
+    let first = first_of_user(request);
+    let (_, list) = first.split_once("<files_modified>\n").unwrap();
+    let (list, _) = list.split_once("\n</files_modified>").unwrap();
+    let listed: BTreeSet<&str> = list.lines().collect();
+    let messages = Value::to_string(&request.body["messages"].as_array().unwrap()[1..].to_vec().into());
+    let unknown: Vec<String> = (1..=turns).map(path).collect();
+    let unknown: BTreeSet<&String> = unknown
+        .iter()
+        .filter(|path| !listed.contains(path.as_str()) && !messages.contains(path.as_str()))
+        .collect();
+    assert!(unknown.is_empty(), "{unknown:?} are not in {listed:?}");
+    assert!(first.contains("<files_read>\n"), "{first}");
+}
+
+fn check(wire: Wire, model: &Value) -> Scene {
+    let turns = std::env::var("HAFT_COMPACT_TURNS").map_or(TURNS, |count| count.parse().unwrap());
+    let scene = Scene::speaking(wire, Vec::new()).python("third", THIRD);
+    world(&scene, model);
+    scene.server.set_window(WINDOW);
+    let step = answering(&scene.server);
+    let mut summed = Summed::default();
+    for nth in 0..turns {
+        step.store(0, Ordering::Relaxed);
+        let Summed { times, by_extension } = turn(&scene, nth);
+        summed.times += times;
+        summed.by_extension.extend(by_extension);
+    }
+    assert_eq!(scene.server.violations(), Vec::<String>::new());
+    assert!(summed.times >= turns / 3, "{} times in {turns} turns", summed.times);
+    assert_eq!(summed.by_extension.len(), summed.times / 3);
+    let requests = scene.server.requests();
+    let firsts: Vec<String> = requests.iter().map(first_of_user).collect();
+    for summary in &summed.by_extension {
+        assert!(firsts.iter().any(|first| first.contains(summary)), "{summary:?} was sent to nobody");
+    }
+    check_files(requests.iter().rfind(|request| request.body["tools"].is_array()).unwrap(), turns);
+    _ = writeln!(
+        std::io::stderr(),
+        "{wire:?}, {turns} turns: {} requests, {} too long, summed up {} times, {} of them by the extension",
+        requests.len(),
+        scene.server.overflows(),
+        summed.times,
+        summed.by_extension.len()
+    );
+    scene
+}
+
+#[test]
+fn anthropic_never_overflows() {
+    let scene = check(Wire::Anthropic, &json!({"window": WINDOW, "max_output": 1_024}));
+    assert_eq!(scene.server.overflows(), 0);
+}
+
+#[test]
+fn openai_never_overflows() {
+    let scene = check(Wire::OpenAiChat, &json!({"window": WINDOW}));
+    assert_eq!(scene.server.overflows(), 0);
+}
+
+#[test]
+fn a_window_that_nobody_knows_is_found_out_by_the_refusals_of_anthropic() {
+    let scene = check(Wire::Anthropic, &json!({"max_output": 1_024}));
+    assert!(scene.server.overflows() > 0);
+}
+
+#[test]
+fn a_window_that_nobody_knows_is_found_out_by_the_refusals_of_openai() {
+    let scene = check(Wire::OpenAiChat, &json!({}));
+    assert!(scene.server.overflows() > 0);
+}

@@ -1,0 +1,34 @@
+//! The directory somebody works in, and whether what lies in it counts: for whoever reads its settings, and for whoever
+//! starts its extensions.
+
+use std::path::PathBuf;
+
+/// A directory somebody works in, and whether what lies in it is obeyed and run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The directory. Relative to the process's own, if it is not absolute.
+    pub dir: PathBuf,
+    /// Whether the user trusts it.
+    pub trust: Trust,
+}
+
+/// Whether what lies in a project is obeyed and run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The user said so.
+    Trusted,
+    /// Nobody said so: what is there is told, and nothing of it is used.
+    Untrusted,
+}
+
+impl Project {
+    /// Whether the user trusts it.
+    pub fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+
+    /// Where what is for haft lies in it: `.haft`.
+    pub fn own_dir(&self) -> PathBuf {
+        self.dir.join(".haft")
+    }
+}
