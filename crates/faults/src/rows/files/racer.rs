@@ -21,7 +21,17 @@ use crate::world::World;
 pub(crate) const RACER: &str = "race";
 
 /// Fewer swaps are no race.
-const SWAPS: usize = 1_000;
+const SWAPS: usize = 100;
+
+/// Between two swaps there are up to so many doublings of a microsecond: a write is hit at any of its steps, and now and
+/// then at none. Odd, so that each of the two is in its place for every time.
+const RESTS: usize = 13;
+
+/// The shortest rest that is slept.
+const SLEEP: Duration = Duration::from_micros(128);
+
+/// How long a race may take on a machine on which hardly anything is written.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The process itself.
 pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
@@ -38,9 +48,21 @@ pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
             return ExitCode::FAILURE;
         }
         swaps += 1;
+        rest(Duration::from_micros(1 << (swaps % RESTS)));
     }
     println!("{swaps}");
     ExitCode::SUCCESS
+}
+
+/// Long rests leave the processor to others; sleeping for a short one would make it long.
+fn rest(time: Duration) {
+    if time >= SLEEP {
+        return std::thread::sleep(time);
+    }
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -61,7 +83,7 @@ pub(super) async fn rooted(world: &mut World) -> Result<()> {
     let session = Session::with(environment.with_root(&race.work)?);
     let mut tally = Tally::default();
     let path = format!("dir/{FILE}");
-    while race.goes_on() {
+    while race.goes_on(&tally) {
         let new = format!("dir/new-{}/deep/{FILE}", tally.tries() % 64);
         let line = json!([{"old_text": "line", "new_text": "line"}]);
         tally.read(session.call("read", json!({"path": path})).await?.is_ok());
@@ -77,7 +99,7 @@ pub(super) async fn looked_up(world: &mut World) -> Result<()> {
     let mut race = Race::begin(world)?;
     let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
     let mut tally = Tally::default();
-    while race.goes_on() {
+    while race.goes_on(&tally) {
         let name = if tally.tries() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.tries()) };
         let path = race.work.join("dir").join(name);
         let Ok(mut file) = environment.claim(&path, Parents::Exist).await else { continue };
@@ -146,8 +168,10 @@ impl Race {
         Ok(Self { work, outside, before, racer, until })
     }
 
-    fn goes_on(&self) -> bool {
-        Instant::now() < self.until
+    /// Both must have happened: a write, and that one was refused.
+    fn goes_on(&self, tally: &Tally) -> bool {
+        let now = Instant::now();
+        now < self.until || ((tally.written == 0 || tally.refused == 0) && now < self.until + PATIENCE)
     }
 
     /// Nothing was made, changed or removed outside, not even for a moment; and there was a race.
