@@ -1,5 +1,6 @@
 //! The command line.
 
+mod compact;
 mod config;
 mod ext;
 mod help;
@@ -20,6 +21,7 @@ use haft_core::sanitize::sanitize;
 use crate::console;
 use crate::exit::Exit;
 
+pub(crate) use compact::CompactArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
 pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
@@ -41,7 +43,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
-    /// List, show, copy, name, export, import and delete sessions
+    /// List, show, copy, name, sum up, export, import and delete sessions
     Session(SessionCommands),
     /// Show the settings, and where each comes from
     Config(ConfigArgs),
@@ -88,7 +90,7 @@ pub(crate) struct LogoutArgs {
 }
 
 /// Flags of a run.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct RunArgs {
     /// What to do; several words are joined by spaces. Piped standard input is appended
     #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
@@ -99,6 +101,9 @@ pub(crate) struct RunArgs {
     /// Print every event as a line of JSON
     #[arg(long, conflicts_with = "print")]
     pub(crate) json: bool,
+    /// Tell on standard error what happens, as on a terminal, and at the end what it cost
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
     /// Print the models of servers on this machine, of models.json and all known ones, and end: those whose name holds
     /// PATTERN, or of one --provider. With --json a line of JSON for each
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]
@@ -114,7 +119,7 @@ pub(crate) struct RunArgs {
 }
 
 /// Which model is asked, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
@@ -143,7 +148,7 @@ pub(crate) struct ModelArgs {
 }
 
 /// What the agent is and may do.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Agent")]
 pub(crate) struct AgentArgs {
     /// Replace haft's system prompt
@@ -170,7 +175,7 @@ pub(crate) struct AgentArgs {
 }
 
 /// Which extensions run.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Extensions")]
 pub(crate) struct ExtensionArgs {
     /// Run the extension in this directory too, before all others; may be repeated

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use haft_core::compact::CompactSettings;
 use haft_core::model::Thinking;
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
@@ -49,6 +50,8 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         resources: Resources::default(),
         thinking: Thinking::Default,
         max_steps: None,
+        compaction: CompactSettings::default(),
+        observed: None,
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),

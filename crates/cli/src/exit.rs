@@ -51,7 +51,7 @@ impl Exit {
             Self::Failure => "something failed that has no code of its own",
             Self::Usage => "something on the command line cannot be used",
             Self::RequiredExtension => "an extension that must be in place did not start, or failed",
-            Self::Blocked => "an extension blocked the turn",
+            Self::Blocked => "an extension blocked the turn, or refused that the session is summed up",
             Self::Provider => "the model's provider failed",
             Self::NoProvider => "no provider is set up, or its key is missing or refused",
             Self::MaxSteps => "the prompt took more steps than --max-steps allows",

@@ -9,9 +9,10 @@ use std::path::Path;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
-use haft_host::Origin;
 use haft_host::discovery::{Project, Trust, extensions_dir};
 use haft_host::install::{Existing, Row, Source, Store};
+use haft_host::{Origin, forget_failure};
+use haft_protocol::ids::ExtensionName;
 
 use crate::args::{ExtArgs, ExtCommand, Scope, Which};
 use crate::ask::confirmed;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = Store { global: home.extensions_dir(), project, path: std::env::var_os("PATH") };
     let outcome = match args.command {
-        ExtCommand::List => list::print(&store.list()),
+        ExtCommand::List => list::print(store.list(), &home.state_dir()),
         ExtCommand::Install { source, force } => install(&store, &cwd, &source, force),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => switch(&store, &which, true),
@@ -74,6 +75,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
     }
     store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {}", row.dir.display())));
+    forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.dir);
     let data = home.data_dir().join(&row.name);
     if data.exists() {
         note(&format!("its data is still in {}", data.display()));

@@ -1,5 +1,6 @@
 //! A run: from the arguments to the last event.
 
+mod compact;
 mod drive;
 pub(crate) mod frontend;
 mod join;
@@ -11,15 +12,19 @@ mod session;
 
 use anyhow::Context as _;
 
-use crate::args::RunArgs;
+use crate::args::{CompactArgs, RunArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::session::Sessions;
 use crate::setup::Setup;
 use crate::{console, extensions, logging, prompt};
 
+pub(crate) use compact::Wish;
+use drive::Task;
 pub(crate) use join::{Parts, ToolChoice, facts};
+pub(crate) use model::preload;
 pub(crate) use output::Output;
-use session::Opened;
+use session::{Chosen, Opened};
 
 /// Works on one prompt, or lists models.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
@@ -43,24 +48,58 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     }
-    setup.tell();
-    model::preload(&setup);
-    extensions::check_named(&setup.search)?;
-    let output = if args.json { Output::json() } else { Output::answer() };
+    check(&setup)?;
+    let output = match (args.json, args.verbose) {
+        (true, _) => Output::json(),
+        (false, true) => Output::story(),
+        (false, false) => Output::answer(),
+    };
     complete(async move {
-        let model = session::model(&args, &setup, &chosen).await?;
-        let thinking = session::thinking(&args, &setup, &chosen);
-        if let Some(warning) = model::clamped(&*model, thinking) {
+        let parts = parts(&args, setup, chosen).await?;
+        if let Some(warning) = model::clamped(&*parts.model, parts.thinking) {
             note(&warning);
         }
-        let parts = Parts { thinking, ..Parts::new(&args, setup, model, chosen.session)? };
-        drive::drive(parts, prompt, output).await
+        drive::drive(parts, Task::Prompt(prompt), output).await
     })
+}
+
+/// Sums up a session: `haft session compact`.
+pub(crate) fn compact(args: CompactArgs) -> anyhow::Result<Exit> {
+    let json = args.json;
+    sum_up(args).inspect_err(|error| Output::failed(json, error))
+}
+
+fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
+    let (id, wish) = (args.which.id.clone(), args.wish());
+    let args = RunArgs::from(args);
+    let setup = Setup::read(&args)?;
+    logging::init(&setup.home)?;
+    let found = Sessions::new(&setup.home, &setup.cwd).find(&id)?;
+    let chosen = Chosen { session: session::resume(&found, &setup)?, resumed: true };
+    check(&setup)?;
+    let output = if wish.json { Output::json() } else { Output::answer() };
+    complete(async move {
+        let parts = Parts { observed: Some(wish.observed()), ..parts(&args, setup, chosen).await? };
+        drive::drive(parts, Task::Compact(wish), output).await
+    })
+}
+
+/// Says what is not used, and makes sure that all that is named can be started.
+fn check(setup: &Setup) -> anyhow::Result<()> {
+    setup.tell();
+    extensions::check_named(&setup.search)
+}
+
+/// The parts of work in a session, with the model and the level of thinking that arguments, session and settings lead to.
+async fn parts(args: &RunArgs, setup: Setup, chosen: Chosen) -> anyhow::Result<Parts> {
+    let model = session::model(args, &setup, &chosen).await?;
+    let thinking = session::thinking(args, &setup, &chosen);
+    Ok(Parts { thinking, ..Parts::new(args, setup, model, chosen.session)? })
 }
 
 /// Works on one prompt with parts that are chosen already: what the demo does.
 pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
-    complete(drive::drive(parts, Some(prompt), output))
+    complete(drive::drive(parts, Task::Prompt(Some(prompt)), output))
 }
 
 /// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between

@@ -18,7 +18,7 @@ use crate::exit::{Exit, OrExit as _};
 
 pub(crate) use find::{Sessions, explained, short};
 pub(crate) use list::{rows, table};
-pub(crate) use text::{Row, digits};
+pub(crate) use text::{Row, age, cost, digits, spent};
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
@@ -36,6 +36,7 @@ pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
         SessionCommand::Tag { which, tags, remove } => edit::tag(&find(&which)?, &tags, remove),
         SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
         SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
+        SessionCommand::Compact(args) => return crate::run::compact(*args),
         SessionCommand::Rm { which, yes } => edit::remove(find(&which)?, yes),
     }
     .map(|()| Exit::Ok)

@@ -13,6 +13,7 @@ use crate::args::{ExtensionArgs, RunArgs};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::resources::Resources;
+use crate::run;
 
 /// What flags, environment and files together say.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Reads everything; nothing is started.
+    /// Reads everything; nothing is started but the reading of the catalogue, beside the rest.
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
@@ -44,6 +45,7 @@ impl Setup {
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
         let config = files.below(args.model.layer(&args.agent), env).or_exit(Exit::Configuration)?;
+        run::preload(&config.settings);
         let auth = Auth::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
             Auth::default()

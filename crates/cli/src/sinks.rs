@@ -6,10 +6,11 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::time::SystemTime;
 
 use haft_core::sanitize::{Sanitizer, sanitize_line};
 use haft_host::install::{Row, State};
-use haft_host::{Frontend as _, Origin};
+use haft_host::{Frontend as _, LastFailure, Origin};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
@@ -83,7 +84,8 @@ fn run_error(text: &str) -> Vec<u8> {
         error: Some(text.into()),
     };
     let error = AgentEvent::Error { message: text.into() };
-    [bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
+    let repaired = AgentEvent::SessionRepaired { id: text.into(), message: text.into() };
+    [bytes(&repaired), bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }
 
 /// A name that got past every check, where names are shown.
@@ -122,7 +124,7 @@ fn answer(text: &str) -> Vec<u8> {
     console::line(text).into_bytes()
 }
 
-/// `haft ext list`, from a manifest.
+/// `haft ext list`, from a manifest and a failure.
 fn list(text: &str) -> Vec<u8> {
     let row = Row {
         origin: Origin::Global,
@@ -134,7 +136,12 @@ fn list(text: &str) -> Vec<u8> {
         dir: Path::new("/extensions").join(text),
         state: State::Broken(text.into()),
     };
-    answer(&ext::list::table(&[row], None))
+    let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
+    let mut listed = ext::list::Listed { row, failure: None };
+    let broken = ext::list::problem(&listed, SystemTime::now()).unwrap_or_default();
+    (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
+    let failed = ext::list::problem(&listed, SystemTime::now()).unwrap_or_default();
+    answer(&[ext::list::table(&[listed], None), broken, failed].join("\n"))
 }
 
 /// `haft ext logs`, line by line as the file is read.

@@ -215,6 +215,18 @@ mod tests {
         check("[grants.g]\nenv = []", &["config.toml:1: unknown key `grants`; did you mean `grant`?"]);
         check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
         check("max_steps = 0", &["line 1", "nonzero"]);
+        check("[compaction]\nkeep = 0", &["line 2, column 8", "integer `0`, expected a nonzero u64"]);
+        check("[compaction]\nreserve = -5", &["line 2, column 11", "integer `-5`, expected a nonzero u64"]);
+        check("[compaction]\nreserve = '16k'", &["line 2, column 11", "expected a nonzero u64"]);
+        check("compaction = false", &["line 1, column 14", "boolean `false`, expected"]);
+        check(
+            "[compaction]\nreserved = 1",
+            &["config.toml:2: unknown key `compaction.reserved`; did you mean `compaction.reserve`?"],
+        );
+        check(
+            "[compact]\nauto = true",
+            &["config.toml:1: unknown key `compact`; did you mean `compaction`?"],
+        );
         check(
             "\n[grant.guard]\non_timeout = 'alow'",
             &["line 3, column 14", "`allow`", "unknown variant `alow`"],

@@ -4,7 +4,7 @@
 //! documentation, and the decision how far a project may go. None of them can be left out.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
 use serde::Deserialize;
@@ -162,6 +162,13 @@ keys! {
             reach: TrustedProject,
             flag: "--no-context-files",
         }
+        /// When the conversation is summed up by itself, and how much of it is kept word for word. See
+        /// [sessions.md](sessions.md#compaction).
+        compaction: Compaction = "compaction" {
+            takes: "a table, below",
+            default: "as below",
+            reach: TrustedProject,
+        }
         /// Further places of extensions: the directory of one, or one with several in it. Relative to the file that
         /// names them; `~/` is the home directory.
         extensions: Vec<String> = "extensions" {
@@ -182,6 +189,34 @@ keys! {
             takes: "a table, below",
             default: "nothing",
             reach: User,
+        }
+    }
+}
+
+keys! {
+    /// When the conversation is summed up, and how much of it is kept.
+    Compaction {
+        /// Whether the conversation is summed up by itself: when the reserve is reached, and when the provider says that a
+        /// request is too long. `haft session compact` works either way.
+        auto: Option<bool> = "compaction.auto" {
+            takes: "`true` or `false`",
+            default: "`true`",
+            reach: TrustedProject,
+        }
+        /// Tokens of the model's window that are left for its answer. If nothing is said, 16,384 or 15 % of the window,
+        /// whichever is less; more than half of the window counts as half of it.
+        reserve: Option<NonZeroU64> = "compaction.reserve" {
+            takes: "a whole number of at least 1",
+            default: "16,384 or 15 % of the window",
+            reach: TrustedProject,
+        }
+        /// Tokens at the end of the conversation that are kept word for word. If nothing is said, 20,000 or a third of what
+        /// the system prompt, the tools and the reserve leave of the window, whichever is less; more than half of that
+        /// counts as half of it.
+        keep: Option<NonZeroU64> = "compaction.keep" {
+            takes: "a whole number of at least 1",
+            default: "20,000 or a third of the rest",
+            reach: TrustedProject,
         }
     }
 }
@@ -235,7 +270,7 @@ impl OnTimeout {
 
 /// All keys, tables within tables included, in the order of the documentation.
 pub fn all_keys() -> impl Iterator<Item = &'static Key> {
-    ConfigFile::KEYS.iter().chain(Grant::KEYS)
+    ConfigFile::KEYS.iter().chain(Compaction::KEYS).chain(Grant::KEYS)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::keys::{ConfigFile, Key};
+use crate::keys::{Compaction, ConfigFile, Key};
 use crate::layers::{Config, json};
 use crate::settings::{SettingOrigin, Sourced};
 
@@ -65,12 +65,27 @@ impl Config {
             "context_files" => {
                 vec![set(key.path, key, &settings.context_files, settings.context_files.value.into())]
             }
+            "compaction" => self.compaction(),
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
             "grant.NAME" => self.grants(key),
             // A test sees to it that there is no other.
             _ => Vec::new(),
         }
+    }
+
+    fn compaction(&self) -> Vec<Row> {
+        let settings = &self.settings;
+        let row = |key: &'static Key| match key.path {
+            "compaction.reserve" => {
+                optional(key, settings.compaction_reserve.as_ref(), |tokens| tokens.get().into())
+            }
+            "compaction.keep" => {
+                optional(key, settings.compaction_keep.as_ref(), |tokens| tokens.get().into())
+            }
+            _ => set(key.path, key, &settings.compaction_auto, settings.compaction_auto.value.into()),
+        };
+        Compaction::KEYS.iter().map(row).collect()
     }
 
     fn extension_places(&self, key: &'static Key) -> Vec<Row> {
@@ -208,7 +223,8 @@ mod tests {
     #[test]
     fn every_value_stands_beside_its_origin_and_secrets_are_not_shown() {
         let text = "extensions = ['a', 'b']\nthinking = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
-                    [extension.x]\napi_token = 'sk-1'\nplaces = [{name = 'n', password = 'p'}]\n";
+                    [extension.x]\napi_token = 'sk-1'\nplaces = [{name = 'n', password = 'p'}]\n\
+                    [compaction]\nkeep = 9000\n";
         insta::assert_snapshot!(rows(text).join("\n"), @r#"
         provider = - # default
         model = "f" # --model
@@ -218,6 +234,9 @@ mod tests {
         max_steps = 3 # HAFT_MAX_STEPS
         lazy_start = true # default
         context_files = true # default
+        compaction.auto = true # default
+        compaction.reserve = - # default
+        compaction.keep = 9000 # /config.toml:10
         extensions = "/a" # /config.toml:1
         extensions = "/b" # /config.toml:1
         extension.x.api_token = "(hidden)" # /config.toml:7

@@ -1,14 +1,14 @@
 //! Flags over environment over files over defaults, and where each value came from.
 
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use haft_protocol::thinking::Thinking;
 
 use crate::file::{ReadFile, Source};
-use crate::keys::ConfigFile;
+use crate::keys::all_keys;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -79,7 +79,7 @@ pub enum Place {
 impl Place {
     /// Where a key of this place stands.
     fn origin(&self, key: &str) -> SettingOrigin {
-        let known = ConfigFile::KEYS.iter().find(|known| known.path == key);
+        let known = all_keys().find(|known| known.path == key);
         match self {
             Self::Flags => SettingOrigin::Flag(known.and_then(|known| known.flag).unwrap_or("flag")),
             Self::Env => SettingOrigin::Env(known.and_then(|known| known.variable).unwrap_or("environment")),
@@ -111,6 +111,12 @@ pub struct Layer {
     pub lazy_start: Option<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Option<bool>,
+    /// Whether the conversation is summed up by itself.
+    pub compaction_auto: Option<bool>,
+    /// Tokens of the model's window that are left for its answer.
+    pub compaction_reserve: Option<NonZeroU64>,
+    /// Tokens that are kept word for word.
+    pub compaction_keep: Option<NonZeroU64>,
 }
 
 /// What all places together say.
@@ -132,6 +138,12 @@ pub struct Settings {
     pub lazy_start: Sourced<bool>,
     /// Whether `AGENTS.md` files are read.
     pub context_files: Sourced<bool>,
+    /// Whether the conversation is summed up by itself.
+    pub compaction_auto: Sourced<bool>,
+    /// Tokens of the model's window that are left for its answer; none for haft's own choice.
+    pub compaction_reserve: Option<Sourced<NonZeroU64>>,
+    /// Tokens that are kept word for word; none for haft's own choice.
+    pub compaction_keep: Option<Sourced<NonZeroU64>>,
 }
 
 /// An environment variable has a value that cannot be used.
@@ -160,6 +172,9 @@ impl Layer {
             max_steps: None,
             lazy_start: None,
             context_files: None,
+            compaction_auto: None,
+            compaction_reserve: None,
+            compaction_keep: None,
         }
     }
 
@@ -177,6 +192,9 @@ impl Layer {
             max_steps: content.max_steps,
             lazy_start: content.lazy_start,
             context_files: content.context_files,
+            compaction_auto: content.compaction.auto,
+            compaction_reserve: content.compaction.reserve,
+            compaction_keep: content.compaction.keep,
         }
     }
 
@@ -242,6 +260,9 @@ impl Settings {
             max_steps: first(layers, "max_steps", |layer| layer.max_steps),
             lazy_start: first(layers, "lazy_start", |layer| layer.lazy_start).unwrap_or(yes()),
             context_files: first(layers, "context_files", |layer| layer.context_files).unwrap_or(yes()),
+            compaction_auto: first(layers, "compaction.auto", |layer| layer.compaction_auto).unwrap_or(yes()),
+            compaction_reserve: first(layers, "compaction.reserve", |layer| layer.compaction_reserve),
+            compaction_keep: first(layers, "compaction.keep", |layer| layer.compaction_keep),
             provider,
         }
     }

@@ -12,6 +12,7 @@ use haft_protocol::message::{Message, Time, Usage};
 use tokio_util::sync::CancellationToken;
 
 use crate::compact::{CompactError, CompactSettings, Compacted};
+use crate::error::TurnErrorKind;
 use crate::hooks::{HookSource, Hooks};
 use crate::model::Model;
 use crate::prompt::SystemPrompt;
@@ -129,8 +130,21 @@ impl Agent {
     }
 
     /// The session that everything is kept in; one in memory, unless the builder was given another.
+    ///
+    /// The agent has a copy of what the session says to the model. What somebody else adds to it that the model shall
+    /// see, and where somebody else moves it to, counts after a [`reload`](Self::reload).
     pub fn session(&self) -> &Session {
         &self.inner.transcript.session
+    }
+
+    /// Goes on with what the session says by now, after somebody else has added to it or moved it. Model, thinking and
+    /// tools stay what the agent was last given.
+    ///
+    /// # Errors
+    /// [`TurnErrorKind::Busy`] while a run is under way; [`TurnErrorKind::Session`] when something that the session has
+    /// not taken yet cannot be written.
+    pub fn reload(&self) -> Result<(), TurnErrorKind> {
+        turn::reload(&self.inner)
     }
 
     /// Everything used since the session began.

@@ -32,7 +32,7 @@ pub(crate) use prompt::{SYSTEM, question, within};
 pub use text::entry_text;
 
 use crate::session::EntryId;
-use crate::session::entry::{Compaction, Entry, EntryBody, Said};
+use crate::session::entry::{Answer, Compaction, Entry, EntryBody, Said};
 use crate::stats::estimated_tokens;
 
 /// What is about to be summed up.
@@ -83,7 +83,7 @@ impl Compacting {
 }
 
 /// A compaction that was done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Compacted {
     /// What the model is told from here on.
     pub summary: String,
@@ -93,6 +93,8 @@ pub struct Compacted {
     pub tokens_after: u64,
     /// The hook that wrote the summary.
     pub by: Option<String>,
+    /// The model that wrote it, and what that used; none if a hook did.
+    pub answer: Option<Answer>,
 }
 
 /// The newest compaction of a branch.

@@ -6,7 +6,7 @@ use crate::model::ModelError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}")]
 pub struct TurnError {
-    /// The step, counted from 1; 0 before the first.
+    /// The step, counted from 1; 0 before the first and behind the last.
     pub step: u32,
     /// What happened. Not a source: the message says it already.
     pub kind: TurnErrorKind,

@@ -222,6 +222,11 @@ pub trait AfterToolExecute: Send + Sync {
         call: &ToolCall,
         output: ToolOutput,
     ) -> ToolOutput;
+
+    /// Who this is: the session keeps who changed a result.
+    fn name(&self) -> &str {
+        "a hook"
+    }
 }
 
 /// The user is about to see what the model said. Asked for every message with text. While there is such a hook,

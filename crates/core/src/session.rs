@@ -19,6 +19,7 @@ mod id;
 mod index;
 mod line;
 mod log;
+mod moving;
 mod recover;
 mod resume;
 mod state;
@@ -33,17 +34,18 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, Time};
 
 pub use context::{Context, INTERRUPTED, NOT_RUN, context};
 pub(crate) use context::{answered, closing};
-use disk::{Disk, DiskFile, RealDisk};
+use disk::{Disk, RealDisk};
 use entry::{Entry, EntryBody, Header, Origin, Said};
 pub use error::SessionError;
 pub use id::{EntryId, SessionId};
 pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
-use state::State;
+use state::{State, Work, Written};
 use sync::{Owner, Synced, Syncer};
 
 use crate::timeouts;
@@ -148,12 +150,13 @@ impl Session {
     /// Adds an entry behind the [leaf](Self::leaf) and makes it the leaf.
     ///
     /// It is written before this returns, so that entries stand in the order of the calls; the future only waits for
-    /// the disk, if it has to. An entry that was acknowledged by the future is never lost; one that was not may or may
-    /// not be there. Needs no runtime.
+    /// the disk, if it has to. While the session has to go on in another file, entries wait in memory for that file, and
+    /// so do the futures of all of them. An entry that was acknowledged by the future is never lost; one that was not
+    /// may or may not be there. Needs no runtime.
     ///
     /// # Errors
-    /// [`SessionError::NotSynced`] when the entry is written, and the leaf, but may not be on the disk. With any other
-    /// nothing is written: [`SessionError::ReadOnly`], [`SessionError::Newer`]; [`SessionError::Io`] when the next attempt may succeed.
+    /// [`SessionError::NotSynced`] when the session has the entry, as its leaf, but it may not be on the disk. With any
+    /// other nothing is written: [`SessionError::ReadOnly`], [`SessionError::Newer`]; [`SessionError::Io`] when the next attempt may succeed.
     pub fn append(
         &self,
         body: impl Into<EntryBody>,
@@ -174,6 +177,12 @@ impl Session {
     pub fn flush(&self) -> impl Future<Output = Result<(), SessionError>> + Send + 'static {
         let synced = self.shared.flush();
         async move { wait(synced?).await }
+    }
+
+    /// What front ends are told of it.
+    pub fn event(&self) -> AgentEvent {
+        let path = self.path().map(|path| path.to_string_lossy().into_owned());
+        AgentEvent::Session { id: self.id().to_string(), path }
     }
 
     /// The session's name. It changes when the session has to go on in another file: [`Repair::Moved`].
@@ -227,7 +236,8 @@ impl Session {
         context(&self.branch())
     }
 
-    /// What was wrong with the file and has been mended, each told once.
+    /// What was wrong with the file and has been mended, each told once. The runs of an agent on this session take them
+    /// and tell them as events.
     pub fn take_repairs(&self) -> Vec<Repair> {
         self.shared.lock().take_repairs()
     }
@@ -284,11 +294,11 @@ impl Shared {
         let mut state = self.lock();
         // Started before anything is written: an error of this says that nothing is.
         let syncer = state.disk_of(&body).map(|disk| self.syncer(disk)).transpose()?;
-        let id = state.append(body, time)?;
+        let (id, written) = state.append(body, time)?;
         let Some(syncer) = syncer else { return Ok((id, None)) };
-        let synced = match durability {
-            Durability::Now => Some(syncer.now()),
-            Durability::Soon => {
+        let synced = match (durability, written) {
+            (Durability::Now, _) | (Durability::Soon, Written::Owed) => Some(syncer.now()),
+            (Durability::Soon, Written::Handed) => {
                 syncer.soon();
                 None
             }
@@ -298,7 +308,8 @@ impl Shared {
 
     fn flush(&self) -> Result<Option<Synced>, SessionError> {
         let state = self.lock();
-        state.disk().map(|disk| self.syncer(disk).map(Syncer::now)).transpose()
+        let disk = state.disk().filter(|_| !state.is_safe());
+        disk.map(|disk| self.syncer(disk).map(Syncer::now)).transpose()
     }
 
     /// The thread, started if there is none. Called with the state locked.
@@ -322,14 +333,25 @@ impl Drop for Shared {
 }
 
 impl Owner for Mutex<State> {
-    fn file(&self) -> Result<Option<Arc<dyn DiskFile>>, SessionError> {
-        let mut state = lock(self);
-        state.mend()?;
-        Ok(state.file())
-    }
-
-    fn synced(&self, file: &Arc<dyn DiskFile>, outcome: std::io::Result<()>) -> Result<(), SessionError> {
-        lock(self).synced(file, outcome)
+    /// Whatever takes long is done without the lock, which whoever appends needs.
+    fn sync(&self) -> Result<(), SessionError> {
+        loop {
+            let work = lock(self).work()?;
+            match work {
+                Work::Nothing => return Ok(()),
+                Work::Sync { file, given } => {
+                    let outcome = file.sync();
+                    if lock(self).synced(&file, given, outcome) {
+                        return Ok(());
+                    }
+                }
+                Work::Move(moving) => {
+                    let moved = moving.carry_out()?;
+                    // What was added while it was made, somebody waits for in the next round.
+                    return lock(self).moved(moved);
+                }
+            }
+        }
     }
 }
 

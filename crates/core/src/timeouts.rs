@@ -5,8 +5,9 @@ use std::time::Duration;
 /// How long all hooks together may take over one tool call, unless the builder says otherwise.
 pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
 
-/// How long a cancelled tool may take to hand over what it has. Then it is dropped.
-pub(crate) const CANCELLED_TOOL: Duration = Duration::from_millis(500);
+/// How long a cancelled tool may take to hand over what it has. Then it is dropped. Longer than a command gets that
+/// ignores the polite signal, or its output would never be seen.
+pub(crate) const CANCELLED_TOOL: Duration = Duration::from_secs(2);
 
 /// How long a change of a file waits for those in front that have not said which file they want. A disk answers in
 /// far less; one that is gone never does, and then the order is worth less than going on.

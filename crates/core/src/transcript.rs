@@ -11,9 +11,9 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, Time, ToolMessage, Usage};
+use haft_protocol::message::{Message, Stop, Time, ToolMessage, Usage};
 
-use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings};
+use crate::session::entry::{Answer, Compaction, Custom, EntryBody, Said, Settings, ToolStart};
 use crate::session::{Context, Durability, EntryId, Session, SessionError, closing};
 use crate::stats::Tally;
 
@@ -30,9 +30,8 @@ struct State {
     tally: Tally,
     /// What the log has not taken yet, oldest first.
     unsaved: VecDeque<Said>,
-    /// Results of the last answer's calls that the session's reader made up, since they had none; they are not in the
-    /// log yet.
-    made_up: Vec<ToolMessage>,
+    /// Results of the last answer's calls that the session's reader made up, since they had none.
+    unwritten: Vec<ToolMessage>,
     /// The calls of the last answer that were begun.
     started: Vec<ToolCallId>,
 }
@@ -54,17 +53,32 @@ impl Saved {
 impl Transcript {
     /// What a session says.
     pub(crate) fn new(session: Session) -> Self {
-        let branch = session.branch();
-        let Context { messages, settings, closed } = crate::session::context(&branch);
-        let state = State {
-            made_up: made_up(&messages, &closed),
-            tally: Tally::of(&session, &branch, messages.len()),
-            messages: Arc::new(messages),
-            settings,
-            unsaved: VecDeque::new(),
-            started: Vec::new(),
-        };
-        Self { session, state: Mutex::new(state) }
+        let state = Mutex::new(State::of(&session));
+        Self { session, state }
+    }
+
+    /// Goes on with what the session says by now: somebody else may have added to it, or gone on from another entry.
+    pub(crate) fn reload(&self) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        *state = State::of(&self.session);
+        Ok(())
+    }
+
+    /// Leaves an answer that the provider did not end, if it is what was said last: it stays in the log, on a branch of
+    /// its own, and the next answer takes its place.
+    pub(crate) fn leave_failed(&self) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        state.catch_up(&self.session)?;
+        let branch = self.session.branch();
+        let last = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::Said(_)));
+        if let Some(last) = last
+            && last.body.answer().is_some_and(|answer| answer.stop == Stop::Error)
+        {
+            self.session.move_to(last.parent)?;
+            *state = State::of(&self.session);
+        }
+        Ok(())
     }
 
     pub(crate) fn messages(&self) -> Arc<Vec<Message>> {
@@ -114,14 +128,16 @@ impl Transcript {
         saved
     }
 
-    /// Writes that a call is about to run.
-    pub(crate) fn start(&self, start: crate::session::entry::ToolStart) -> Result<Saved, SessionError> {
-        let mut state = self.lock();
-        state.catch_up(&self.session)?;
-        let call_id = start.call_id.clone();
-        let saved = write(&self.session, start.into(), Durability::Now)?;
-        state.started.push(call_id);
-        Ok(saved)
+    /// Writes that calls are about to run, in their order, and waits until that is on the disk: one sync for all of them.
+    /// Says of each whether it is.
+    pub(crate) async fn start(&self, starts: Vec<ToolStart>) -> Vec<Result<(), SessionError>> {
+        let (written, synced) = {
+            let mut state = self.lock();
+            let written: Vec<_> = starts.into_iter().map(|start| state.start(&self.session, start)).collect();
+            (written, self.session.flush())
+        };
+        let synced = if written.iter().any(Result::is_ok) { synced.await } else { Ok(()) };
+        written.into_iter().map(|one| one.and_then(|()| synced.clone())).collect()
     }
 
     /// Writes what people who read the log want to know and the model is not told.
@@ -137,10 +153,10 @@ impl Transcript {
     pub(crate) fn settle(&self, now: impl Fn() -> Time) -> Result<(), SessionError> {
         let mut state = self.lock();
         state.catch_up(&self.session)?;
-        while let Some(result) = state.made_up.first().cloned() {
+        while let Some(result) = state.unwritten.first().cloned() {
             let said = Said { message: Message::Tool(result), answer: None };
             drop(write(&self.session, said.into(), Durability::Soon)?);
-            state.made_up.remove(0);
+            state.unwritten.remove(0);
         }
         for message in state.closing(now) {
             drop(state.save(&self.session, &Said { message, answer: None })?);
@@ -158,8 +174,8 @@ impl Transcript {
         }
         let body = Compaction { used: Some(used), ..compaction };
         let saved = write(&self.session, body.into(), Durability::Now)?;
-        let Context { messages, closed, .. } = self.session.context();
-        state.made_up = made_up(&messages, &closed);
+        let Context { messages, unwritten, .. } = self.session.context();
+        state.unwritten = unwritten;
         state.messages = Arc::new(messages);
         state.tally = Tally::compacted(used);
         Ok(saved)
@@ -171,6 +187,28 @@ impl Transcript {
 }
 
 impl State {
+    /// What a session says.
+    fn of(session: &Session) -> Self {
+        let branch = session.branch();
+        let Context { messages, settings, unwritten, .. } = crate::session::context(&branch);
+        Self {
+            tally: Tally::of(session, &branch, messages.len()),
+            messages: Arc::new(messages),
+            settings,
+            unsaved: VecDeque::new(),
+            unwritten,
+            started: Vec::new(),
+        }
+    }
+
+    fn start(&mut self, session: &Session, start: ToolStart) -> Result<(), SessionError> {
+        self.catch_up(session)?;
+        let call_id = start.call_id.clone();
+        drop(write(session, start.into(), Durability::Soon)?);
+        self.started.push(call_id);
+        Ok(())
+    }
+
     /// Writes what could not be written before.
     fn catch_up(&mut self, session: &Session) -> Result<(), SessionError> {
         while let Some(said) = self.unsaved.front().cloned() {
@@ -203,28 +241,22 @@ impl State {
                 Message::Tool(result) => answered.push(&result.call_id),
                 Message::User { .. } => return Vec::new(),
                 Message::Assistant(last) => {
-                    let open = last.tool_calls().filter(|call| !answered.contains(&&call.id)).cloned();
-                    let close = |call: ToolCall| {
-                        let begun = self.started.contains(&call.id);
-                        Message::Tool(closing(call, begun, now()))
+                    let close = |call: &ToolCall| match answered.iter().position(|id| **id == call.id) {
+                        Some(at) => {
+                            answered.swap_remove(at);
+                            None
+                        }
+                        None => {
+                            let begun = self.started.contains(&call.id);
+                            Some(Message::Tool(closing(call.clone(), begun, now())))
+                        }
                     };
-                    return open.map(close).collect();
+                    return last.tool_calls().filter_map(close).collect();
                 }
             }
         }
         Vec::new()
     }
-}
-
-/// The results that were made up for the last answer's calls. Those of an earlier answer are made up each time the
-/// session is read: in the log, their place is taken.
-fn made_up(messages: &[Message], closed: &[ToolCallId]) -> Vec<ToolMessage> {
-    let last = messages.iter().rposition(|message| matches!(message, Message::Assistant(_)));
-    let results = messages.iter().skip(last.unwrap_or(messages.len())).filter_map(|message| match message {
-        Message::Tool(result) if closed.contains(&result.call_id) => Some(result.clone()),
-        Message::Tool(_) | Message::User { .. } | Message::Assistant(_) => None,
-    });
-    results.collect()
 }
 
 /// Writes one entry. That it is written is known at once; whether it is on the disk, later.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures::FutureExt;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +22,8 @@ use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
 use crate::queue::Taken;
-use crate::session::SessionError;
+use crate::session::intervention::{Action, Intervention};
+use crate::session::{Repair, SessionError};
 use crate::transcript::Saved;
 use ask::Partial;
 pub(crate) use compact::by_hand as compact;
@@ -68,6 +70,7 @@ pub(crate) async fn work(
         Ok(()) => turn.steps().await,
         Err(kind) => Err(TurnError { step: 0, kind }),
     };
+    let outcome = turn.close(outcome).await;
     drop(turn);
     match outcome {
         Ok(()) => {
@@ -78,6 +81,18 @@ pub(crate) async fn work(
     }
 }
 
+/// Goes on with what the session says by now.
+pub(crate) fn reload(agent: &Arc<Inner>) -> Result<(), TurnErrorKind> {
+    // Nobody is told anything meanwhile.
+    let (sender, _) = tokio::sync::mpsc::unbounded_channel();
+    if !agent.queues.open(Emitter::new(Vec::new(), sender), false) {
+        return Err(TurnErrorKind::Busy);
+    }
+    let reloaded = agent.transcript.reload().map_err(unsaved);
+    agent.queues.close();
+    reloaded
+}
+
 /// However a run ends, also when it is dropped: what the user saw is kept, every call has a result, and then the next
 /// prompt may come.
 impl Drop for Turn {
@@ -85,9 +100,7 @@ impl Drop for Turn {
         if self.now().over {
             return;
         }
-        // A session that cannot be written is the next run's first concern.
-        drop(self.keep_partial());
-        drop(self.settle_calls());
+        self.put_in_order();
         self.agent.queues.close();
     }
 }
@@ -113,9 +126,43 @@ impl Turn {
         Self { agent, emitter, cancel, sections: Vec::new(), now: Mutex::new(now) }
     }
 
+    /// What the user saw is kept, and every call has a result.
+    fn put_in_order(&self) {
+        // A session that cannot be written is the next run's first concern.
+        drop(self.keep_partial(Stop::Aborted));
+        drop(self.settle_calls());
+    }
+
+    /// Before the end of the run is told, all of it is on the disk, and what had to be mended for that is known.
+    async fn close(&self, outcome: Result<(), TurnError>) -> Result<(), TurnError> {
+        if !self.now().over {
+            self.put_in_order();
+        }
+        let kept = self.agent.transcript.session.flush().await;
+        self.tell_repairs();
+        outcome.and(kept.map_err(|error| TurnError { step: 0, kind: unsaved(error) }))
+    }
+
+    /// Tells what was wrong with the session's file and has been mended, once each.
+    fn tell_repairs(&self) {
+        let session = &self.agent.transcript.session;
+        for repair in session.take_repairs() {
+            let (id, message) = (session.id().to_string(), repair.to_string());
+            self.emitter.emit(AgentEvent::SessionRepaired { id, message });
+            if let Repair::Moved { .. } = repair {
+                self.emitter.emit(session.event());
+            }
+        }
+    }
+
     /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.
     async fn begin(&mut self, prompt: Option<Prompt>) -> Result<(), TurnErrorKind> {
+        self.tell_repairs();
         self.settle_calls().map_err(unsaved)?;
+        if prompt.is_none() && self.agent.queues.waiting().is_empty() {
+            // The last message of the user is to be answered, and not half an answer of the provider.
+            self.agent.transcript.leave_failed().map_err(unsaved)?;
+        }
         // Before anything is taken: what waits when this fails waits on.
         self.note_setup().map_err(unsaved)?;
         let waited = self.agent.queues.take_first(prompt.is_some());
@@ -164,6 +211,7 @@ impl Turn {
                 State::Between { stopping, .. } => self.take_queued(*stopping),
                 State::Done(outcome) => return outcome.clone(),
             };
+            self.tell_repairs();
             state = state.next(input, self.agent.max_steps);
         }
     }
@@ -180,20 +228,29 @@ impl Turn {
         for hook in hooks.before_turn {
             match self.settle(hook.before_turn(&self.cancel, step)).await {
                 Some(TurnDecision::Allow) => {}
-                Some(TurnDecision::Block { by, reason }) => return Input::Blocked { by, reason },
+                Some(TurnDecision::Block { by, reason }) => return self.blocked(by, reason),
                 None if self.cancel.is_cancelled() => return Input::Cancelled,
-                None => {
-                    return Input::Blocked {
-                        by: PANICKED.to_owned(),
-                        reason: "the hook panicked".to_owned(),
-                    };
-                }
+                None => return self.blocked(PANICKED.to_owned(), "the hook panicked".to_owned()),
             }
         }
         if self.cancel.is_cancelled() {
             return Input::Cancelled;
         }
         self.compact_if_full().await.err().unwrap_or(Input::Allowed)
+    }
+
+    /// A hook does not want the step.
+    fn blocked(&self, by: String, reason: String) -> Input {
+        self.remark(None, Action::TurnEnded, vec![by.clone()]);
+        Input::Blocked { by, reason }
+    }
+
+    /// Notes in the session what hooks did, for people who read it.
+    fn remark(&self, call: Option<&ToolCallId>, action: Action, by: Vec<String>) {
+        let remark = Intervention { call_id: call.cloned(), action, by }.to_custom();
+        // What they decided counts whether or not it can be noted: a session that cannot be written fails at what
+        // comes next.
+        let _ = remark.map(|remark| self.agent.transcript.remark(remark));
     }
 
     /// Reports the end of a step, when every call has a result.

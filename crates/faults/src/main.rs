@@ -73,6 +73,7 @@ fn main() -> ExitCode {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
         [writer::WRITER, place, size] => return writer::run(&PathBuf::from(place), size),
+        [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
         [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {

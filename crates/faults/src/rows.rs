@@ -11,7 +11,7 @@ mod sessions;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
-pub(crate) use files::{WRITER, write_once};
+pub(crate) use files::{RACER, WRITER, race, write_once};
 use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};

@@ -9,6 +9,9 @@
 //! overtake an event on its way to somebody else, which nobody can see: who watches from here is asked nothing. An
 //! extension that begins to offer something after all gets its own writer back, and what the session writes to it
 //! until then carries a mark that says behind which event it belongs.
+//!
+//! Several may emit at once: parallel calls do, and agents that share a host. Each asks everybody in turn who tells
+//! it, so a place changes when no event is on its way, and not in the middle of one: nobody is told twice or left out.
 
 mod filter;
 mod log;
@@ -38,6 +41,12 @@ pub(crate) struct Fanout {
     thread: OnceLock<Option<Thread>>,
 }
 
+/// An event on its way to everybody, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Emission<'a> {
+    fanout: &'a Fanout,
+}
+
 /// What emitters, writers and seats work on.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -61,7 +70,7 @@ impl Fanout {
         Self { shared: Arc::new(shared), thread: OnceLock::new() }
     }
 
-    /// A place for an extension that only watches. It takes effect at the end of the next event; the member is told.
+    /// A place for an extension that only watches. It takes effect at the end of an event; the member is told.
     /// None where there is no thread for it.
     pub(crate) fn join(&self, filter: Filter, member: Member) -> Option<Seat> {
         let thread = self.thread.get_or_init(|| match Thread::start(&self.shared) {
@@ -77,30 +86,38 @@ impl Fanout {
         Some(Seat::new(handle, Cursor::new(Arc::clone(&self.shared), id, member)))
     }
 
-    /// Tells those who watch from here. Never waits. To be called last of all who are told an event: whoever changes
-    /// its place does so in between two of them.
-    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
-        let mut log = self.shared.log();
-        if log.is_empty() {
-            return;
-        }
-        if log.is_wanted(topic) {
-            // Nobody shall wait for this: it takes as long as the event is large.
-            drop(log);
-            let line = event().and_then(|event| self.encode(event));
-            log = self.shared.log();
-            log.append(topic, line.as_deref());
-        }
-        let wake = log.turn();
-        drop(log);
-        if wake {
-            self.shared.news.notify_one();
-        }
+    /// Somebody begins to tell everybody an event. Until that is over, nobody's place changes: who is told by the log
+    /// and who by its own task stays as it was when the first of them was told.
+    pub(crate) fn begin(&self) -> Emission<'_> {
+        self.shared.log().begin();
+        Emission { fanout: self }
     }
 
     /// One line; none when no extension would take it.
     fn encode(&self, event: Event) -> Option<String> {
         codec::encode(&HostFrame::Event(event)).ok().filter(|line| line.len() <= self.shared.longest)
+    }
+}
+
+impl Emission<'_> {
+    /// Tells those who watch from the log. Never waits.
+    pub(crate) fn tell(self, topic: Topic<'_>, event: impl FnOnce() -> Option<Event>) {
+        let shared = &self.fanout.shared;
+        if !shared.log().is_wanted(topic) {
+            return;
+        }
+        // Nobody shall wait for this: it takes as long as the event is large.
+        let line = event().and_then(|event| self.fanout.encode(event));
+        shared.log().append(topic, line.as_deref());
+    }
+}
+
+impl Drop for Emission<'_> {
+    fn drop(&mut self) {
+        let wake = self.fanout.shared.log().turn();
+        if wake {
+            self.fanout.shared.news.notify_one();
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 mod compact;
 mod tool_call;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use haft_core::hooks::{
     AgentStart, BeforeAgentStart, BeforeAssistantMessage, BeforeTurn, MessageDecision, Observer,
@@ -101,16 +103,31 @@ impl Entry {
     }
 }
 
-impl Observer for Entry {
-    fn observe(&self, event: &AgentEvent) {
-        if self.watching.is_told_by_log() {
-            return;
+/// All extensions that are told what happens, as one: who is told by the log and who by its own task is settled
+/// before the first of them is told.
+pub(crate) struct Audience {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) fanout: Arc<Fanout>,
+}
+
+impl Audience {
+    /// Tells those who watch it an event. Never waits.
+    pub(crate) fn tell(&self, topic: Topic<'_>, event: impl Fn() -> Option<Event>) {
+        let emission = self.fanout.begin();
+        for entry in &self.entries {
+            entry.pass_on(topic, &event);
         }
+        emission.tell(topic, event);
+    }
+}
+
+impl Observer for Audience {
+    fn observe(&self, event: &AgentEvent) {
         if matches!(event, AgentEvent::TurnStart { .. }) {
-            self.foresee();
+            self.entries.iter().for_each(|entry| entry.foresee());
         }
         if let Some(topic) = topic(event) {
-            self.pass_on(topic, || told(event));
+            self.tell(topic, || told(event));
         }
     }
 }
@@ -119,16 +136,9 @@ impl Entry {
     /// A turn begins: whoever watches what comes in every turn is started now, beside the model's work.
     fn foresee(&self) {
         let sure = ["assistant_message", "turn_end"];
-        if self.backlog.is_some() && sure.iter().any(|event| self.offers().events.contains(*event)) {
+        let sleeps = self.backlog.is_some() && !self.watching.is_told_by_log();
+        if sleeps && sure.iter().any(|event| self.offers().events.contains(*event)) {
             self.wake();
-        }
-    }
-}
-
-impl Observer for Fanout {
-    fn observe(&self, event: &AgentEvent) {
-        if let Some(topic) = topic(event) {
-            self.tell(topic, || told(event));
         }
     }
 }

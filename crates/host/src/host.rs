@@ -12,7 +12,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use haft_core::hooks::{HookSource, Hooks, Observer};
+use haft_core::hooks::{HookSource, Hooks};
 use haft_core::model::ModelInfo;
 use haft_core::tool::Tool;
 use haft_launch::Launcher;
@@ -30,7 +30,7 @@ use crate::fanout::Topic;
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
-use crate::hooks::ToolCallHook;
+use crate::hooks::{Audience, ToolCallHook};
 use crate::log::log_path;
 use crate::shared::Shared;
 use crate::spec::{ExtensionSpec, Origin};
@@ -249,8 +249,8 @@ impl Host {
         self.shared().changes.subscribe()
     }
 
-    /// The extensions' part in core's hooks, now and after every reload. What several agents tell at the same time may
-    /// reach an extension twice, or not at all, at the moment in which another thread begins or ceases to tell it.
+    /// The extensions' part in core's hooks, now and after every reload. Several agents may share it, and tell their
+    /// events at the same time.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
     }
@@ -258,9 +258,8 @@ impl Host {
     /// Tells the extensions that watch it that the session begins.
     pub fn session_start(&self) {
         let topic = Topic { name: "session_start", tool: None };
-        let event = || Some(Event::session_start());
-        self.set().entries.iter().for_each(|entry| entry.pass_on(topic, event));
-        self.shared().fanout.tell(topic, event);
+        let entries = self.set().entries.clone();
+        self.audience(entries).tell(topic, || Some(Event::session_start()));
     }
 
     /// All extensions and how they are, in order.
@@ -289,6 +288,10 @@ impl Host {
     /// Tells an extension the room of its panel, if it announced that it wants to know.
     pub fn panel_resized(&self, extension: &ExtensionName, room: PanelResize) {
         self.tell(extension, HostFrame::PanelResize(room), Some(capability::PANEL_RESIZE));
+    }
+
+    fn audience(&self, entries: Vec<Arc<Entry>>) -> Audience {
+        Audience { entries, fanout: Arc::clone(&self.shared().fanout) }
     }
 
     fn tell(&self, name: &ExtensionName, frame: HostFrame, capability: Option<&str>) {
@@ -350,12 +353,12 @@ impl Lost {
 
 impl HookSource for Host {
     fn hooks(&self) -> Hooks {
-        let mut hooks = Hooks::default();
+        let (mut hooks, mut told) = (Hooks::default(), Vec::new());
         for entry in &self.set().entries {
             let off = self.gates().is_off(entry.name());
             entry.look(|now| {
                 if !now.is_files() {
-                    hooks.observers.push(Arc::clone(entry) as Arc<dyn Observer>);
+                    told.push(Arc::clone(entry));
                 }
                 if off {
                     return;
@@ -378,8 +381,7 @@ impl HookSource for Host {
                 }
             });
         }
-        // Last, so that an extension changes from one to the other in between two events.
-        hooks.observers.push(Arc::clone(&self.shared().fanout) as Arc<dyn Observer>);
+        hooks.observers.push(Arc::new(self.audience(told)));
         hooks
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use crate::backlog::Backlog;
 use crate::entry::{Slot, Stage};
 use crate::extension::{self, Connection, Extension, ExtensionState, PANICKED, Start, Watching};
+use crate::failures::FailureFile;
 use crate::fault::FaultCode;
 use crate::log::Log;
 use crate::registration::{Memory, difference};
@@ -138,6 +139,7 @@ impl Keeper {
             log: Arc::clone(self.log()),
             changes: self.shared.changes.clone(),
             supervisor: Arc::clone(&self.supervisor),
+            failures: self.failures(),
             on_demand: self.spec.lifecycle.on_demand,
             watching: self.watching.clone(),
         };
@@ -171,6 +173,7 @@ impl Keeper {
 
     /// It is ready: from here on it speaks for itself.
     fn join(&mut self, instance: &Extension) {
+        self.failures().forget();
         let offers = Arc::clone(&instance.snapshot().offers);
         if let Some(memory) = &mut self.memory {
             memory.ready(&offers);
@@ -258,13 +261,18 @@ impl Keeper {
     }
 
     fn report(&self, failure: &Failure) {
-        self.log().host(format_args!("{}: {}", failure.code, failure.message));
+        self.log().failure(failure);
+        self.failures().remember(failure);
         self.shared.reporter(&self.spec.name).fault(failure.code, failure.message.as_str());
     }
 
     pub(crate) fn set(&self, stage: Stage) {
         self.slot.send_modify(|slot| slot.stage = stage);
         self.shared.changed();
+    }
+
+    fn failures(&self) -> FailureFile {
+        FailureFile::new(Arc::clone(&self.shared.state), Arc::clone(&self.spec))
     }
 
     fn log(&self) -> &Arc<Log> {

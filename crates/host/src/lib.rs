@@ -23,6 +23,7 @@ mod catalog;
 mod dormant;
 mod entry;
 mod environment;
+mod failures;
 mod fanout;
 mod fault;
 mod frontend;
@@ -34,6 +35,7 @@ mod policy;
 mod registration;
 mod shared;
 mod silent;
+mod state_files;
 mod supervisor;
 mod tool;
 
@@ -45,6 +47,7 @@ mod process;
 
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
+pub use failures::{LastFailure, forget_failure, last_failure};
 pub use fault::FaultCode;
 pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};

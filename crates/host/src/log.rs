@@ -15,6 +15,7 @@ use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
 use crate::hash::fnv;
+use crate::supervisor::Failure;
 use crate::timeouts::LOG_WINDOW;
 
 /// The end of what an extension printed, kept for the report of its exit.
@@ -22,6 +23,9 @@ const TAIL: usize = 4 * 1024;
 
 /// Lines of the tail that a report quotes.
 const TAIL_LINES: usize = 20;
+
+/// What stands in the report of an end before what the extension printed last.
+pub(crate) const PRINTED: &str = "; it printed: ";
 
 /// The longest part of an extension's name that is used in a file's name.
 const SLUG: usize = 64;
@@ -100,6 +104,13 @@ impl Log {
                 inner.append(host_line(&text.to_string()).as_bytes());
             }
         });
+    }
+
+    /// A line about a failure, without what it quotes of this log: that stands above it.
+    pub(crate) fn failure(&self, Failure { code, message }: &Failure) {
+        let tail = self.tail();
+        let quoted = message.strip_suffix(&tail).and_then(|rest| rest.strip_suffix(PRINTED));
+        self.host(format_args!("{code}: {}", quoted.unwrap_or(message)));
     }
 
     /// A line of the host about something that an extension can make it say without end.
@@ -216,6 +227,7 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::FaultCode;
     use haft_protocol::limits::{MAX_LOG, STDERR_PER_SECOND};
     use std::time::Duration;
 
@@ -305,6 +317,26 @@ mod tests {
         let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
         assert!(text.len() < STDERR_PER_SECOND + 100, "{}", text.len());
         assert!(text.ends_with("[haft] the end\n"));
+    }
+
+    #[test]
+    fn a_failure_does_not_repeat_what_stands_in_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = ExtensionName::new("x");
+        let log = Log::new(Some(dir.path()), &name, &Limits::default());
+        let failed = |message: String| log.failure(&Failure { code: FaultCode::Exited, message });
+        failed("exited with status 1".into());
+        log.stderr(b"Traceback:\n  boom\n", Instant::now());
+        failed(format!("exited with status 3{PRINTED}{}", log.tail()));
+        failed(format!("said{PRINTED}what it did not"));
+        let text = fs::read_to_string(log_path(dir.path(), &name)).unwrap();
+        insta::assert_snapshot!(text, @"
+        [haft] exited: exited with status 1
+        Traceback:
+          boom
+        [haft] exited: exited with status 3
+        [haft] exited: said; it printed: what it did not
+        ");
     }
 
     #[test]

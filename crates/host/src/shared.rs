@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::{Common, Connection, Facts, Greeting, Places};
+use crate::failures;
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
@@ -16,8 +17,9 @@ use crate::host::HostConfig;
 use crate::log::slug;
 use crate::process::Process;
 use crate::registration::Registrations;
-use crate::silent::SilentStarts;
+use crate::silent::{self, SilentStarts};
 use crate::spec::{ExtensionSpec, Launch};
+use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
@@ -38,6 +40,8 @@ pub(crate) struct Shared {
     /// A shutdown has begun: every extension leaves, and nothing is waited for that starts.
     pub(crate) closing: CancellationToken,
     pub(crate) silent: SilentStarts,
+    /// Where it is remembered how extensions did.
+    pub(crate) state: Arc<StateFiles>,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// What the hello of all those is answered with that have no deadlines of their own.
@@ -51,6 +55,8 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(config: HostConfig, events: EventSink, frontend: Arc<dyn Frontend>) -> Self {
+        let prefixes = [silent::PREFIX, failures::PREFIX];
+        let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
         Self {
             events,
             frontend,
@@ -59,7 +65,8 @@ impl Shared {
             closing: CancellationToken::new(),
             plain_env: OnceLock::new(),
             common: OnceLock::new(),
-            silent: SilentStarts::new(config.state.clone()),
+            silent: SilentStarts::new(Arc::clone(&state)),
+            state,
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             results: Arc::new(Results::new(config.results.clone())),

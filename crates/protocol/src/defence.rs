@@ -31,6 +31,8 @@ defences! {
     BlankLines,
     /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
     CommandOrigin,
+    /// A file is written where it was looked up, whatever is put in the way.
+    Containment,
     /// A key that stands twice in one object is refused.
     DuplicateKeys,
     /// An extension gets only those variables of the host's environment that are on a list.

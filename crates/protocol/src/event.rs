@@ -43,13 +43,21 @@ pub enum CompactReason {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentEvent {
-    /// The session that the run is part of: first of all, and again if it has to go on in another file.
+    /// The session that the run is part of: first of all, and again when it has to go on in another file.
     Session {
         /// Its id.
         id: String,
         /// Its file, which is there as soon as something was said; absent when nothing is recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
+    },
+    /// Something was wrong with the session's file, and was mended: a torn end was cut off, or the session goes on in
+    /// another file; then `session` follows.
+    SessionRepaired {
+        /// The session's id from here on.
+        id: String,
+        /// What was wrong, and what became of it.
+        message: String,
     },
     /// The user's message entered the transcript.
     UserMessage {

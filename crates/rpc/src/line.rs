@@ -40,6 +40,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
             serde_json::to_string(&result)
         }
         AgentEvent::Session { .. }
+        | AgentEvent::SessionRepaired { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart

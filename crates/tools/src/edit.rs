@@ -4,12 +4,14 @@ mod bytes;
 mod replace;
 
 use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, ToolFailure, shorten_head};
 use crate::diff::Diff;
 use crate::environment::Parents;
+use crate::off_thread::off_thread;
 use crate::path;
 use crate::write::{claim, known, put, remark};
 use replace::{Replacement, replace};
@@ -63,12 +65,10 @@ impl BuiltIn for Edit {
         let old = old.ok_or_else(|| format!("{shown} does not exist; create it with write"))?;
         let name = shown.clone();
         // Searching and comparing megabytes takes its time.
-        let changed = tokio::task::spawn_blocking(move || change(&name, old, &edits));
-        let change = changed.await.map_err(|_| format!("{shown} could not be compared"))??;
-        let written = put(ground, file.as_mut(), change.content).await?;
-        let diff = shorten_head(&change.diff.unified, "see the rest with read");
+        let Change { content, diff, details } = off_thread(move || Ok(change(&name, old, &edits))).await??;
+        let written = put(ground, file.as_mut(), content).await?;
         let mut output = ToolOutput::text(format!("edited {shown}{}\n{diff}", remark(written)));
-        output.details = change.diff.details(&shown);
+        output.details = details;
         Ok(output)
     }
 }
@@ -84,7 +84,10 @@ fn replacement((index, edit): (usize, EditArg)) -> Result<Replacement, ToolFailu
 /// New content, and how it differs.
 struct Change {
     content: Vec<u8>,
-    diff: Diff,
+    /// For the model.
+    diff: String,
+    /// For people.
+    details: Option<RawJson>,
 }
 
 fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, String> {
@@ -98,5 +101,9 @@ fn change(shown: &str, old: Vec<u8>, edits: &[Replacement]) -> Result<Change, St
         true => Diff::new(shown, Some(&bytes::shown(&old)), &bytes::shown(&new)),
         false => Diff::new(shown, Some(&old), &new),
     };
-    Ok(Change { content: bytes::to_bytes(new, lossy), diff })
+    Ok(Change {
+        content: bytes::to_bytes(new, lossy),
+        diff: shorten_head(&diff.unified, "see the rest with read"),
+        details: diff.details(shown),
+    })
 }

@@ -13,6 +13,7 @@ mod environment;
 mod find;
 mod grep;
 mod ls;
+mod off_thread;
 mod path;
 mod read;
 mod seen;

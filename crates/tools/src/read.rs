@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
 use crate::environment::{Environment, FileKind, Parents};
+use crate::off_thread::with_bytes;
 use crate::path;
 use crate::write::{MAX_FILE, claim};
 use pager::{Page, Pager};
@@ -60,9 +61,12 @@ impl BuiltIn for Read {
             return wanted.part(context, environment, stat.len).await;
         }
         let content = while_wanted(context, file.read(MAX_FILE)).await?.unwrap_or_default();
+        let len = content.len();
         let key = while_wanted(context, file.key()).await?;
-        let output = wanted.of(environment, &content)?;
-        ground.seen.note(key, &content);
+        let (printer, shown) = (ground.seen.printer(), path::show(environment, &wanted.path));
+        let looked = move || wanted.of(&shown, &content).map(|output| (output, printer.print(&content)));
+        let (output, print) = with_bytes(len, looked).await??;
+        ground.seen.note(key, print);
         Ok(output)
     }
 }
@@ -81,21 +85,20 @@ impl Wanted {
     }
 
     /// Of a file whose content is known.
-    fn of(&self, environment: &dyn Environment, content: &[u8]) -> Result<ToolOutput, ToolFailure> {
-        let shown = path::show(environment, &self.path);
+    fn of(&self, shown: &str, content: &[u8]) -> Result<ToolOutput, ToolFailure> {
         if haft_core::image::mime_type(content).is_some() {
-            return image::show(&shown, content);
+            return image::show(shown, content);
         }
         let mut pager = Pager::new(self.offset, self.lines);
         for chunk in content.chunks(CHUNK) {
             if chunk.contains(&0) {
-                return Err(binary(&shown));
+                return Err(binary(shown));
             }
             if pager.feed(chunk) {
                 break;
             }
         }
-        text(&shown, self.offset, &pager.finish())
+        text(shown, self.offset, &pager.finish())
     }
 
     /// Of a file that is too long to be changed: what lies behind the page is never read.

@@ -12,7 +12,7 @@ use crate::environment::FileKey;
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     files: Mutex<Vec<File>>,
-    hasher: RandomState,
+    printer: Printer,
 }
 
 #[derive(Debug)]
@@ -23,9 +23,22 @@ struct File {
 
 /// Stands for a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Print {
+pub(crate) struct Print {
     len: usize,
     hash: u64,
+}
+
+/// Makes prints, all of them alike for one session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Printer {
+    hasher: RandomState,
+}
+
+impl Printer {
+    /// Looks at every byte.
+    pub(crate) fn print(&self, content: &[u8]) -> Print {
+        Print { len: content.len(), hash: self.hasher.hash_one(content) }
+    }
 }
 
 /// Why a file must be read before it is changed; completes a sentence that begins with its name.
@@ -38,9 +51,13 @@ pub(crate) enum Unseen {
 }
 
 impl Seen {
+    /// For [`Seen::note`] and [`Seen::check`].
+    pub(crate) fn printer(&self) -> Printer {
+        self.printer.clone()
+    }
+
     /// The content of a file is known.
-    pub(crate) fn note(&self, key: FileKey, content: &[u8]) {
-        let content = self.print(content);
+    pub(crate) fn note(&self, key: FileKey, content: Print) {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         // Another name of the same file, and another file that had the name before, say nothing any more.
         files.retain(|file| file.key.path != key.path && (key.id.is_none() || file.key.id != key.id));
@@ -48,8 +65,8 @@ impl Seen {
     }
 
     /// Whether that is the content that was read last. There is nothing to lose in an empty file.
-    pub(crate) fn check(&self, key: &FileKey, content: &[u8]) -> Result<(), Unseen> {
-        if content.is_empty() || !is_up(Defence::StaleCheck) {
+    pub(crate) fn check(&self, key: &FileKey, content: Print) -> Result<(), Unseen> {
+        if content.len == 0 || !is_up(Defence::StaleCheck) {
             return Ok(());
         }
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,13 +74,9 @@ impl Seen {
         let same = || files.iter().find(|file| key.id.is_some() && file.key.id == key.id);
         match named.or_else(same) {
             None => Err(Unseen::Never),
-            Some(file) if file.content == self.print(content) => Ok(()),
+            Some(file) if file.content == content => Ok(()),
             Some(_) => Err(Unseen::Changed),
         }
-    }
-
-    fn print(&self, content: &[u8]) -> Print {
-        Print { len: content.len(), hash: self.hasher.hash_one(content) }
     }
 }
 
@@ -78,23 +91,24 @@ mod tests {
     #[test]
     fn the_last_content_under_any_name_counts() {
         let seen = Seen::default();
-        let check = |path, inode, content: &str| seen.check(&key(path, inode), content.as_bytes());
+        let print = |content: &str| seen.printer().print(content.as_bytes());
+        let check = |path, inode, content: &str| seen.check(&key(path, inode), print(content));
         assert_eq!(check("a", 1, "one"), Err(Unseen::Never));
         assert_eq!(check("a", 1, ""), Ok(()));
-        seen.note(key("a", 1), b"one");
+        seen.note(key("a", 1), print("one"));
         assert_eq!(check("a", 1, "one"), Ok(()));
         assert_eq!(check("hard link", 1, "one"), Ok(()));
         assert_eq!(check("a", 1, "two"), Err(Unseen::Changed));
         // An editor saved the same again.
         assert_eq!(check("a", 2, "one"), Ok(()));
         // The session wrote it, and somebody took that back; the old number may be used again.
-        seen.note(key("a", 3), b"two");
+        seen.note(key("a", 3), print("two"));
         assert_eq!(check("a", 1, "one"), Err(Unseen::Changed));
         // Changed under the other name.
-        seen.note(key("hard link", 3), b"three");
+        seen.note(key("hard link", 3), print("three"));
         assert_eq!(check("a", 3, "three"), Ok(()));
         // Two files change places.
-        seen.note(key("b", 4), b"four");
+        seen.note(key("b", 4), print("four"));
         assert_eq!(check("b", 3, "three"), Err(Unseen::Changed));
     }
 }

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
 use crate::diff::Diff;
 use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written};
+use crate::off_thread::with_bytes;
 use crate::path;
+use crate::seen::Print;
 
 /// The longest file that can be changed, in bytes: it is read whole to compare it with what was read before.
 pub(crate) const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -41,13 +43,18 @@ impl BuiltIn for Write {
         let shown = path::show(environment, &path);
         let mut file = claim(context, environment, &path, Parents::Create).await?;
         let old = known(ground, file.as_mut(), &shown).await?;
-        let size =
-            format!("{}, {}", count(args.content.lines().count(), "line"), count(args.content.len(), "byte"));
-        let written = put(ground, file.as_mut(), args.content.clone().into_bytes()).await?;
+        let text = args.content;
+        let (text, lines, content) = with_bytes(text.len(), move || {
+            let (lines, content) = (text.lines().count(), text.clone().into_bytes());
+            (text, lines, content)
+        })
+        .await?;
+        let size = format!("{}, {}", count(lines, "line"), count(content.len(), "byte"));
+        let written = put(ground, file.as_mut(), content).await?;
         drop(file);
         let mut output = ToolOutput::text(format!("{} {shown} ({size}){}", verb(written), remark(written)));
         // Comparing megabytes takes its time; the file is written whatever comes of it.
-        let compared = tokio::task::spawn_blocking(move || details(&shown, old, &args.content));
+        let compared = tokio::task::spawn_blocking(move || details(&shown, old, &text));
         output.details = compared.await.ok().flatten();
         Ok(output)
     }
@@ -76,8 +83,9 @@ pub(crate) async fn known(
     shown: &str,
 ) -> Result<Option<Vec<u8>>, ToolFailure> {
     let Some(content) = file.read(MAX_FILE).await? else { return Ok(None) };
+    let (content, print) = printed(ground, content).await?;
     let key = file.key().await?;
-    ground.seen.check(&key, &content).map_err(|unseen| format!("{shown} {unseen}"))?;
+    ground.seen.check(&key, print).map_err(|unseen| format!("{shown} {unseen}"))?;
     Ok(Some(content))
 }
 
@@ -87,12 +95,23 @@ pub(crate) async fn put(
     file: &mut dyn ClaimedFile,
     content: Vec<u8>,
 ) -> Result<Written, ToolFailure> {
-    let written = file.replace(content.clone()).await?;
+    let (content, print) = printed(ground, content).await?;
+    let written = file.replace(content).await?;
     // What was written stays written, even if it cannot be looked at any more; then it must be read again.
     if let Ok(key) = file.key().await {
-        ground.seen.note(key, &content);
+        ground.seen.note(key, print);
     }
     Ok(written)
+}
+
+/// A content with what stands for it.
+async fn printed(ground: &Ground, content: Vec<u8>) -> Result<(Vec<u8>, Print), ToolFailure> {
+    let (printer, len) = (ground.seen.printer(), content.len());
+    let work = move || {
+        let print = printer.print(&content);
+        (content, print)
+    };
+    Ok(with_bytes(len, work).await?)
 }
 
 /// The difference, where both are text.

@@ -2,10 +2,11 @@
 
 use clap::{Args, Subcommand, ValueHint};
 
+use super::CompactArgs;
 use super::session_files::{ExportArgs, ImportArgs};
 
 /// Which session a run goes on with.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
     /// Go on with the session of this directory that was written last
@@ -102,6 +103,8 @@ pub(crate) enum SessionCommand {
     Export(ExportArgs),
     /// Make a session out of a file of haft, pi or zot, and print its id. Nothing in it is run
     Import(ImportArgs),
+    /// Sum up a session, but for its end, so that the model is sent less of it from here on
+    Compact(Box<CompactArgs>),
     /// Delete a session for good
     Rm {
         #[command(flatten)]

@@ -2,38 +2,70 @@
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use haft_core::sanitize::sanitize_line;
-use haft_host::Origin;
 use haft_host::install::{Row, State};
+use haft_host::{LastFailure, Origin, last_failure};
+use haft_protocol::ids::ExtensionName;
 
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal};
+use crate::session::age;
+
+/// An extension, and how it failed when it last ran.
+pub(crate) struct Listed {
+    pub(crate) row: Row,
+    pub(crate) failure: Option<LastFailure>,
+}
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "LANGUAGE", "DIRECTORY"];
 
 /// Prints the table on standard output, and below it on standard error what is wrong with whom.
-pub(super) fn print(rows: &[Row]) -> anyhow::Result<()> {
+pub(super) fn print(rows: Vec<Row>, state: &Path) -> anyhow::Result<()> {
     if rows.is_empty() {
         note("no extensions installed; `haft ext install DIR` installs one");
         return Ok(());
     }
+    let listed: Vec<Listed> = rows.into_iter().map(|row| with_failure(row, state)).collect();
     let home = if io::stdout().is_terminal() { std::env::home_dir() } else { None };
-    show(&table(rows, home.as_deref()))?;
-    for row in rows {
-        if let State::Broken(why) = &row.state {
-            let line = sanitize_line(&format!("{}: {why}", row.name));
-            note(&rows_of("", "  ", &line, width_of_terminal()));
-        }
+    show(&table(&listed, home.as_deref()))?;
+    let now = SystemTime::now();
+    for problem in listed.iter().filter_map(|listed| problem(listed, now)) {
+        note(&rows_of("", "  ", &problem, width_of_terminal()));
     }
-    if rows.iter().any(|row| state(row) == "untrusted") {
+    if listed.iter().any(|listed| word(listed) == "untrusted") {
         note("untrusted: the project's extensions run with --trust-project only");
     }
     Ok(())
 }
 
+/// What cannot run now did not fail when it ran.
+fn with_failure(row: Row, state: &Path) -> Listed {
+    let failure = match &row.state {
+        State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.dir),
+        State::Disabled | State::Broken(_) => None,
+    };
+    Listed { row, failure }
+}
+
+/// What is wrong with one, in a line: what happened, and what to do.
+pub(crate) fn problem(Listed { row, failure }: &Listed, now: SystemTime) -> Option<String> {
+    let name = &row.name;
+    let text = match (&row.state, failure) {
+        (State::Broken(why), _) => format!("{name}: {why}"),
+        (_, Some(LastFailure { at, code, message })) => format!(
+            "{name}: failed {} ({code}): {message}. The next run starts it anew; `haft ext logs {name}` shows all it \
+             printed",
+            age(now, *at)
+        ),
+        (State::Enabled | State::Disabled, None) => return None,
+    };
+    Some(sanitize_line(&text))
+}
+
 /// Columns as wide as they must be; the directory comes last, so that a long one disturbs nothing. Paths below
 /// `home` are shortened to `~`.
-pub(crate) fn table(rows: &[Row], home: Option<&Path>) -> String {
+pub(crate) fn table(rows: &[Listed], home: Option<&Path>) -> String {
     let mut lines = vec![HEADER.map(str::to_owned)];
     lines.extend(rows.iter().map(|row| cells(row, home)));
     let widths: [usize; 6] =
@@ -56,7 +88,8 @@ fn width(cell: &str) -> usize {
     cell.chars().count()
 }
 
-fn cells(row: &Row, home: Option<&Path>) -> [String; 6] {
+fn cells(listed: &Listed, home: Option<&Path>) -> [String; 6] {
+    let row = &listed.row;
     let scope = match row.origin {
         Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
         Origin::Project => "project",
@@ -66,18 +99,19 @@ fn cells(row: &Row, home: Option<&Path>) -> [String; 6] {
         sanitize_line(&row.name),
         text(&row.version),
         scope.into(),
-        state(row).into(),
+        word(listed).into(),
         text(&row.language),
         sanitize_line(&short(&row.dir, home)),
     ]
 }
 
-fn state(row: &Row) -> &'static str {
-    match (&row.state, row.origin) {
-        (State::Broken(_), _) => "broken",
-        (State::Disabled, _) => "disabled",
-        (State::Enabled, Origin::Project) => "untrusted",
-        (State::Enabled, Origin::Explicit | Origin::BuiltIn | Origin::Global) => "enabled",
+fn word(Listed { row, failure }: &Listed) -> &'static str {
+    match (&row.state, row.origin, failure) {
+        (State::Broken(_), _, _) => "broken",
+        (State::Disabled, _, _) => "disabled",
+        (State::Enabled, Origin::Project, _) => "untrusted",
+        (State::Enabled, _, Some(_)) => "failed",
+        (State::Enabled, Origin::Explicit | Origin::BuiltIn | Origin::Global, None) => "enabled",
     }
 }
 
@@ -90,10 +124,12 @@ fn short(dir: &Path, home: Option<&Path>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    fn row(name: &str, origin: Origin, state: State, dir: &str) -> Row {
-        Row {
+    fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
+        let row = Row {
             origin,
             name: name.into(),
             version: Some("1.0.0".into()),
@@ -102,20 +138,28 @@ mod tests {
             exec: None,
             dir: dir.into(),
             state,
-        }
+        };
+        Listed { row, failure: None }
+    }
+
+    /// It failed five minutes after the beginning of time.
+    fn failed(listed: Listed) -> Listed {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
+        let message = "exited with status 1: Name\x1b[31mError: x".into();
+        Listed { failure: Some(LastFailure { at, code: "exited".into(), message }), ..listed }
     }
 
     #[test]
     fn columns_are_aligned_and_nothing_escapes() {
+        let mut todo = row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo");
+        (todo.row.version, todo.row.language) = (Some("1\x1b[31m.0\n".into()), Some("go".into()));
         let rows = [
-            Row {
-                version: Some("1\x1b[31m.0\n".into()),
-                language: Some("go".into()),
-                ..row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo")
-            },
+            todo,
             row("off", Origin::Global, State::Disabled, "/srv/off"),
             row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
             row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
+            failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash")),
+            failed(row("q", Origin::Project, State::Enabled, "/w/q")),
         ];
         insta::assert_snapshot!(table(&rows, Some(Path::new("/u"))), @"
         NAME        VERSION  SCOPE    STATE      LANGUAGE  DIRECTORY
@@ -123,6 +167,15 @@ mod tests {
         off         1.0.0    global   disabled   -         /srv/off
         p           1.0.0    project  untrusted  -         /w/.haft/extensions/p
         b           1.0.0    global   broken     -         ~/ext/b
+        crash       1.0.0    global   failed     -         ~/ext/crash
+        q           1.0.0    project  untrusted  -         /w/q
+        ");
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
+        let problems: Vec<String> = rows.iter().filter_map(|row| problem(row, now)).collect();
+        insta::assert_snapshot!(problems.join("\n"), @"
+        b: why
+        crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
+        q: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs q` shows all it printed
         ");
     }
 }

@@ -13,6 +13,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
 use tokio_util::sync::CancellationToken;
 
+use super::compact::{self, Wish};
 use super::join::{Joined, Parts, join};
 use super::output::Output;
 use super::results::clear_away;
@@ -21,17 +22,28 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
 
-/// Works on one prompt from the start of the extensions to their end.
-pub(super) async fn drive(parts: Parts, prompt: Option<String>, output: Output) -> anyhow::Result<Exit> {
+/// What there is to do.
+pub(super) enum Task {
+    /// To work on a prompt; without one, to go on where the session stopped.
+    Prompt(Option<String>),
+    /// To sum up the session.
+    Compact(Wish),
+}
+
+/// Does it, from the start of the extensions to their end.
+pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
     let results = parts.results.clone();
     let Some(joined) = interrupts.unless_first(join(parts)).await else { return Ok(Exit::Aborted) };
     let mut joined = joined?;
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
-    let worked = work(&mut joined, prompt.as_deref(), &mut screen).await;
+    let worked = work(&mut joined, task, &mut screen).await;
+    // A run has all of it on the disk when it ends; one that was not waited for has not.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
     let shown = rest(&mut joined, &mut screen).await;
+    // What no run has told.
+    session::tell_repairs(joined.agent.session());
     clear_away(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;
@@ -49,9 +61,8 @@ async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn work(joined: &mut Joined, prompt: Option<&str>, screen: &mut Screen) -> anyhow::Result<Exit> {
-    let begun = session::event(joined.agent.session());
-    if screen.show(&begun).await? == Flow::StopAtOnce {
+async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::Result<Exit> {
+    if screen.show(&joined.agent.session().event()).await? == Flow::StopAtOnce {
         return Ok(Exit::Aborted);
     }
     required(joined)?;
@@ -60,36 +71,35 @@ async fn work(joined: &mut Joined, prompt: Option<&str>, screen: &mut Screen) ->
         None => return Ok(Exit::Aborted),
     }
     joined.host.session_start();
-    let run = match prompt {
-        None => joined.agent.go_on(),
-        Some(prompt) => match command(joined, prompt, screen).await? {
-            Next::Prompt(prompt) => joined.agent.prompt(prompt),
-            Next::Done(exit) => return Ok(exit),
-        },
+    let exit = match task {
+        Task::Compact(wish) => compact::compact(joined, wish, screen).await?,
+        Task::Prompt(prompt) => {
+            let run = match prompt {
+                None => joined.agent.go_on(),
+                Some(prompt) => match command(joined, &prompt, screen).await? {
+                    Next::Prompt(prompt) => joined.agent.prompt(prompt),
+                    Next::Done(exit) => return Ok(exit),
+                },
+            };
+            follow(joined, run, screen).await?.map_or_else(|error| exit_of(&error), |()| Exit::Ok)
+        }
     };
-    let outcome = follow(joined, run, screen).await?;
-    // The session may have had to go on in another file.
-    session::tell_repairs(joined.agent.session());
-    let now = session::event(joined.agent.session());
-    if now != begun {
-        screen.show(&now).await?;
-    }
     screen.output.finish().await?;
-    Ok(outcome.map_or_else(|error| exit_of(&error), |()| Exit::Ok))
+    Ok(exit)
 }
 
 /// Where events go and interrupts come from. Both are looked at together: a reader that takes no events must not
 /// hold up an interrupt.
-struct Screen {
+pub(super) struct Screen {
     output: Output,
-    interrupts: Interrupts,
+    pub(super) interrupts: Interrupts,
     /// Cancelled by the first interrupt.
-    cancel: CancellationToken,
+    pub(super) cancel: CancellationToken,
 }
 
 /// Whether there is anything left to wait for.
 #[derive(Debug, PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     GoOn,
     /// The second interrupt came.
     StopAtOnce,
@@ -97,7 +107,7 @@ enum Flow {
 
 impl Screen {
     /// Shows an event.
-    async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
+    pub(super) async fn show(&mut self, event: &AgentEvent) -> anyhow::Result<Flow> {
         let shown = self.output.event(event);
         tokio::pin!(shown);
         loop {
@@ -113,7 +123,7 @@ impl Screen {
 }
 
 /// The first interrupt asks to stop, the second does not wait for it.
-fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
+pub(super) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
     if interrupts.at_once() {
         return Flow::StopAtOnce;
     }
@@ -260,16 +270,7 @@ async fn follow(
 
 fn exit_of(error: &TurnError) -> Exit {
     match &error.kind {
-        TurnErrorKind::Model(error) => match error.kind {
-            ModelErrorKind::Auth => Exit::NoProvider,
-            ModelErrorKind::Cancelled => Exit::Aborted,
-            ModelErrorKind::RateLimited
-            | ModelErrorKind::Unavailable
-            | ModelErrorKind::Rejected
-            | ModelErrorKind::Overflow
-            | ModelErrorKind::Connection
-            | ModelErrorKind::Truncated => Exit::Provider,
-        },
+        TurnErrorKind::Model(error) => exit_of_model(error.kind),
         TurnErrorKind::Blocked { .. } => Exit::Blocked,
         TurnErrorKind::Stopped { .. } => Exit::RequiredExtension,
         TurnErrorKind::MaxSteps { .. } => Exit::MaxSteps,
@@ -277,5 +278,19 @@ fn exit_of(error: &TurnError) -> Exit {
         // Without a prompt there was an answer to wait for, or none.
         TurnErrorKind::NothingToDo => Exit::Usage,
         TurnErrorKind::Busy | TurnErrorKind::Session { .. } => Exit::Failure,
+    }
+}
+
+/// How haft ends when a model did not answer.
+pub(super) fn exit_of_model(kind: ModelErrorKind) -> Exit {
+    match kind {
+        ModelErrorKind::Auth => Exit::NoProvider,
+        ModelErrorKind::Cancelled => Exit::Aborted,
+        ModelErrorKind::RateLimited
+        | ModelErrorKind::Unavailable
+        | ModelErrorKind::Rejected
+        | ModelErrorKind::Overflow
+        | ModelErrorKind::Connection
+        | ModelErrorKind::Truncated => Exit::Provider,
     }
 }

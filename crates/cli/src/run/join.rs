@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, OnTimeout, Owner};
+use haft_config::{Config, Granted, OnTimeout, Owner, Settings};
 use haft_core::Agent;
+use haft_core::compact::CompactSettings;
+use haft_core::hooks::Observer;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
@@ -52,6 +54,10 @@ pub(crate) struct Parts {
     pub(crate) resources: Resources,
     pub(crate) thinking: Thinking,
     pub(crate) max_steps: Option<u32>,
+    /// When the conversation is summed up, and how much of it is kept.
+    pub(crate) compaction: CompactSettings,
+    /// Which of the agent's own events come among those of the extensions; none where a run tells them.
+    pub(crate) observed: Option<fn(&AgentEvent) -> bool>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
     /// What single extensions are handed.
@@ -106,6 +112,8 @@ impl Parts {
             system,
             thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
+            compaction: compaction(&config.settings),
+            observed: None,
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
             extension_config: extension_config(config, Owner::User)?,
@@ -115,6 +123,14 @@ impl Parts {
             cwd: setup.cwd,
             resources: setup.resources,
         })
+    }
+}
+
+fn compaction(settings: &Settings) -> CompactSettings {
+    CompactSettings {
+        auto: settings.compaction_auto.value,
+        reserve: settings.compaction_reserve.as_ref().map(|sourced| sourced.value.get()),
+        keep: settings.compaction_keep.as_ref().map(|sourced| sourced.value.get()),
     }
 }
 
@@ -154,11 +170,26 @@ pub(crate) fn facts(cwd: &std::path::Path) -> Vec<String> {
     ]
 }
 
+/// Passes on what the agent tells.
+struct Heard {
+    events: mpsc::UnboundedSender<AgentEvent>,
+    wanted: fn(&AgentEvent) -> bool,
+}
+
+impl Observer for Heard {
+    fn observe(&self, event: &AgentEvent) {
+        if (self.wanted)(event) {
+            // Nobody to read it any more is no reason to fail.
+            drop(self.events.send(event.clone()));
+        }
+    }
+}
+
 /// An agent with its extensions running.
 pub(crate) struct Joined {
     pub(crate) agent: Agent,
     pub(crate) host: Host,
-    /// Notes and faults of the extensions.
+    /// Notes and faults of the extensions, and what else is [observed](Parts::observed).
     pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
@@ -189,6 +220,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
     let source = extensions::source(parts.search, parts.only_projects);
+    let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
         .events(Arc::new(move |event| drop(sender.send(event))))
@@ -199,9 +231,13 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
         .session(parts.session)
         .hook_source(host.hook_source())
         .system_prompt(parts.system)
-        .thinking(parts.thinking);
+        .thinking(parts.thinking)
+        .compaction(parts.compaction);
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
+    }
+    if let Some(wanted) = parts.observed {
+        builder = builder.observer(Heard { events: heard, wanted });
     }
     // Watched from before the tools are taken, so that no change is missed.
     let changes = host.changes();

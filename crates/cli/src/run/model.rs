@@ -5,7 +5,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use async_trait::async_trait;
-use haft_config::{Auth, SecretString, SettingOrigin};
+use haft_config::{Auth, SecretString, SettingOrigin, Settings};
 use haft_core::model::{Model, Thinking};
 use haft_providers::{Choice, Fallback, Machine, ModelConfig, Surroundings, Wish, choose as choose_model};
 
@@ -101,11 +101,11 @@ pub(super) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
     })
 }
 
-/// Has what is known of models read on another thread, while extensions start: it takes longer than all else before the
-/// first request, and all APIs but Ollama's need it to make one. Not for a script, which sends none.
-pub(super) fn preload(setup: &Setup) {
+/// Has what is known of models read on another thread, as soon as it is known that it will be needed: it takes longer
+/// than all else before the first request, and all APIs but Ollama's need it to make one. Not for a script, which sends
+/// none.
+pub(crate) fn preload(settings: &Settings) {
     const WITHOUT: [&str; 2] = ["scripted", "ollama"];
-    let settings = setup.settings();
     let prefix = || settings.model.as_ref().and_then(|model| Some(model.value.split_once('/')?.0));
     let provider = settings.provider.as_ref().map(|provider| provider.value.as_str()).or_else(prefix);
     if !provider.is_some_and(|name| WITHOUT.contains(&name)) {

@@ -7,11 +7,12 @@ use haft_core::sanitize::{sanitize, sanitize_line};
 use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::text_of;
+use haft_protocol::message::{Usage, text_of};
 use haft_rpc::{EventWriter, WriteError, event_line};
 
 use crate::console::{note, print, rows, width, write};
 use crate::exit::{Exit, OrExit as _};
+use crate::session::{cost, spent};
 
 /// Where events go.
 pub(crate) enum Output {
@@ -21,6 +22,8 @@ pub(crate) enum Output {
         answer: Option<String>,
         /// Whether to tell what happens meanwhile.
         progress: bool,
+        /// What the run used, and what the session has used since it began.
+        used: [Usage; 2],
     },
     /// `--json`: an event a line.
     Json(EventWriter<tokio::io::Stdout>),
@@ -29,12 +32,16 @@ pub(crate) enum Output {
 impl Output {
     /// The answer alone.
     pub(crate) fn answer() -> Self {
-        Self::Answer { answer: None, progress: io::stderr().is_terminal() }
+        Self::answer_with(io::stderr().is_terminal())
     }
 
     /// The answer, and what happens meanwhile whoever reads it.
     pub(crate) fn story() -> Self {
-        Self::Answer { answer: None, progress: true }
+        Self::answer_with(true)
+    }
+
+    fn answer_with(progress: bool) -> Self {
+        Self::Answer { answer: None, progress, used: Default::default() }
     }
 
     /// Every event.
@@ -56,16 +63,23 @@ impl Output {
         match self {
             Self::Json(writer) => {
                 written(writer.write(event).await)?;
-                if let AgentEvent::Error { message } = event {
-                    note(&headed(message, width()));
+                // These are for whoever started haft, too.
+                if let AgentEvent::Error { .. } | AgentEvent::SessionRepaired { .. } = event
+                    && let Told::Always(line) = told(event, width)
+                {
+                    note(&line);
                 }
             }
-            Self::Answer { answer, progress } => {
+            Self::Answer { answer, progress, used } => {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
                 } else if let AgentEvent::TurnStart { .. } = event {
                     // What an earlier step said is no answer when the last one was suppressed or failed.
                     *answer = None;
+                } else if let AgentEvent::Usage { usage, cumulative } = event {
+                    let [run, session] = used;
+                    *run += *usage;
+                    *session = *cumulative;
                 }
                 match told(event, width) {
                     Told::Shown(text) => print(&text)?,
@@ -78,15 +92,25 @@ impl Output {
         Ok(())
     }
 
-    /// Prints what is left to print: the answer.
+    /// Prints what is left to print: the answer, and what it cost.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
-        if let Self::Answer { answer, .. } = self
-            && let Some(text) = answer.take().filter(|text| !text.is_empty())
-        {
+        let Self::Answer { answer, progress, used } = self else { return Ok(()) };
+        if let Some(text) = answer.take().filter(|text| !text.is_empty()) {
             print(&text)?;
+        }
+        if let Some(bill) = bill(used).filter(|_| *progress) {
+            note(&bill);
         }
         Ok(())
     }
+}
+
+/// What a run used; what its session did, too, where that is more and has a price. Nothing where no model was asked.
+fn bill([run, session]: &[Usage; 2]) -> Option<String> {
+    let asked = *run != Usage::default();
+    let more =
+        (session.cost_usd > run.cost_usd).then(|| format!("; the session: {}", cost(session.cost_usd)));
+    asked.then(|| format!("-- {}{}", spent(run), more.unwrap_or_default()))
 }
 
 /// That the reader is gone ends haft in silence, as it does without `--json`.
@@ -164,6 +188,11 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         AgentEvent::Retry { attempt, delay_ms, message } => {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
             Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width()))
+        }
+        AgentEvent::SessionRepaired { id, message } => {
+            // The beginning of an id is what sessions are called by.
+            let id: String = id.chars().take(8).collect();
+            Told::Always(headed(&format!("session {id}: {message}"), width()))
         }
         AgentEvent::ModelFallback { from, to, message } => {
             Told::Always(headed(&format!("{message}; {from} gives way to {to}"), width()))
@@ -247,7 +276,7 @@ mod tests {
 
     /// The answer that is left to print after these events.
     async fn answer(events: &[AgentEvent]) -> Option<String> {
-        let mut output = Output::Answer { answer: None, progress: false };
+        let mut output = Output::answer_with(false);
         for event in events {
             output.event(event).await.unwrap();
         }
@@ -266,5 +295,18 @@ mod tests {
         );
         // The second step was suppressed.
         assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
+    }
+
+    #[test]
+    fn the_bill_names_the_session_where_it_cost_more() {
+        let used = |input, cost_usd| Usage { input, cost_usd, ..Usage::default() };
+        assert_eq!(bill(&[Usage::default(), used(9, 0.5)]), None);
+        let tokens = "-- tokens: 7 in, 0 read from the cache, 0 written to it, 0 out";
+        assert_eq!(bill(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
+        assert_eq!(bill(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));
+        assert_eq!(
+            bill(&[used(7, 0.25), used(9, 0.75)]).unwrap(),
+            format!("{tokens}, $0.25; the session: $0.75")
+        );
     }
 }

@@ -10,7 +10,6 @@ use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::session::entry::ModelChange;
 use haft_core::session::store::Found;
-use haft_protocol::event::AgentEvent;
 
 use super::model;
 use crate::args::{RunArgs, SessionArgs};
@@ -75,14 +74,13 @@ fn choose(sessions: &Sessions, prompt: bool) -> anyhow::Result<Result<Found, Exi
     Ok(Err(Exit::Ok))
 }
 
-fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
+pub(super) fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
     let session = Session::open(&found.path).map_err(|error| explained(error, found.id))?;
     let id = short(session.id());
     if session.is_read_only() {
         let path = found.path.clone();
         return Err(explained(haft_core::session::SessionError::ReadOnly { path }, found.id));
     }
-    tell_repairs(&session);
     let (cwd, here) = (session.header().cwd, setup.cwd.canonicalize().unwrap_or_else(|_| setup.cwd.clone()));
     if std::path::Path::new(&cwd) != here {
         note(&sanitize_line(&format!(
@@ -108,12 +106,6 @@ pub(super) fn tell_repairs(session: &Session) {
     for repair in session.take_repairs() {
         note(&sanitize_line(&format!("haft: session {id}: {repair}")));
     }
-}
-
-/// What a program is told of the session.
-pub(super) fn event(session: &Session) -> AgentEvent {
-    let path = session.path().map(|path| path.to_string_lossy().into_owned());
-    AgentEvent::Session { id: session.id().to_string(), path }
 }
 
 /// The model: what the flags say, otherwise the session's, otherwise what the settings say.

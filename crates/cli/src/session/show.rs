@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Answer, Entry, EntryBody, Settings};
+use haft_core::session::entry::{Answer, Entry, EntryBody, Said, Settings};
+use haft_core::session::intervention::Intervention;
 use haft_core::session::store::{self, Found};
 use haft_core::session::{EntryId, Recovered, context};
 use haft_protocol::content::joined_text;
-use haft_protocol::message::{AssistantBlock, Message, ToolMessage, Usage};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, Message, ToolMessage};
 use serde_json::json;
 
 use super::find::explained;
-use super::text::{Row, cost, cut, first_line};
+use super::text::{Row, cut, first_line, spent};
 use crate::console::{note, print, rows, width, write};
 
 /// The columns of a transcript that goes nowhere near a terminal.
@@ -38,7 +40,8 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
 
 /// All that people read of a branch.
 fn transcript(branch: &[Arc<Entry>]) -> String {
-    let pieces: Vec<Piece> = branch.iter().flat_map(|entry| shown(&entry.body)).collect();
+    let names = tools(branch);
+    let pieces: Vec<Piece> = branch.iter().flat_map(|entry| shown(&entry.body, &names)).collect();
     // What the session began with is told above it.
     let begin = pieces.iter().position(|piece| piece.kind != Kind::Setting).unwrap_or(pieces.len());
     let mut text = String::new();
@@ -52,6 +55,17 @@ fn transcript(branch: &[Arc<Entry>]) -> String {
         last = Some(kind);
     }
     text
+}
+
+/// The tools that were called, by the names of the calls.
+fn tools(branch: &[Arc<Entry>]) -> HashMap<&ToolCallId, &str> {
+    let mut tools = HashMap::new();
+    for entry in branch {
+        if let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = &entry.body {
+            tools.extend(said.tool_calls().map(|call| (&call.id, call.name.as_str())));
+        }
+    }
+    tools
 }
 
 /// From the root to the last entry.
@@ -103,7 +117,7 @@ enum Kind {
 }
 
 /// An entry as people read it; nothing of what only programs read.
-fn shown(body: &EntryBody) -> Vec<Piece> {
+fn shown(body: &EntryBody, tools: &HashMap<&ToolCallId, &str>) -> Vec<Piece> {
     match body {
         EntryBody::Said(said) => match &said.message {
             Message::User { content, .. } => vec![quoted("> ", &joined_text(content))],
@@ -123,16 +137,22 @@ fn shown(body: &EntryBody) -> Vec<Piece> {
             let text = line(&format!("~ model {}/{}", change.provider, change.model));
             vec![Piece { kind: Kind::Setting, text }]
         }
+        EntryBody::Custom(custom) => {
+            Intervention::of(custom).map(|it| of_intervention(&it, tools)).into_iter().collect()
+        }
         EntryBody::CustomMessage(_)
         | EntryBody::ThinkingChange(_)
         | EntryBody::ToolsChange(_)
         | EntryBody::ToolStart(_)
-        | EntryBody::Custom(_)
         | EntryBody::Label(_)
         | EntryBody::Tags(_)
         | EntryBody::Name(_)
         | EntryBody::Unknown(_) => Vec::new(),
     }
+}
+
+fn of_entry(entry: &Entry) -> Option<Intervention> {
+    if let EntryBody::Custom(custom) = &entry.body { Intervention::of(custom) } else { None }
 }
 
 /// A text with its owner before every row.
@@ -152,6 +172,14 @@ fn of_block(block: &AssistantBlock) -> Option<Piece> {
     }
 }
 
+/// Who came in between, and what of.
+fn of_intervention(it: &Intervention, tools: &HashMap<&ToolCallId, &str>) -> Piece {
+    let tool = it.call_id.as_ref().and_then(|id| tools.get(id));
+    let what = tool.map(|name| format!("{name}: ")).unwrap_or_default();
+    let text = line(&format!("! {what}{} {}", it.action.verb(), it.by.join(", ")));
+    Piece { kind: Kind::Tool, text }
+}
+
 fn of_result(result: &ToolMessage) -> Piece {
     let mark = if result.is_error { "✗" } else { "←" };
     let by = result.extension.as_ref().map(|extension| format!("[{extension}] ")).unwrap_or_default();
@@ -166,16 +194,11 @@ fn line(text: &str) -> String {
 
 /// What it came to, on all branches.
 fn foot(row: &Row, calls: usize) -> String {
-    let Usage { input, output, cache_read, cache_write, .. } = row.summary.usage;
-    let price = match row.summary.usage.cost_usd {
-        0.0 => String::new(),
-        dollars => format!(", {}", cost(dollars)),
-    };
     format!(
-        "-- {}, {}; tokens: {input} in, {cache_read} read from the cache, {cache_write} \
-         written to it, {output} out{price}",
+        "-- {}, {}; {}",
         counted(row.summary.messages, "message"),
         counted(calls, "tool call"),
+        spent(&row.summary.usage)
     )
 }
 
@@ -186,12 +209,14 @@ fn counted(count: usize, what: &str) -> String {
 fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
     let context = context(branch);
     let answers: Vec<&Answer> = branch.iter().filter_map(|entry| entry.body.answer()).collect();
+    let interventions: Vec<Intervention> = branch.iter().filter_map(|entry| of_entry(entry)).collect();
     let mut json = super::list::of_json(row);
     if let Some(fields) = json.as_object_mut() {
         fields.insert("settings".to_owned(), json!(context.settings));
         fields.insert("leaf".to_owned(), json!(branch.last().map(|entry| entry.id)));
         fields.insert("transcript".to_owned(), json!(context.messages));
         fields.insert("answers".to_owned(), json!(answers));
+        fields.insert("interventions".to_owned(), json!(interventions));
     }
     json
 }

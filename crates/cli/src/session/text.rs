@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::store::{Found, Summary};
+use haft_protocol::message::Usage;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::find::explained;
@@ -72,6 +73,18 @@ pub(crate) fn cost(dollars: f64) -> String {
         ..0.01 => "<$0.01".to_owned(),
         dollars => format!("${dollars:.2}"),
     }
+}
+
+/// What requests to models used; the price where it is known.
+pub(crate) fn spent(usage: &Usage) -> String {
+    let Usage { input, output, cache_read, cache_write, .. } = usage;
+    let price = match usage.cost_usd {
+        0.0 => String::new(),
+        dollars => format!(", {}", cost(dollars)),
+    };
+    format!(
+        "tokens: {input} in, {cache_read} read from the cache, {cache_write} written to it, {output} out{price}"
+    )
 }
 
 /// The first line that says something.

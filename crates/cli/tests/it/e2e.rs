@@ -20,6 +20,7 @@ mod scene;
 mod secrets;
 mod session;
 mod session_commands;
+mod session_compact;
 mod session_files;
 mod session_interrupted;
 mod session_pick;

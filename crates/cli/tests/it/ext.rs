@@ -159,3 +159,45 @@ fn a_reader_that_leaves_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()));
 }
+
+/// The line of `haft ext list` about the one extension, and what it says below.
+#[cfg(unix)]
+fn listed(world: &World) -> (String, String) {
+    let ended = world.haft(&["ext", "list"]);
+    let line = ended.stdout.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    (line, ended.stderr)
+}
+
+#[cfg(unix)]
+#[test]
+fn one_that_failed_is_listed_so_until_it_is_ready_again() {
+    let world = World::new();
+    hello(&world);
+    let script = world.project().join("script.json");
+    std::fs::write(script, r#"{"steps":[{"repeat":true,"say":[{"text":"done"}]}]}"#).unwrap();
+    let run = |body: &str| {
+        std::fs::write(world.home().join("extensions/hello/run"), format!("#!/bin/sh\n{body}\n")).unwrap();
+        let ended = world.haft(&["--model", "scripted/script.json", "-p", "go"]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (0, "done\n"), "{ended:?}");
+    };
+    world.haft(&["ext", "install", "src/hello"]);
+    run("echo one >&2; echo 'line 7: boom' >&2; exit 3");
+    let (line, below) = listed(&world);
+    assert_eq!(line, "hello 1.2.0 global failed sh ROOT/home/extensions/hello");
+    let below = below.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(below.starts_with("hello: failed "), "{below}");
+    let rest = "(exited): before hello: exited with status 3: line 7: boom. The next run starts it anew; `haft ext logs \
+                hello` shows all it printed";
+    assert!(below.ends_with(rest), "{below}");
+    let log = world.haft(&["ext", "logs", "hello"]).stdout;
+    assert_eq!(log.matches("boom").count(), 1, "{log}");
+
+    run(r#"echo '{"type":"hello","name":"hello"}'; echo '{"type":"ready"}'; cat >/dev/null"#);
+    let (line, below) = listed(&world);
+    assert_eq!((line.contains(" enabled "), below.as_str()), (true, ""), "{line}");
+
+    run("exit 3");
+    world.haft(&["ext", "remove", "-y", "hello"]);
+    world.haft(&["ext", "install", "src/hello"]);
+    assert!(listed(&world).0.contains(" enabled "), "what was removed is forgotten");
+}

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::FileQueue;
+use crate::timeouts;
 
 /// A directory of its own, removed at the end.
 struct Scratch(PathBuf);
@@ -112,15 +115,20 @@ async fn first_come_first_served_under_every_name() {
     assert_eq!(*order.lock().unwrap(), (0..24).collect::<Vec<_>>());
 }
 
-#[tokio::test]
+/// Whether somebody still waits when nothing is left that could move: the clock stands, and goes on only then.
+async fn waits<T>(somebody: Pin<&mut impl Future<Output = T>>) -> bool {
+    tokio::time::timeout(timeouts::UNNAMED_FILE * 2, somebody).await.is_err()
+}
+
+#[tokio::test(start_paused = true)]
 async fn names_that_differ_in_case_may_be_one_file() {
     let dir = Scratch::new("case");
     count_to_64(&dir.path("n"), &[dir.path("n")], false).await;
     let queue = FileQueue::default();
     let held = queue.lock(&dir.path("New")).await.unwrap();
     let path = dir.path("nEW");
-    let mut waiting = std::pin::pin!(queue.lock(&path));
-    assert!(tokio::time::timeout(Duration::from_millis(50), &mut waiting).await.is_err());
+    let mut waiting = pin!(queue.lock(&path));
+    assert!(waits(waiting.as_mut()).await, "two have the file");
     drop(held);
     let guard = waiting.await.unwrap();
     assert_eq!(guard.path(), path);
@@ -157,16 +165,19 @@ async fn several_files_are_taken_at_once() {
 }
 
 /// The first in line never says what it wants, as one whose disk is gone.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_does_not_say_what_it_wants_is_not_waited_for_for_ever() {
     let dir = Scratch::new("silent");
     let queue = FileQueue::default();
     let silent = queue.enter();
-    let guard = queue.lock(&dir.path("a")).await.unwrap();
-    // It has lost its place, but the file is not given to two.
     let path = dir.path("a");
-    let mut late = std::pin::pin!(silent.lock(&path));
-    assert!(tokio::time::timeout(Duration::from_millis(50), &mut late).await.is_err());
+    let begun = Instant::now();
+    let second = tokio::time::timeout(timeouts::UNNAMED_FILE * 2, queue.lock(&path)).await;
+    let guard = second.expect("it is not waited for for ever").unwrap();
+    assert_eq!(begun.elapsed(), timeouts::UNNAMED_FILE, "it is waited for at first");
+    // It has lost its place, but the file is not given to two.
+    let mut late = pin!(silent.lock(&path));
+    assert!(waits(late.as_mut()).await, "two have the file");
     drop(guard);
     drop(late.await.unwrap());
 }

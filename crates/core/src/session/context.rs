@@ -28,6 +28,9 @@ pub struct Context {
     pub settings: Settings,
     /// The calls that had no result and were given one that says so.
     pub closed: Vec<ToolCallId>,
+    /// Those results that the last answer's calls were given: the session goes on behind them, so they can still be
+    /// written. In the place of earlier ones stands what was said since; they are made up each time.
+    pub(crate) unwritten: Vec<ToolMessage>,
 }
 
 /// The context of a branch, oldest entry first: from the root, or from what the last compaction kept.
@@ -124,6 +127,7 @@ impl Maker {
         match (message, &mut self.open) {
             (Message::Assistant(said), _) => {
                 self.answer();
+                self.context.unwritten.clear();
                 self.open = Open::new(&said);
                 self.context.messages.push(Message::Assistant(said));
             }
@@ -143,7 +147,9 @@ impl Maker {
             let result = found.map(|at| results.remove(at)).unwrap_or_else(|| {
                 self.context.closed.push(call.id.clone());
                 let begun = started.contains(&call.id);
-                closing(call, begun, time.clone())
+                let result = closing(call, begun, time.clone());
+                self.context.unwritten.push(result.clone());
+                result
             });
             self.context.messages.push(Message::Tool(result));
         }

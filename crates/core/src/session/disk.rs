@@ -18,6 +18,9 @@ pub(super) trait Disk: Send + Sync {
     /// What lies at a path now; links are not followed.
     fn look(&self, path: &Path) -> io::Result<Seen>;
 
+    /// Gives a file another name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
     /// Makes sure that the names in a directory survive a loss of power.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 
@@ -75,6 +78,10 @@ impl Disk for RealDisk {
 
     fn look(&self, path: &Path) -> io::Result<Seen> {
         std::fs::symlink_metadata(path).map(|found| seen(&found))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
     }
 
     #[cfg(unix)]

@@ -55,9 +55,9 @@ pub enum SessionError {
     /// The entry has no form on disk.
     #[error("the entry cannot be written as JSON: {0}")]
     Unwritable(String),
-    /// The entry is written and survives the end of the program, but nobody could make sure that it is on the disk.
-    /// Whoever writes it again has it twice.
-    #[error("the entry is written, but may not survive a loss of power: {0}")]
+    /// The session has the entry, and writes it when it can, but nobody could make sure yet that it is on the disk.
+    /// Whoever appends it again has it twice.
+    #[error("the entry is not safe on the disk yet: {0}")]
     NotSynced(Arc<SessionError>),
     /// The thread that writes to the disk is gone.
     #[error("whether the entry is on the disk is not known; open the session again")]

@@ -1,7 +1,7 @@
-//! What extensions did to a tool call, as it stands in the log for people who read it.
+//! What extensions did to a call, a message or a turn, as it stands in the log for people who read it.
 //!
-//! The transcript has the call as the model wrote it and the result as the model was told it. Who came between the two
-//! is in neither.
+//! The transcript has the call as the model wrote it and the result as the model was told it; who came between the two
+//! is in neither. It has the message that the model wrote, and not that the user saw another one.
 
 use haft_protocol::ids::ToolCallId;
 use haft_protocol::{RawJson, names};
@@ -14,29 +14,59 @@ pub const OWNER: &str = names::HAFT;
 
 const KIND: &str = "intervention";
 
-/// One call that did not go its usual way.
+/// Something that did not go its usual way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intervention {
-    /// The call.
-    pub call_id: ToolCallId,
+    /// The call; none when it was no call but the model's last message, or the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<ToolCallId>,
     /// What was done to it.
     pub action: Action,
     /// Who did it, in order.
     pub by: Vec<String>,
 }
 
-/// What was done to a call.
+/// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// It did not run.
+    /// The call did not run.
     Blocked,
-    /// It did not run; somebody else gave the result.
+    /// The call did not run; somebody else gave the result.
     Answered,
-    /// It ran with other arguments.
+    /// The call ran with other arguments.
     Rewritten,
-    /// It did not run, and the turn ended with it.
+    /// The turn ended; with a call, that one did not run, and without one the model was not asked.
     TurnEnded,
+    /// The call ran, and the model was told another result than the tool's.
+    Edited,
+    /// The user was shown another text than the model wrote in its last message.
+    Replaced,
+    /// The user was not shown the model's last message.
+    Suppressed,
+}
+
+impl Action {
+    /// What people read before the names of who did it.
+    pub fn verb(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked by",
+            Self::Answered => "answered by",
+            Self::Rewritten => "rewritten by",
+            Self::TurnEnded => "turn ended by",
+            Self::Edited => "result changed by",
+            Self::Replaced => "shown otherwise by",
+            Self::Suppressed => "not shown because of",
+        }
+    }
+
+    /// Whether the tool did not run because of it.
+    pub fn is_stop(self) -> bool {
+        match self {
+            Self::Blocked | Self::Answered | Self::TurnEnded => true,
+            Self::Rewritten | Self::Edited | Self::Replaced | Self::Suppressed => false,
+        }
+    }
 }
 
 impl Intervention {
@@ -60,13 +90,17 @@ mod tests {
     #[test]
     fn it_is_read_again() {
         let blocked = Intervention {
-            call_id: ToolCallId::new("call_1"),
+            call_id: Some(ToolCallId::new("call_1")),
             action: Action::TurnEnded,
             by: vec!["guard".to_owned()],
         };
         let custom = blocked.to_custom().unwrap();
         assert_eq!(custom.data.as_str(), r#"{"call_id":"call_1","action":"turn_ended","by":["guard"]}"#);
-        assert_eq!(Intervention::of(&custom), Some(blocked));
+        assert_eq!(Intervention::of(&custom), Some(blocked.clone()));
+        let turn = Intervention { call_id: None, ..blocked };
+        let data = turn.to_custom().unwrap().data;
+        assert_eq!(data.as_str(), r#"{"action":"turn_ended","by":["guard"]}"#);
+        assert_eq!(Intervention::of(&Custom { data, ..custom.clone() }), Some(turn));
         assert_eq!(Intervention::of(&Custom { owner: "guard".to_owned(), ..custom }), None);
     }
 }

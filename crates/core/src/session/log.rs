@@ -145,6 +145,13 @@ impl Log {
         }
     }
 
+    /// Gives the file another name beside the one that it has.
+    pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
+        self.disk.rename(&self.path, to)?;
+        self.path = to.to_owned();
+        Ok(())
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -156,15 +163,6 @@ impl Log {
     /// What stands in the file up to where it was left, or up to where it ends.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
         read_range(self.file.as_ref(), 0, self.end)
-    }
-
-    /// What was left in the file; an error if somebody else took some of it away.
-    pub(super) fn read_all(&self) -> io::Result<Vec<u8>> {
-        let bytes = self.read()?;
-        match bytes.len() as u64 == self.end {
-            true => Ok(bytes),
-            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
-        }
     }
 
     /// Up to where lines are whole.

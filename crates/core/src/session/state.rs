@@ -12,9 +12,10 @@ use super::entry::{Entry, EntryBody, Header, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log};
+use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
 use super::tree::Tree;
-use super::{context, file_name, header, line, resume};
+use super::{context, header, line, resume};
 
 pub(super) struct State {
     header: Header,
@@ -22,6 +23,10 @@ pub(super) struct State {
     leaf: Option<EntryId>,
     kept: Kept,
     repairs: Vec<Repair>,
+    /// How many entries were appended.
+    given: u64,
+    /// How many of them are on the disk.
+    safe: u64,
     /// Nobody holds the session any more, and its file is free for others.
     closed: bool,
 }
@@ -37,7 +42,8 @@ enum Kept {
     File {
         disk: Arc<dyn Disk>,
         log: Log,
-        broken: Option<String>,
+        /// Why the file is not written any more.
+        broken: Option<Broken>,
         /// Everything that is in the file is in memory, too.
         known: bool,
     },
@@ -47,9 +53,33 @@ enum Kept {
     },
 }
 
+/// A file that is not written any more. The next one will hold everything.
+struct Broken {
+    reason: String,
+    /// There are entries in memory that are in no file yet.
+    owed: bool,
+}
+
+/// What has to be done so that everything that was given until now is on the disk.
+pub(super) enum Work {
+    Nothing,
+    Sync { file: Arc<dyn DiskFile>, given: u64 },
+    Move(Moving),
+}
+
+/// Where an entry went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// It is handed to the system, or the session has no file.
+    Handed,
+    /// It is in memory, until there is another file.
+    Owed,
+}
+
 impl State {
     fn new(header: Header, kept: Kept) -> Self {
-        Self { header, tree: Tree::default(), leaf: None, kept, repairs: Vec::new(), closed: false }
+        let (tree, repairs) = (Tree::default(), Vec::new());
+        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false }
     }
 
     pub(super) fn in_memory(header: Header) -> Self {
@@ -90,109 +120,135 @@ impl State {
         let header = header.unwrap_or_else(|| lost_header(path));
         let leaf = entries.last().map(|entry| entry.id);
         let kept = kept(&header);
-        Self { header, tree: entries.into_iter().map(Arc::new).collect(), leaf, kept, repairs, closed: false }
+        let tree = entries.into_iter().map(Arc::new).collect();
+        Self { tree, leaf, repairs, ..Self::new(header, kept) }
     }
 
-    /// Adds an entry; says its name when it is handed to the system.
-    pub(super) fn append(&mut self, mut body: EntryBody, time: Time) -> Result<EntryId, SessionError> {
+    /// Adds an entry; says its name and where it went.
+    pub(super) fn append(
+        &mut self,
+        mut body: EntryBody,
+        time: Time,
+    ) -> Result<(EntryId, Written), SessionError> {
         if let EntryBody::Compaction(compaction) = &mut body {
             compaction.settings = context(&self.branch()).settings;
         }
         let entry = Entry { id: EntryId::new(), parent: self.leaf, time, body };
-        self.write(&entry)?;
+        let written = self.write(&entry)?;
         let id = entry.id;
         self.tree.push(Arc::new(entry));
         self.leaf = Some(id);
-        Ok(id)
+        self.given += 1;
+        Ok((id, written))
     }
 
-    fn write(&mut self, entry: &Entry) -> Result<(), SessionError> {
+    fn write(&mut self, entry: &Entry) -> Result<Written, SessionError> {
         match &mut self.kept {
-            Kept::Memory => Ok(()),
+            Kept::Memory => Ok(Written::Handed),
             Kept::ReadOnly { path } => Err(match self.header.newer() {
                 Some(version) => SessionError::Newer { path: path.clone(), version },
                 None => SessionError::ReadOnly { path: path.clone() },
             }),
-            Kept::Unborn { .. } if !entry.body.is_content() => Ok(()),
+            Kept::Unborn { .. } if !entry.body.is_content() => Ok(Written::Handed),
             Kept::Unborn { disk, path } => {
                 let mut lines = line::of_header(&self.header)?;
                 for entry in self.tree.all().iter().map(Arc::as_ref).chain([entry]) {
                     lines.extend(line::of_entry(entry)?);
                 }
+                // Made here, by who appends: there is no other place yet where the entry would outlive the program. Its
+                // name and those of the directories that are made for it are synced with the first entry that somebody
+                // waits for.
                 let log = Log::create(Arc::clone(disk), path, &lines)
                     .map_err(|error| SessionError::io("make", path, error))?;
                 self.kept = Kept::File { disk: Arc::clone(disk), log, broken: None, known: true };
-                Ok(())
+                Ok(Written::Handed)
             }
-            Kept::File { .. } => {
-                self.mend()?;
-                self.write_lines(line::of_entry(entry)?)
+            Kept::File { .. } => self.write_line(line::of_entry(entry)?),
+        }
+    }
+
+    /// Writes a line here and now, however long it is: that an entry is handed to the system when `append` returns, and
+    /// behind the one before it, is what lets its caller go on without waiting.
+    fn write_line(&mut self, mut line: Vec<u8>) -> Result<Written, SessionError> {
+        let Kept::File { log, broken, .. } = &mut self.kept else { return Ok(Written::Handed) };
+        if let Some(broken) = broken {
+            broken.owed = true;
+            return Ok(Written::Owed);
+        }
+        if log.end() == 0 {
+            // What was torn off was all there was.
+            line.splice(..0, line::of_header(&self.header)?);
+        }
+        match log.append(&line) {
+            Ok(()) => Ok(Written::Handed),
+            Err(AppendError::Io(error)) => Err(SessionError::io("write", log.path(), error)),
+            Err(AppendError::Lost(reason)) => {
+                *broken = Some(Broken { reason: reason.to_owned(), owed: true });
+                Ok(Written::Owed)
             }
         }
     }
 
-    fn write_lines(&mut self, mut lines: Vec<u8>) -> Result<(), SessionError> {
-        for last in [false, true] {
-            let Kept::File { log, .. } = &mut self.kept else { break };
-            if log.end() == 0 {
-                // What was torn off was all there was.
-                lines.splice(..0, line::of_header(&self.header)?);
-            }
-            let error = match log.append(&lines) {
-                Ok(()) => break,
-                Err(AppendError::Io(error)) => error,
-                Err(AppendError::Lost(reason)) if last => io::Error::other(reason),
-                Err(AppendError::Lost(reason)) => {
-                    self.relocate(reason.to_owned())?;
-                    continue;
-                }
-            };
-            return Err(SessionError::io("write", log.path(), error));
-        }
-        Ok(())
-    }
-
-    /// Goes on in a new file that holds everything, and is on the disk before anything is acknowledged. The old one is
-    /// not written any more. When this fails it is tried again with the next entry.
-    fn relocate(&mut self, reason: String) -> Result<(), SessionError> {
-        let Kept::File { disk, log, broken, known } = &mut self.kept else { return Ok(()) };
-        *broken = Some(reason.clone());
-        if self.closed {
+    /// What has to be done so that everything that was given until now is on the disk. A file whose sync failed is never
+    /// synced again: the session goes on in a new one, and when that fails it is tried again the next time.
+    pub(super) fn work(&self) -> Result<Work, SessionError> {
+        let Kept::File { disk, log, broken, known } = &self.kept else { return Ok(Work::Nothing) };
+        let Some(Broken { reason, owed }) = broken else {
+            return Ok(Work::Sync { file: Arc::clone(log.file()), given: self.given });
+        };
+        if self.closed && !owed {
             return Err(SessionError::Unknown);
         }
-        let (disk, from, known) = (Arc::clone(disk), log.path().to_owned(), *known);
-        let old = match log.read_all() {
-            Ok(old) => old,
-            Err(_) if known => log.read().unwrap_or_default(),
-            Err(error) => return Err(SessionError::io("read", &from, error)),
-        };
-        let origin = Origin { session: self.header.id, entry: self.leaf };
-        let header = Header {
-            id: SessionId::new(),
-            forked_from: Some(origin),
-            ..header(Path::new(&self.header.cwd), None)
-        };
-        let lines = everything(&header, &old, &self.tree)?;
-        let to = from.with_file_name(file_name(header.id));
-        let io = |error| SessionError::io("go on in", &to, error);
-        let log = Log::create(Arc::clone(&disk), &to, &lines).map_err(io)?;
-        if let Err(error) = log.file().sync() {
-            let _ = std::fs::remove_file(&to);
-            return Err(io(error));
+        let forked_from = Some(Origin { session: self.header.id, entry: self.leaf });
+        Ok(Work::Move(Moving {
+            disk: Arc::clone(disk),
+            file: Arc::clone(log.file()),
+            end: log.end(),
+            from: log.path().to_owned(),
+            known: *known,
+            header: Header { forked_from, ..header(Path::new(&self.header.cwd), None) },
+            entries: self.tree.all().to_vec(),
+            reason: reason.clone(),
+        }))
+    }
+
+    /// A sync of `file` has ended. Says whether everything that was `given` before it is on the disk: it is not when the
+    /// sync failed, or when the file turned out meanwhile not to be the session's any more.
+    pub(super) fn synced(&mut self, file: &Arc<dyn DiskFile>, given: u64, outcome: io::Result<()>) -> bool {
+        let Kept::File { log, broken, .. } = &mut self.kept else { return true };
+        if let (Err(error), None) = (&outcome, &broken)
+            && Arc::ptr_eq(log.file(), file)
+        {
+            *broken = Some(Broken { reason: error.to_string(), owed: false });
         }
-        self.repairs.push(Repair::Moved { from, to, session: header.id, reason });
+        let sound = broken.is_none();
+        if sound {
+            self.safe = self.safe.max(given);
+        }
+        sound
+    }
+
+    /// Goes on in a new file.
+    pub(super) fn moved(&mut self, mut moved: Moved) -> Result<(), SessionError> {
+        // Nearly always there is nothing to add: whoever appends while a session moves waits for that.
+        if let Err(error) = moved.add(self.tree.all()) {
+            moved.discard();
+            return Err(error);
+        }
+        let Moved { log, header, repair, .. } = moved;
+        if let Kept::File { log: old, broken, .. } = &mut self.kept {
+            (*old, *broken) = (log, None);
+        }
         self.header = header;
-        self.kept = Kept::File { disk, log, broken: None, known };
+        self.repairs.push(repair);
         Ok(())
     }
 
-    /// Goes on in a new file if this one is broken.
-    pub(super) fn mend(&mut self) -> Result<(), SessionError> {
+    /// Whether everything that was appended is on the disk.
+    pub(super) fn is_safe(&self) -> bool {
         match &self.kept {
-            Kept::File { broken: Some(reason), .. } => self.relocate(reason.clone()),
-            Kept::File { broken: None, .. } | Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => {
-                Ok(())
-            }
+            Kept::File { broken, .. } => broken.is_none() && self.safe == self.given,
+            Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => true,
         }
     }
 
@@ -201,21 +257,6 @@ impl State {
         self.closed = true;
         if let Kept::File { log, .. } = &self.kept {
             log.file().unlock();
-        }
-    }
-
-    /// A sync of `file` has ended. When it failed, what was written since the last one may be gone.
-    pub(super) fn synced(
-        &mut self,
-        file: &Arc<dyn DiskFile>,
-        outcome: io::Result<()>,
-    ) -> Result<(), SessionError> {
-        match (&self.kept, outcome) {
-            (Kept::File { log, .. }, Err(error)) if Arc::ptr_eq(log.file(), file) => {
-                self.relocate(error.to_string())
-            }
-            // It may have broken meanwhile, or moved with all of its entries.
-            _ => self.mend(),
         }
     }
 
@@ -231,14 +272,6 @@ impl State {
     pub(super) fn disk(&self) -> Option<&dyn Disk> {
         match &self.kept {
             Kept::File { disk, .. } => Some(disk.as_ref()),
-            Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => None,
-        }
-    }
-
-    /// The file that has to be synced.
-    pub(super) fn file(&self) -> Option<Arc<dyn DiskFile>> {
-        match &self.kept {
-            Kept::File { log, .. } => Some(Arc::clone(log.file())),
             Kept::Memory | Kept::Unborn { .. } | Kept::ReadOnly { .. } => None,
         }
     }
@@ -328,20 +361,4 @@ fn lost_header(path: &Path) -> Header {
     let id = path.file_stem().and_then(|stem| stem.to_str()).and_then(SessionId::parse);
     let lost = header(Path::new(""), None);
     Header { id: id.unwrap_or(lost.id), ..lost }
-}
-
-/// A new header, the lines of the old file as they stand, and the entries in memory that are not among them.
-fn everything(header: &Header, old: &[u8], tree: &Tree) -> Result<Vec<u8>, SessionError> {
-    let Recovered { header: old_header, entries, whole, .. } = recover(old);
-    let mut lines = line::of_header(header)?;
-    let from = match old_header {
-        Some(_) => memchr::memchr(b'\n', old).map_or(0, |at| at + 1),
-        None => 0,
-    };
-    lines.extend_from_slice(old.get(from..whole).unwrap_or_default());
-    let there: std::collections::HashSet<EntryId> = entries.iter().map(|entry| entry.id).collect();
-    for entry in tree.parents_first().filter(|entry| !there.contains(&entry.id)) {
-        lines.extend(line::of_entry(entry)?);
-    }
-    Ok(lines)
 }

@@ -12,16 +12,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::disk::{Disk, DiskFile};
+use super::disk::Disk;
 use super::error::SessionError;
 
 /// Whose file is synced.
 pub(super) trait Owner: Send + Sync + 'static {
-    /// The file that holds everything that was written so far. One that is broken is left for a new one first.
-    fn file(&self) -> Result<Option<Arc<dyn DiskFile>>, SessionError>;
-
-    /// How the sync of `file` ended. What was written to it is saved somewhere else if it is not safe there.
-    fn synced(&self, file: &Arc<dyn DiskFile>, outcome: io::Result<()>) -> Result<(), SessionError>;
+    /// Waits until everything that was appended so far is on the disk, in the file that it is in or in another one.
+    fn sync(&self) -> Result<(), SessionError>;
 }
 
 /// Hands requests to the thread. The thread ends after the last one of these is dropped and what was left is synced.
@@ -96,12 +93,9 @@ impl<F: Owner> Worker<F> {
         }
     }
 
-    /// One sync for everybody: of the file as it is now, since that holds what every one of them wrote.
+    /// One sync for everybody, since what is there now is what every one of them wrote.
     fn sync(&self, round: Vec<Request>) {
-        let outcome = self.owner.file().and_then(|file| match file {
-            Some(file) => self.owner.synced(&file, file.sync()),
-            None => Ok(()),
-        });
+        let outcome = self.owner.sync();
         for waiter in round.into_iter().filter_map(|request| request.waiter) {
             // Whoever gave up waiting need not be told.
             let _ = waiter.send(outcome.clone());

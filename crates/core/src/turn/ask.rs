@@ -63,7 +63,10 @@ impl Turn {
             // Whatever a cancelled request fails with, it is the user who ended it.
             Some(Err(_)) if self.cancel.is_cancelled() => self.aborted().await,
             Some(Err(Unanswered::Model(error))) => {
-                self.now().partial = Partial::default();
+                // What became of it is not why the run ends: when it cannot be written now it is later.
+                if let Ok(Some((_, saved))) = self.keep_partial(Stop::Error) {
+                    let _ = saved.on_disk().await;
+                }
                 Input::Failed(error)
             }
             Some(Err(Unanswered::Session(error))) => error.into(),
@@ -112,10 +115,13 @@ impl Turn {
             ModelEvent::ToolCallArgs { id, delta } => Some(AgentEvent::ToolUseArgs { id, delta }),
             ModelEvent::ToolCallEnd { id } => Some(AgentEvent::ToolUseEnd { id }),
             ModelEvent::Retry { attempt, delay, message } => {
+                // The next attempt begins anew.
+                self.now().partial.text.clear();
                 let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
                 Some(AgentEvent::Retry { attempt, delay_ms, message })
             }
             ModelEvent::Fallback { from, to, message } => {
+                self.now().partial.text = String::new();
                 Some(AgentEvent::ModelFallback { from: from.to_string(), to: to.to_string(), message })
             }
             ModelEvent::Answering(info) => {
@@ -152,7 +158,7 @@ impl Turn {
 
     /// The user stopped the answer.
     async fn aborted(&self) -> Input {
-        let kept = match self.keep_partial() {
+        let kept = match self.keep_partial(Stop::Aborted) {
             Ok(None) => return Input::Cancelled,
             Ok(Some((message, saved))) => saved.on_disk().await.map(|()| message),
             Err(error) => Err(error),
@@ -169,14 +175,14 @@ impl Turn {
     /// What the user has seen of an answer that will not be complete stays in the transcript. What was held back does
     /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
     /// arguments are refused by servers.
-    pub(super) fn keep_partial(&self) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
+    pub(super) fn keep_partial(&self, stop: Stop) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
         let Partial { text, answering, .. } = std::mem::take(&mut self.now().partial);
         if text.trim().is_empty() {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
         let message = AssistantMessage { content, time: self.agent.now(), native: None };
-        let answer = self.answer(answering, Stop::Aborted, Usage::default());
+        let answer = self.answer(answering, stop, Usage::default());
         let saved = self.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
         Ok(Some((message, saved)))
     }

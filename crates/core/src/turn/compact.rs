@@ -58,7 +58,7 @@ pub(crate) async fn by_hand(
     }
     let turn = Turn::new(agent, emitter, cancel);
     turn.settle_calls().map_err(lost)?;
-    turn.note_setup().map_err(lost)?;
+    // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
     let plan = turn.plan(CompactReason::Manual, instructions).ok_or(CompactError::Nothing)?;
     turn.compact(plan).await
 }
@@ -234,6 +234,7 @@ impl Turn {
     ) -> Result<Compacted, CompactError> {
         let Summary { text, by, answer } = summary;
         let usage = answer.as_ref().map(|answer| answer.usage);
+        let asked = answer.clone();
         let compaction = Compaction {
             summary: text.clone(),
             first_kept: compacting.first_kept,
@@ -252,7 +253,13 @@ impl Turn {
         saved.on_disk().await.map_err(lost)?;
         let (tally, messages) = self.agent.transcript.tally();
         let tokens_after = tally.context(&messages, None).tokens + fixed;
-        Ok(Compacted { summary: text, tokens_before: compacting.tokens_before, tokens_after, by })
+        Ok(Compacted {
+            summary: text,
+            tokens_before: compacting.tokens_before,
+            tokens_after,
+            by,
+            answer: asked,
+        })
     }
 
     /// Asks every hook: what is summed up, and the summary if one of them wrote it.

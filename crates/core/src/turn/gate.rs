@@ -15,7 +15,7 @@ use super::state::Input;
 use crate::chain::{ChainStep, Change, ToolChain, Verdict};
 use crate::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use crate::schema::Validator;
-use crate::session::intervention::{Action, Intervention};
+use crate::session::intervention::Action;
 
 /// Who is named when the hooks' time was up: none of them did anything wrong alone.
 const BUDGET: &str = names::HAFT;
@@ -57,7 +57,7 @@ impl Turn {
             Err(Left::Cancelled) => return Err(Input::Cancelled),
             Err(Left::OutOfTime(asked)) => gating.out_of_time(&asked),
         };
-        self.remark(call, &verdict, &chain);
+        self.remark_verdict(call, &verdict, &chain);
         let Verdict::Block { by, reason } = verdict else { return Ok(verdict) };
         let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
         let (id, refused) = (call.id.clone(), reason.clone());
@@ -69,7 +69,7 @@ impl Turn {
     }
 
     /// Notes in the session who came between the call and its tool.
-    fn remark(&self, call: &ToolCall, verdict: &Verdict, chain: &ToolChain) {
+    fn remark_verdict(&self, call: &ToolCall, verdict: &Verdict, chain: &ToolChain) {
         let (action, by) = match verdict {
             Verdict::Run { args } if *args == call.args => return,
             Verdict::Run { .. } => {
@@ -83,9 +83,7 @@ impl Turn {
                 (Action::TurnEnded, vec![by.clone()])
             }
         };
-        let remark = Intervention { call_id: call.id.clone(), action, by }.to_custom();
-        // A verdict counts whether or not it can be noted: a session that cannot be written fails at the result.
-        let _ = remark.map(|remark| self.agent.transcript.remark(remark));
+        self.remark(Some(&call.id), action, by);
     }
 }
 

@@ -8,14 +8,17 @@ use super::state::Input;
 use super::{PANICKED, Turn};
 use crate::hooks::MessageDecision;
 use crate::model::ModelResponse;
+use crate::session::intervention::Action;
 
 impl Turn {
     /// Lets the hooks decide, then shows what they left.
     pub(super) async fn show(&self, response: &ModelResponse, held: bool) -> Input {
         let original = text_of(&response.content);
-        let text = match self.intercept(original.clone()).await {
+        let mut replaced_by = Vec::new();
+        let text = match self.intercept(original.clone(), &mut replaced_by).await {
             Some(Shown::Text(text)) => text,
             Some(Shown::Suppressed { by, reason }) => {
+                self.remark(None, Action::Suppressed, vec![by.clone()]);
                 let message = if reason.is_empty() { "message suppressed".to_owned() } else { reason };
                 let extension = ExtensionName::new(by);
                 self.emitter.emit(AgentEvent::ExtNotify { extension, level: Level::Warn, message });
@@ -26,7 +29,10 @@ impl Turn {
         let content = match text == original {
             true if held => without_thinking(&response.content),
             true => response.content.clone(),
-            false => replaced(&response.content, &text),
+            false => {
+                self.remark(None, Action::Replaced, replaced_by);
+                replaced(&response.content, &text)
+            }
         };
         if held && !text.is_empty() {
             self.emitter.emit(AgentEvent::TextDelta { delta: text });
@@ -35,15 +41,20 @@ impl Turn {
         Input::Shown
     }
 
-    /// Asks every interceptor in turn; `None` when the run was cancelled.
-    async fn intercept(&self, mut text: String) -> Option<Shown> {
+    /// Asks every interceptor in turn, and notes who changed something; `None` when the run was cancelled.
+    async fn intercept(&self, mut text: String, replaced_by: &mut Vec<String>) -> Option<Shown> {
         if text.is_empty() {
             return Some(Shown::Text(text));
         }
         for hook in self.agent.hooks().before_assistant_message {
             match self.settle(hook.before_assistant_message(&self.cancel, &text)).await {
                 Some(MessageDecision::Show) => {}
-                Some(MessageDecision::Replace { text: new, .. }) => text = new,
+                Some(MessageDecision::Replace { by, text: new }) => {
+                    if new != text {
+                        replaced_by.push(by);
+                    }
+                    text = new;
+                }
                 Some(MessageDecision::Suppress { by, reason }) => {
                     return Some(Shown::Suppressed { by, reason });
                 }

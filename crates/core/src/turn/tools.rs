@@ -5,6 +5,7 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
@@ -15,6 +16,7 @@ use super::Turn;
 use super::state::Input;
 use crate::chain::Verdict;
 use crate::session::entry::ToolStart;
+use crate::session::intervention::Action;
 use crate::session::{NOT_RUN, SessionError};
 use crate::timeouts;
 use crate::tool::{Concurrency, Tool, ToolContext, ToolOutput};
@@ -70,7 +72,7 @@ impl Turn {
                 Ok(plan) => planned.push(plan),
                 Err(input) => {
                     let unasked = calls.iter().skip(index).map(not_run);
-                    return self.leave_out(planned.into_iter().chain(unasked), input);
+                    return self.leave_out(planned.into_iter().chain(unasked), input).await;
                 }
             }
         }
@@ -78,15 +80,15 @@ impl Turn {
     }
 
     /// Reports the calls of a turn that ends before their time has come: the answer one has already, or none.
-    fn leave_out(&self, plans: impl Iterator<Item = Planned>, input: Input) -> Input {
+    async fn leave_out(&self, plans: impl Iterator<Item = Planned>, input: Input) -> Input {
         for plan in plans {
-            let reported = match plan {
-                Planned::Run { call, .. } => self.report(call, ToolOutput::error(NOT_RUN), Source::default()),
+            let (call, output, source) = match plan {
+                Planned::Run { call, .. } => (call, ToolOutput::error(NOT_RUN), Source::default()),
                 Planned::Answer { call, output, synthetic_by } => {
-                    self.report(call, output, Source { synthetic_by, ..Source::default() })
+                    (call, output, Source { synthetic_by, ..Source::default() })
                 }
             };
-            if let Err(error) = reported {
+            if let Err(error) = self.report(call, output, source).await {
                 return error.into();
             }
         }
@@ -102,8 +104,9 @@ impl Turn {
             {
                 batch.push(plan);
             }
+            // As many as run at once are begun together, and come to their tools in the order of the calls.
             let mut results =
-                stream::iter(batch.into_iter().map(|plan| self.carry_out(plan))).buffered(MAX_PARALLEL);
+                self.begun(batch).map(|(plan, begun)| self.carry_out(plan, begun)).buffered(MAX_PARALLEL);
             // A result that is not written is kept for later, and so are those behind it: the tools have run.
             let mut failed = None;
             while let Some((call, result)) = results.next().await {
@@ -112,14 +115,14 @@ impl Turn {
                     Ok((output, source)) => (output, source, None),
                     Err(error) => (ToolOutput::error(NOT_RUN), Source::default(), Some(error)),
                 };
-                let reported = self.report(call, output, source);
+                let reported = self.report(call, output, source).await;
                 failed = failed.or(unbegun).or(reported.err());
             }
             if let Some(error) = failed {
                 return error.into();
             }
             if self.cancel.is_cancelled() {
-                return self.leave_out(rest, Input::Cancelled);
+                return self.leave_out(rest, Input::Cancelled).await;
             }
         }
         Input::Executed
@@ -162,48 +165,80 @@ impl Turn {
 
     /// A call with its result, and who gave it; an error if it could not be written that it was about to run, so that
     /// it did not.
-    async fn carry_out(&self, plan: Planned) -> (ToolCall, Result<(ToolOutput, Source), SessionError>) {
+    async fn carry_out(
+        &self,
+        plan: Planned,
+        begun: Result<(), SessionError>,
+    ) -> (ToolCall, Result<(ToolOutput, Source), SessionError>) {
         let (call, mut output, source) = match plan {
             Planned::Answer { call, output, synthetic_by } => {
                 return (call, Ok((output, Source { synthetic_by, ..Source::default() })));
             }
             Planned::Run { call, tool } => {
-                match self.begin_call(&call).await {
-                    Ok(true) => {}
-                    Ok(false) => return (call, Ok((ToolOutput::error(NOT_RUN), Source::default()))),
+                match begun {
                     Err(error) => return (call, Err(error)),
+                    Ok(()) if self.cancel.is_cancelled() => {
+                        return (call, Ok((ToolOutput::error(NOT_RUN), Source::default())));
+                    }
+                    Ok(()) => {}
                 }
                 let output = self.run(&call, tool.as_ref()).await;
                 let extension = tool.spec().owner.extension().map(ExtensionName::new);
                 (call, output, Source { extension, ..Source::default() })
             }
         };
+        let mut edited_by: Vec<String> = Vec::new();
         for hook in self.agent.hooks().after_tool_execute {
             // A hook that was to redact the result and did not must not let it through.
             let withheld = || match self.cancel.is_cancelled() {
                 true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
                 false => ToolOutput::error("result withheld: a hook panicked"),
             };
-            let shown = output.details.is_some().then(|| output.content.clone());
+            let before = output.clone();
             let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
             output = edited.unwrap_or_else(withheld);
             // The details would show what the hook took out.
-            if shown.is_some_and(|shown| shown != output.content) {
+            if before.details.is_some() && before.content != output.content {
                 output.details = None;
             }
+            if before != output && !self.cancel.is_cancelled() {
+                edited_by.push(hook.name().to_owned());
+            }
+        }
+        if !edited_by.is_empty() {
+            self.remark(Some(&call.id), Action::Edited, edited_by);
         }
         (call, Ok((output, source)))
     }
 
-    /// Has it on the disk that a call is about to run, so that no later process runs it a second time. `false` for one
-    /// whose time comes after the cancellation: it is not begun.
-    async fn begin_call(&self, call: &ToolCall) -> Result<bool, SessionError> {
-        if self.cancel.is_cancelled() {
-            return Ok(false);
-        }
-        let ToolCall { id, name, args } = call.clone();
-        self.agent.transcript.start(ToolStart { call_id: id, name, args })?.on_disk().await?;
-        Ok(!self.cancel.is_cancelled())
+    /// Calls that may run.
+    fn begun(&self, batch: Vec<Planned>) -> BoxStream<'_, (Planned, Result<(), SessionError>)> {
+        let batch = stream::iter(batch).chunks(MAX_PARALLEL);
+        batch.then(|plans| self.put_on_record(plans)).flat_map(stream::iter).boxed()
+    }
+
+    /// Has it on the disk that calls are about to run, so that no later process runs one of them a second time. Says of
+    /// each whether it is. What is cancelled by now will not run.
+    async fn put_on_record(&self, plans: Vec<Planned>) -> Vec<(Planned, Result<(), SessionError>)> {
+        let start = |plan: &Planned| match plan {
+            Planned::Run { call: ToolCall { id, name, args }, .. } => {
+                Some(ToolStart { call_id: id.clone(), name: name.clone(), args: args.clone() })
+            }
+            Planned::Answer { .. } => None,
+        };
+        let starts = match self.cancel.is_cancelled() {
+            true => Vec::new(),
+            false => plans.iter().filter_map(start).collect(),
+        };
+        let mut begun = self.agent.transcript.start(starts).await.into_iter();
+        let begun = |plan: Planned| match plan {
+            Planned::Run { .. } => {
+                let begun = begun.next().unwrap_or(Ok(()));
+                (plan, begun)
+            }
+            Planned::Answer { .. } => (plan, Ok(())),
+        };
+        plans.into_iter().map(begun).collect()
     }
 
     /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
@@ -222,7 +257,7 @@ impl Turn {
             Some(outcome) => outcome,
             None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
                 Ok(outcome) => outcome,
-                Err(_) => return ToolOutput::error(format!("{} was cancelled", call.name)),
+                Err(_) => return ToolOutput::error(given_up(&call.name)),
             },
         };
         outcome.unwrap_or_else(|panic| {
@@ -230,7 +265,7 @@ impl Turn {
         })
     }
 
-    fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
+    async fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
         let ToolOutput { content, is_error, details } = output.legible();
         let Source { extension, synthetic_by } = source;
@@ -243,8 +278,8 @@ impl Turn {
             details: details.clone(),
             time: self.agent.now(),
         };
-        // A result is soon on the disk; that the call ran is there already.
-        let _soon = self.agent.transcript.keep(Message::Tool(message), None)?;
+        // It is soon on the disk, and that the call ran is there already. Nobody is told before it is in a file.
+        self.agent.transcript.keep(Message::Tool(message), None)?.on_disk().await?;
         self.emitter.emit(AgentEvent::ToolResult {
             id,
             name,
@@ -256,6 +291,11 @@ impl Turn {
         });
         Ok(())
     }
+}
+
+/// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
+fn given_up(name: &str) -> String {
+    format!("{name} was cancelled; may have done part of its work or all of it")
 }
 
 fn not_run(call: &ToolCall) -> Planned {

@@ -7,6 +7,8 @@ mod cancellation;
 mod compaction;
 mod fake;
 mod gates;
+mod interventions;
+mod kept;
 mod messages;
 mod mishaps;
 mod queues;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use haft_core::session::EntryId;
 use haft_core::session::entry::*;
-use haft_core::session::intervention::OWNER;
+use haft_core::session::intervention::{Intervention, OWNER};
 use haft_protocol::content::{Content, joined_text};
 use haft_protocol::message::{AssistantBlock, Message, Stop};
 
@@ -96,7 +96,10 @@ impl<'a> Writer<'a> {
             EntryBody::BranchSummary(branch) => {
                 self.summary(entry, "A branch that was left, summed up", &branch.summary, "");
             }
-            EntryBody::Custom(custom) => self.state(custom),
+            EntryBody::Custom(custom) => match Intervention::of(custom) {
+                Some(it) => self.intervention(&it),
+                None => self.state(custom),
+            },
             EntryBody::CustomMessage(custom) => self.told(entry, custom),
             EntryBody::Unknown(unknown) => {
                 let line = format!(
@@ -171,6 +174,9 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        for it in &step.interventions {
+            self.intervention(it);
+        }
         if let Some(ended) = step.answer.and_then(|answer| ended(answer.stop)) {
             let _ = write!(self.out, "<p class=\"note error\">{ended}</p>");
         }
@@ -196,6 +202,17 @@ impl<'a> Writer<'a> {
              <div class=\"inside\">{}{below}</div></details>",
             moment(&entry.time),
             markdown(summary)
+        );
+    }
+
+    /// What was done to a message, or to a turn.
+    fn intervention(&mut self, it: &Intervention) {
+        let _ = write!(
+            self.out,
+            "<p class=\"note\"><span class=\"badge extension\">{} {}</span> {}</p>",
+            it.action.verb(),
+            tool::names(it),
+            tool::sentence(it)
         );
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use haft_core::session::EntryId;
 use haft_core::session::entry::{Answer, Entry, EntryBody, Said, ToolStart};
-use haft_core::session::intervention::Intervention;
+use haft_core::session::intervention::{Action, Intervention};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::{AssistantMessage, Message, ToolMessage};
 
@@ -34,6 +34,8 @@ pub(super) struct Step<'a> {
     pub(super) message: &'a AssistantMessage,
     pub(super) answer: Option<&'a Answer>,
     pub(super) calls: Vec<Call<'a>>,
+    /// What was done to the message itself.
+    pub(super) interventions: Vec<Intervention>,
 }
 
 /// One call of a tool.
@@ -132,7 +134,8 @@ impl<'a> Thread<'a> {
                 let new = |call| Call { call, start: None, result: None, interventions: Vec::new() };
                 let calls = message.tool_calls().map(new).collect();
                 let answer = answer.as_ref();
-                self.items.push(Item::Said(Box::new(Step { entry, message, answer, calls })));
+                let interventions = Vec::new();
+                self.items.push(Item::Said(Box::new(Step { entry, message, answer, calls, interventions })));
             }
             EntryBody::Said(Said { message: Message::Tool(result), .. }) => {
                 match self.open(|call| call.call.id == result.call_id && call.result.is_none()) {
@@ -146,11 +149,12 @@ impl<'a> Thread<'a> {
                 }
             }
             EntryBody::Custom(custom) => {
-                let intervention = Intervention::of(custom);
-                let call = intervention.as_ref().and_then(|it| self.open(|call| call.call.id == it.call_id));
-                match (call, intervention) {
-                    (Some(call), Some(intervention)) => call.interventions.push(intervention),
-                    _ => self.items.push(Item::Entry(entry)),
+                let Some(intervention) = Intervention::of(custom) else {
+                    return self.items.push(Item::Entry(entry));
+                };
+                match self.changed_by(&intervention) {
+                    Some(interventions) => interventions.push(intervention),
+                    None => self.items.push(Item::Entry(entry)),
                 }
             }
             EntryBody::Label(_) | EntryBody::Tags(_) | EntryBody::Name(_) => {}
@@ -165,13 +169,30 @@ impl<'a> Thread<'a> {
         }
     }
 
+    /// Where an intervention belongs: to a call, or to the last answer. One in a turn stands for itself.
+    fn changed_by(&mut self, it: &Intervention) -> Option<&mut Vec<Intervention>> {
+        match (&it.call_id, it.action) {
+            (Some(id), _) => self.open(|call| call.call.id == *id).map(|call| &mut call.interventions),
+            (None, Action::Replaced | Action::Suppressed) => {
+                self.last_step().map(|step| &mut step.interventions)
+            }
+            (
+                None,
+                Action::Blocked | Action::Answered | Action::Rewritten | Action::TurnEnded | Action::Edited,
+            ) => None,
+        }
+    }
+
     /// A call of the last answer.
     fn open(&mut self, which: impl Fn(&Call<'a>) -> bool) -> Option<&mut Call<'a>> {
-        let step = self.items.iter_mut().rev().find_map(|item| match item {
-            Item::Said(step) => Some(step),
+        self.last_step()?.calls.iter_mut().find(|call| which(call))
+    }
+
+    fn last_step(&mut self) -> Option<&mut Step<'a>> {
+        self.items.iter_mut().rev().find_map(|item| match item {
+            Item::Said(step) => Some(step.as_mut()),
             Item::Entry(_) | Item::Branches(_) | Item::Hidden(_) => None,
-        });
-        step?.calls.iter_mut().find(|call| which(call))
+        })
     }
 
     /// The answers of this thread, without those of other branches.

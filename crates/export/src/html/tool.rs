@@ -17,7 +17,7 @@ const TELLING: &[&str] = &["command", "pattern", "query", "url", "path", "file_p
 /// One call.
 pub(super) fn call(out: &mut String, call: &Call<'_>) {
     let failed = call.result.is_some_and(|result| result.is_error);
-    let class = match call.interventions.iter().any(|it| it.action != Action::Rewritten) {
+    let class = match call.interventions.iter().any(|it| it.action.is_stop()) {
         true => "tool stopped",
         false if failed => "tool failed",
         false => "tool",
@@ -76,12 +76,12 @@ fn badges(out: &mut String, call: &Call<'_>, failed: bool) {
         let _ = write!(out, " <span class=\"badge\">by {}</span>", text(extension.as_str()));
     }
     for it in &call.interventions {
-        let _ = write!(out, " <span class=\"badge extension\">{} {}</span>", verb(it.action), names(it));
+        let _ = write!(out, " <span class=\"badge extension\">{} {}</span>", it.action.verb(), names(it));
     }
-    if call.interventions.is_empty() && is_rewritten(call) {
+    if is_rewritten(call) && !call.interventions.iter().any(|it| it.action == Action::Rewritten) {
         out.push_str(" <span class=\"badge extension\">rewritten</span>");
     }
-    if failed && !call.interventions.iter().any(|it| it.action != Action::Rewritten) {
+    if failed && !call.interventions.iter().any(|it| it.action.is_stop()) {
         out.push_str(" <span class=\"badge error\">failed</span>");
     }
     if call.result.is_none() {
@@ -152,25 +152,22 @@ fn diff_of(message: &ToolMessage) -> Option<Diff> {
     })
 }
 
-fn verb(action: Action) -> &'static str {
-    match action {
-        Action::Blocked => "blocked by",
-        Action::Answered => "answered by",
-        Action::Rewritten => "rewritten by",
-        Action::TurnEnded => "turn ended by",
-    }
-}
-
-fn names(it: &Intervention) -> String {
+pub(super) fn names(it: &Intervention) -> String {
     text(&it.by.join(", "))
 }
 
-fn sentence(it: &Intervention) -> String {
+pub(super) fn sentence(it: &Intervention) -> String {
     let names = names(it);
     match it.action {
         Action::Blocked => format!("Blocked by {names}: the tool did not run."),
         Action::Answered => format!("Answered by {names}: the tool did not run."),
         Action::Rewritten => format!("Rewritten by {names} before it ran."),
-        Action::TurnEnded => format!("{names} ended the turn with this call: the tool did not run."),
+        Action::TurnEnded if it.call_id.is_some() => {
+            format!("{names} ended the turn with this call: the tool did not run.")
+        }
+        Action::TurnEnded => format!("{names} ended the turn before the model was asked."),
+        Action::Edited => format!("{names} changed the result: the model was not told what the tool gave."),
+        Action::Replaced => format!("{names} changed the text: the user was shown another one."),
+        Action::Suppressed => format!("The user was not shown this message because of {names}."),
     }
 }

@@ -1,5 +1,6 @@
 //! Group S, second half: the tools that change files.
 
+mod racer;
 mod writer;
 
 use std::fs;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::row::{CASE, Case, Row, skip};
 use crate::world::World;
+pub(crate) use racer::{RACER, race};
 use writer::{End, FILE, at_every_call, call, new, nothing_left, old, with_old};
 pub(crate) use writer::{WRITER, write_once};
 
@@ -58,6 +60,15 @@ pub(crate) const ROWS: &[Row] = &[
         title: "a file is changed by an editor between read and edit",
         cases: &[Case { play: |world| Box::pin(changed_between(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::StaleCheck)),
+    },
+    Row {
+        id: "S-17",
+        title: "a directory is swapped for a link that leads elsewhere while a file is written in it",
+        cases: &[
+            Case { play: |world| Box::pin(racer::rooted(world)), ..CASE },
+            Case { play: |world| Box::pin(racer::looked_up(world)), ..CASE },
+        ],
+        undefend: Some(|_| take_down(Defence::Containment)),
     },
 ];
 
@@ -143,10 +154,13 @@ struct Session {
 
 impl Session {
     fn new(world: &World) -> Self {
-        let queue = FileQueue::default();
         let environment = HostEnvironment::new(world.dir.join("work"));
-        let environment = environment.with_state(world.dir.join("backups")).with_queue(queue.clone());
-        Self { tools: builtin_tools(Arc::new(environment)), queue }
+        Self::with(environment.with_state(world.dir.join("backups")))
+    }
+
+    fn with(environment: HostEnvironment) -> Self {
+        let queue = FileQueue::default();
+        Self { tools: builtin_tools(Arc::new(environment.with_queue(queue.clone()))), queue }
     }
 
     async fn call(&self, name: &str, args: Value) -> Result<Result<String, String>> {

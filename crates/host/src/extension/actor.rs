@@ -1,6 +1,7 @@
 //! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
+mod ending;
 mod outputs;
 mod seating;
 mod sources;
@@ -12,7 +13,7 @@ use std::time::Instant as StdInstant;
 use futures::channel::mpsc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
@@ -24,6 +25,7 @@ use super::session::{Facts, Session};
 use super::watching::Watching;
 use super::writer::{Writer, WriterEnd};
 use super::{Command, EventCount, Extension, Inner, Snapshot, Ticket};
+use crate::failures::FailureFile;
 use crate::fanout::Seat;
 use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
@@ -49,6 +51,8 @@ pub(crate) struct Start {
     pub(crate) changes: watch::Sender<u64>,
     /// Is told how it ended.
     pub(crate) supervisor: Arc<Mutex<Supervisor>>,
+    /// Where that is written down.
+    pub(crate) failures: FailureFile,
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
     pub(crate) watching: Watching,
@@ -78,6 +82,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         process,
         stderr,
         exit: None,
+        late_lines: 0,
         inbox: Some(inbox),
         alarm: Alarm::default(),
         seldom: Seldom::default(),
@@ -90,6 +95,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         snapshot,
         changes: start.changes,
         supervisor: start.supervisor,
+        failures: start.failures,
         on_demand: start.on_demand,
     });
     tokio::spawn(actor.run());
@@ -120,6 +126,8 @@ struct Actor {
     stderr: Option<JoinHandle<()>>,
     /// How the process ended, once it has.
     exit: Option<Exit>,
+    /// Long lines that were read since then.
+    late_lines: usize,
     /// Gone when nobody holds a handle any more.
     inbox: Option<mpsc::UnboundedReceiver<Command>>,
     event_count: Arc<EventCount>,
@@ -135,12 +143,13 @@ struct Actor {
     snapshot: watch::Sender<Snapshot>,
     changes: watch::Sender<u64>,
     supervisor: Arc<Mutex<Supervisor>>,
+    failures: FailureFile,
     on_demand: bool,
 }
 
 impl Actor {
     async fn run(mut self: Box<Self>) {
-        self.log.host(format_args!("starting {}", self.reporter.name));
+        self.log.host(format_args!("starting {} at {:.0}", self.reporter.name, jiff::Timestamp::now()));
         loop {
             self.flush();
             if self.session.is_closed() {
@@ -208,6 +217,9 @@ impl Actor {
         }
         self.session.handle_heard(heard, now());
         self.drain(true);
+        if self.exit.is_some() {
+            self.on_late_heard();
+        }
     }
 
     /// Hands over the lines that are complete, until the session wants a pause. `fresh`: something was read.
@@ -277,23 +289,6 @@ impl Actor {
         }
     }
 
-    fn on_exit(&mut self, exit: Exit) {
-        if exit.never_started {
-            self.session.never_started();
-        }
-        self.log.host(&exit.text);
-        self.exit = Some(exit);
-        self.drain(false);
-        self.wind_up("");
-    }
-
-    fn on_stderr_end(&mut self) {
-        self.stderr = None;
-        if self.exit.is_some() {
-            self.wind_up("");
-        }
-    }
-
     fn on_writer_end(&mut self, end: WriterEnd) {
         match end {
             WriterEnd::Done => {}
@@ -312,84 +307,6 @@ impl Actor {
             return self.wind_up("");
         }
         self.session.deafened(self.writer.flushed(), now());
-    }
-
-    /// The end is near. Whatever is known of it counts; what is still in the pipes is read, but not for long.
-    fn wind_up(&mut self, symptom: &str) {
-        let at = Instant::now() + self.session.timeouts().pipe_drain;
-        let all_read = self.reader.is_none() && self.decoding.is_none() && self.stderr.is_none();
-        let left_well = self.exit.as_ref().is_some_and(|exit| exit.left_well);
-        match (&self.exit, &self.process) {
-            (Some(_), _) if all_read => {
-                // All it said is known: one that may leave and owes nobody an answer did as if it were asked to.
-                if self.on_demand && left_well && self.owes_nobody() {
-                    self.session.shutdown(now());
-                }
-                self.session.end(&self.obituary());
-            }
-            (Some(_), _) => self.session.end_at(at.into_std(), self.obituary()),
-            (None, Some(_)) => self.session.half_closed(at.into_std(), symptom),
-            (None, None) => self.session.end("closed the connection"),
-        }
-    }
-
-    /// Whether nobody waits for an answer, nor has just asked.
-    fn owes_nobody(&mut self) -> bool {
-        while let Some(Ok(command)) = self.inbox.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
-            self.on_command(Some(command));
-        }
-        self.session.is_idle()
-    }
-
-    fn obituary(&self) -> String {
-        let tail = self.log.tail();
-        let (mut text, never_started) =
-            self.exit.clone().map(|exit| (exit.text, exit.never_started)).unwrap_or_default();
-        if never_started {
-            // The launcher's word comes last.
-            return tail.lines().last().unwrap_or_default().to_owned();
-        }
-        if let Some(bytes) = self.half_frame {
-            text.push_str(&format!(", with {bytes} bytes of an unfinished frame"));
-        }
-        if !tail.is_empty() {
-            text.push_str(&format!("; it printed: {tail}"));
-        }
-        text
-    }
-}
-
-impl Actor {
-    /// Kills what is left and waits for its end, but not for ever.
-    async fn finish(mut self: Box<Self>) {
-        // Whoever still asks is told at once, and not when the last process is gone.
-        self.inbox = None;
-        self.seat = None;
-        self.watching.end();
-        let dropped = self.event_count.dropped.load(Ordering::Relaxed);
-        if dropped > 0 {
-            self.log.host(format_args!("{dropped} events were dropped"));
-        }
-        if let Some(process) = &mut self.process {
-            // Behind a launcher, the second kill relies on nobody's help.
-            for _ in 0..2 {
-                if let Err(error) = process.kill() {
-                    self.log.host(format_args!("cannot be killed: {error}"));
-                }
-                if process.is_gone()
-                    || timeout(self.session.timeouts().kill_grace, process.exited()).await.is_ok()
-                {
-                    break;
-                }
-                self.log.host(format_args!("process {} is still there after the kill", process.id()));
-            }
-        }
-        if let Some(stderr) = self.stderr.take() {
-            // Something that left the process group may hold it open for ever.
-            stderr.abort();
-        }
-        self.log.last("gone");
-        self.frontend.extension_gone(&self.reporter.name);
     }
 }
 

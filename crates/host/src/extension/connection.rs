@@ -22,7 +22,7 @@ pub(super) const LONG_LINE: usize = 64 * 1024;
 
 /// The size of a pipe that carries long lines: the most that a user may have unless the system is told otherwise.
 #[cfg(target_os = "linux")]
-const WIDE: usize = 1024 * 1024;
+pub(super) const WIDE: usize = 1024 * 1024;
 
 /// How the two sides are joined.
 pub(crate) enum Connection {

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 /// A line of so many bytes takes longer to read than another thread to wake.
-const LONG_FRAME: usize = 256 * 1024;
+pub(super) const LONG_FRAME: usize = 256 * 1024;
 
 /// A line of so many bytes is read beside even where there is only one processor: there the system sees to it that
 /// whoever asks another extension meanwhile need not wait for all of it.

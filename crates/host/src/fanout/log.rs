@@ -56,6 +56,8 @@ pub(super) struct Log {
     next_id: CursorId,
     /// Somebody joins or leaves.
     turning: bool,
+    /// Events that somebody began to tell and has not finished with.
+    under_way: usize,
     idle: usize,
     /// Something came that the idle ones were not woken for.
     fresh: bool,
@@ -74,6 +76,7 @@ impl Log {
             places: BTreeMap::new(),
             next_id: 0,
             turning: false,
+            under_way: 0,
             idle: 0,
             fresh: false,
             awake: false,
@@ -81,9 +84,9 @@ impl Log {
         }
     }
 
-    /// Whether nobody watches, nor wants to.
-    pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+    /// An event is on its way: from here to its [`turn`](Self::turn), nobody's place changes.
+    pub(super) fn begin(&mut self) {
+        self.under_way += 1;
     }
 
     pub(super) fn is_wanted(&self, topic: Topic<'_>) -> bool {
@@ -110,9 +113,11 @@ impl Log {
         self.fresh = true;
     }
 
-    /// An event is over: whoever joins or leaves does so here. Says whether the thread has to be woken.
+    /// An event is over: whoever joins or leaves does so here, unless another one is still on its way. Says whether the
+    /// thread has to be woken.
     pub(super) fn turn(&mut self) -> bool {
-        if std::mem::take(&mut self.turning) {
+        self.under_way = self.under_way.saturating_sub(1);
+        if self.under_way == 0 && std::mem::take(&mut self.turning) {
             self.seal();
             let end = self.end();
             self.places.values_mut().for_each(|place| place.turn(end));

@@ -4,12 +4,18 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use haft_host::ExtensionState;
+#[cfg(unix)]
+use haft_host::{Host, Launch, log_path};
 use haft_protocol::event::AgentEvent;
+#[cfg(unix)]
+use haft_protocol::ids::ExtensionName;
 use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::support::{Events, add, execute, fault, host_with, state, text};
+#[cfg(unix)]
+use crate::support::{config, program, spec};
 
 /// Longer than what is read at once.
 const LONG: usize = 300 * 1024;
@@ -165,4 +171,44 @@ fn an_extension_is_stopped_while_a_long_line_is_read() {
         assert!(text(&output).contains("is being stopped"), "{output:?}");
         drop(release);
     });
+}
+
+/// Says a long line, much more behind it, and is gone.
+#[cfg(unix)]
+const LAST_WORDS: &str = r#"
+import json, sys
+say = lambda **frame: sys.stdout.write(json.dumps(frame) + "\n")
+say(type="hello", name="ext")
+say(type="ready")
+for text in ["long 1" + "x" * 300 * 1024, "note 1" + "x" * 200 * 1024, "note 2" + "x" * 200 * 1024, "last o"]:
+    say(type="notify", message=text)
+"#;
+
+#[cfg(unix)]
+#[test]
+fn what_one_said_that_is_gone_counts_however_long_its_long_line_took() {
+    // What is due first is left to chance, so it gets several.
+    for _ in 0..6 {
+        let (runtime, release) = held();
+        runtime.block_on(async {
+            let (dir, events, mut config) = (tempfile::tempdir().unwrap(), Events::default(), config());
+            config.logs = Some(dir.path().to_owned());
+            let log = log_path(dir.path(), &ExtensionName::new("ext"));
+            let args = ["-c", LAST_WORDS].map(str::to_owned).to_vec();
+            let ext = spec("ext", dir.path(), Launch::Process { program: program(&["python3"]), args });
+            let host = Host::builder(config).events(events.sink()).specs(vec![ext]).start().await;
+            while !std::fs::read_to_string(&log).unwrap().contains("exited with status 0") {
+                tokio::task::yield_now().await;
+            }
+            pass(2).await;
+            assert_eq!(notes(&events), [""; 0], "the first line is being read");
+            drop(release);
+            while events.faults().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(notes(&events), ["long 1", "note 1", "note 2", "last o"]);
+            assert_eq!(events.faults(), [fault("ext", "exited")]);
+            drop(host);
+        });
+    }
 }

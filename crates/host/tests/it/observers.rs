@@ -291,3 +291,33 @@ async fn one_that_is_told_something_and_then_says_nothing_is_asked_for_a_sign_of
     assert_eq!(row.steps("live"), (0..u64::from(told)).collect::<Vec<u64>>());
     assert_eq!(row.events.faults(), []);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_several_tell_at_once_arrives_once_and_in_the_order_of_each() {
+    const EMITTERS: u64 = 4;
+    const EVENTS: u64 = 300;
+    let row = &Row::start(&[("late", all()), ("other", all())], |_| {}).await;
+    ["late", "other"].iter().for_each(|name| row.go(name));
+    // While they tell, both get their places in the log, and the late one gives its own up again.
+    let emit = |emitter: u64| {
+        for number in 0..EVENTS {
+            let told = emitter * 1_000 + number;
+            row.tell(&step(u32::try_from(told).unwrap()));
+            // So little waits at any time that nothing is dropped.
+            while number % 25 == 24 && !row.steps("late").contains(&told) {
+                std::thread::yield_now();
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..EMITTERS).for_each(|emitter| _ = scope.spawn(move || emit(emitter))));
+    row.host.shutdown().await;
+    for name in ["late", "other"] {
+        let steps = row.steps(name);
+        for emitter in 0..EMITTERS {
+            let arrived =
+                steps.iter().copied().filter(|step| step / 1_000 == emitter).map(|step| step % 1_000);
+            assert_eq!(arrived.collect::<Vec<u64>>(), (0..EVENTS).collect::<Vec<_>>(), "{name} of {emitter}");
+        }
+    }
+    assert_eq!(row.events.faults(), []);
+}

@@ -96,6 +96,7 @@ fn run_events() -> Vec<AgentEvent> {
         AgentEvent::Usage { usage, cumulative: usage },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
+        AgentEvent::SessionRepaired { id: "3f2a".into(), message: "the last line was torn".into() },
         AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::CompactionStart { reason: CompactReason::Threshold },

@@ -73,6 +73,7 @@ fn events() -> Vec<AgentEvent> {
         },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
+        AgentEvent::SessionRepaired { id: "3f2a".into(), message: "torn".into() },
         AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,

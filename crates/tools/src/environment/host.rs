@@ -9,11 +9,12 @@ mod shell;
 mod walk;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use atomic::Disk;
+use atomic::{Disk, Root};
 use haft_core::file_queue::FileQueue;
 use haft_launch::EnvPolicy;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +23,7 @@ use super::{
     ClaimedFile, Entry, Environment, EnvironmentError, FindHits, FindQuery, GrepHits, GrepQuery, Parents,
     RunReport, ShellCommand, Stat,
 };
+use crate::off_thread::off_thread;
 
 /// This machine: its files, and a shell in a process group of its own for each command.
 #[derive(Debug, Clone)]
@@ -32,6 +34,7 @@ pub struct HostEnvironment {
     variables: EnvPolicy,
     scratch: PathBuf,
     disk: Arc<Disk>,
+    root: Option<Arc<Root>>,
 }
 
 impl HostEnvironment {
@@ -46,6 +49,7 @@ impl HostEnvironment {
             variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
             scratch: std::env::temp_dir(),
             disk: Arc::new(Disk::new(default_state())),
+            root: None,
         }
     }
 
@@ -87,6 +91,18 @@ impl HostEnvironment {
         self.disk = Arc::new(Disk::new(state.into()));
         self
     }
+
+    /// Keeps the changes of files inside a directory, which is opened here: no file and no directory is made, replaced or
+    /// overwritten outside of it, whatever links lead there and even if a directory is swapped for a link meanwhile. A
+    /// file with hard links is not overwritten, because one of them may be outside. Reading is not kept anywhere, nor
+    /// are commands: whoever needs that has to leave [`Environment::run`] out.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened, and on systems other than Unix.
+    pub fn with_root(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
+        self.root = Some(Arc::new(Root::open(root.as_ref())?));
+        Ok(self)
+    }
 }
 
 #[async_trait]
@@ -118,9 +134,11 @@ impl Environment for HostEnvironment {
         // Before anything is waited for: who asks first comes first.
         let place = self.queue.enter();
         if parents == Parents::Create {
-            create_above(path).await?;
+            let (root, path) = (self.root.clone(), path.to_owned());
+            off_thread(move || atomic::create_above(root.as_deref(), &path)).await?;
         }
-        Ok(Box::new(claim::HostFile::claim(place, Arc::clone(&self.disk), path).await?))
+        let ground = claim::Ground { disk: Arc::clone(&self.disk), root: self.root.clone() };
+        Ok(Box::new(claim::HostFile::claim(place, ground, path).await?))
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
@@ -139,15 +157,6 @@ impl Environment for HostEnvironment {
     ) -> Result<RunReport, EnvironmentError> {
         shell::run(cancel, self, command, progress).await
     }
-}
-
-async fn create_above(path: &Path) -> Result<(), EnvironmentError> {
-    let Some(dir) = path.parent().map(Path::to_owned) else { return Ok(()) };
-    let create = move || {
-        std::fs::create_dir_all(&dir)
-            .map_err(|error| EnvironmentError::io("create the directory", &dir, error))
-    };
-    off_thread(create).await
 }
 
 /// A name of the user's own, where others have theirs.
@@ -178,19 +187,5 @@ async fn search<T: Send + 'static>(
         biased;
         () = cancel.cancelled() => Err(EnvironmentError::Cancelled),
         found = off_thread(move || work(&stop)) => found,
-    }
-}
-
-/// Does blocking work on a thread where it may block.
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, EnvironmentError> + Send + 'static,
-) -> Result<T, EnvironmentError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime is shutting down.
-            Err(_) => Err(EnvironmentError::Cancelled),
-        },
     }
 }

@@ -151,14 +151,61 @@ async fn a_read_that_never_ends_can_be_cancelled() {
     assert_eq!(joined_text(&output.expect("an answer").content), "cancelled");
 }
 
+/// Nothing in memory has to be waited for: what is not there at once waits for another thread, and there is only one,
+/// which is taken.
+#[test]
+fn many_bytes_do_not_hold_up_the_thread_of_the_agent() {
+    let check = |len: usize, at_once: bool| {
+        let memory = Memory::default();
+        let files = Arc::clone(&memory.files);
+        let content = || files.lock().unwrap()[Path::new("/memory/a")].clone();
+        files.lock().unwrap().insert(PathBuf::from("/memory/a"), vec![b'x'; len]);
+        let tools = builtin_tools(Arc::new(memory));
+        let begin = |name: &str, args: Value| {
+            let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+            let (name, args) = (name.to_owned(), RawJson::from_value(&args).unwrap());
+            let call = ToolCall { id: ToolCallId::new("1"), name, args };
+            tool.execute(ToolContext::new(CancellationToken::new(), drop), call)
+        };
+        one_blocking_thread().block_on(async {
+            let free = take_the_thread();
+            let mut reading = begin("read", json!({"path": "a"}));
+            assert_eq!(futures::poll!(&mut reading).is_ready(), at_once, "read {len}");
+            drop(free);
+            if !at_once {
+                assert!(!reading.await.is_error);
+            }
+            let free = take_the_thread();
+            let text = "y".repeat(len);
+            let mut writing = begin("write", json!({"path": "a", "content": text}));
+            // The difference waits for the thread in any case, but the file does not.
+            assert!(futures::poll!(&mut writing).is_pending());
+            assert_eq!(content() == text.as_bytes(), at_once, "write {len}");
+            drop(free);
+            assert!(!writing.await.is_error);
+            assert_eq!(content(), text.as_bytes());
+        });
+    };
+    check(256 * 1024, true);
+    check(256 * 1024 + 1, false);
+}
+
+fn one_blocking_thread() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap()
+}
+
+/// Until what it returns is dropped. Work on that thread is done in the order of asking.
+fn take_the_thread() -> std::sync::mpsc::Sender<()> {
+    let (free, taken) = std::sync::mpsc::channel();
+    tokio::task::spawn_blocking(move || taken.recv());
+    free
+}
+
 /// The one thread for blocking work is taken, as a search that hangs in the kernel takes it.
 #[test]
 fn a_search_that_hangs_can_be_cancelled() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
-    let (free, taken) = std::sync::mpsc::channel::<()>();
-    runtime.block_on(async {
-        tokio::task::spawn_blocking(move || taken.recv());
+    one_blocking_thread().block_on(async {
+        let free = take_the_thread();
         let root = std::env::temp_dir();
         let environment = HostEnvironment::new(&root);
         let cancel = CancellationToken::new();
@@ -166,6 +213,6 @@ fn a_search_that_hangs_can_be_cancelled() {
         let finding = environment.find(&cancel, query);
         let (found, ()) = tokio::join!(tokio::time::timeout(LIMIT, finding), async { cancel.cancel() });
         assert!(matches!(found.expect("an answer"), Err(EnvironmentError::Cancelled)));
+        drop(free);
     });
-    drop(free);
 }

@@ -25,6 +25,11 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new() -> Self {
+        Self::with(|environment| environment)
+    }
+
+    /// With another environment than the usual one.
+    pub(crate) fn with(change: impl FnOnce(HostEnvironment) -> HostEnvironment) -> Self {
         let root = tempfile::tempdir().unwrap();
         for dir in ["place", "scratch", "home"] {
             fs::create_dir(root.path().join(dir)).unwrap();
@@ -34,7 +39,7 @@ impl Ground {
             .with_home(base.join("home"))
             .with_scratch(base.join("scratch"))
             .with_state(base.join("state"));
-        Self { tools: builtin_tools(Arc::new(environment)), root }
+        Self { tools: builtin_tools(Arc::new(change(environment))), root }
     }
 
     pub(crate) fn base(&self) -> PathBuf {

@@ -2,7 +2,10 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
+mod agent;
 mod bash;
+mod changed;
+mod containment;
 mod edit;
 mod environment;
 mod ground;

@@ -46,6 +46,8 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         resources: Resources::default(),
         thinking: Thinking::Default,
         max_steps: None,
+        compaction: CompactSettings::default(),
+        observed: None,
         tools,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),

@@ -106,8 +106,13 @@ impl Scene {
 
     /// As [`haft`](Self::haft), not yet started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.command_of(&[], args)
+    }
+
+    /// As [`command`](Self::command), of one of the subcommands that ask a model.
+    pub(crate) fn command_of(&self, subcommand: &[&str], args: &[&str]) -> Command {
         let model: Vec<&str> = self.model.iter().map(String::as_str).collect();
-        let mut command = self.world.command(&model);
+        let mut command = self.world.command(&[subcommand, &model].concat());
         for dir in &self.extensions {
             command.arg("--ext").arg(dir);
         }

@@ -24,6 +24,7 @@ pub(crate) const WRITER: &str = "write-once";
 /// The calls of the system that a write may come to grief at, and whether the main thread makes them too.
 const CALLS: &[(&str, bool)] = &[
     ("openat", true),
+    ("openat2", false),
     ("read", true),
     ("write", true),
     ("lseek", true),

@@ -54,8 +54,10 @@ impl Actor {
         if self.session.state() == ExtensionState::from(failure.clone()) {
             let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
             failure = supervisor.failed(now(), self.session.has_greeted(), failure);
+            drop(supervisor);
+            self.failures.remember(&failure);
         }
-        self.log.host(format_args!("{}: {}", failure.code, failure.message));
+        self.log.failure(&failure);
         self.reporter.fault(failure.code, failure.message);
     }
 

@@ -30,12 +30,14 @@ impl Bench {
     /// One that watches from now on.
     fn watch(&mut self, name: &'static str, events: &[&str], tools: &[&str]) -> CursorId {
         let id = self.join(name, events, tools, true);
+        self.log.begin();
         self.log.turn();
         id
     }
 
     fn tell(&mut self, name: &'static str, tool: Option<&str>, line: &str) -> bool {
         let topic = Topic { name, tool };
+        self.log.begin();
         if self.log.is_wanted(topic) {
             self.log.append(topic, Some(line));
         }
@@ -110,7 +112,26 @@ fn whoever_joins_or_leaves_does_so_between_two_events() {
     bench.tell("turn_start", None, "6\n");
     bench.log.remove(late);
     bench.log.remove(late);
-    assert!(bench.log.is_empty() && bench.log.segments.is_empty());
+    assert!(bench.log.places.is_empty() && bench.log.segments.is_empty());
+}
+
+#[test]
+fn nobodys_place_changes_while_another_event_is_on_its_way() {
+    let mut bench = Bench::new(Limits::default());
+    let first = bench.watch("first", ALL, &[]);
+    // Somebody has told everybody but the log, where the first one is and the late one is not.
+    bench.log.begin();
+    let late = bench.join("late", ALL, &[], true);
+    bench.log.leave(first);
+    bench.tell("turn_start", None, "1\n");
+    assert_eq!(bench.words.lock().unwrap().as_slice(), [("first", Word::Joined)]);
+    bench.log.append(Topic { name: "turn_start", tool: None }, Some("2\n"));
+    bench.log.turn();
+    bench.tell("turn_start", None, "3\n");
+    assert_eq!(bench.rest(first, None), "1\n2\n");
+    assert_eq!(bench.rest(late, None), "3\n");
+    let words = bench.words.lock().unwrap().clone();
+    assert_eq!(words, [("first", Word::Joined), ("first", Word::Left), ("late", Word::Joined)]);
 }
 
 #[test]

@@ -4,9 +4,14 @@
 //! the old content or the new. Permission bits, owner, extended attributes and access lists (which Linux keeps in
 //! extended attributes) are those of the old file. Where that cannot be done the file itself is overwritten, with a
 //! copy of its content elsewhere until that is over.
+//!
+//! Paths are those that were looked up, without links. The way to a file is gone without following any, so what is read
+//! and written is what was looked up, or nothing.
 
 #[cfg(unix)]
 mod attributes;
+#[cfg(unix)]
+mod beneath;
 #[cfg(unix)]
 mod dir;
 #[cfg(not(unix))]
@@ -14,11 +19,19 @@ mod elsewhere;
 #[cfg(unix)]
 mod in_place;
 #[cfg(unix)]
+mod parents;
+#[cfg(unix)]
+mod spot;
+#[cfg(unix)]
 mod swap;
 #[cfg(unix)]
 mod temp;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{Disk, Stamp, look, read, replace};
+pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, read, replace};
+#[cfg(unix)]
+pub(super) use parents::create_above;
+#[cfg(unix)]
+pub(super) use spot::Root;
 #[cfg(unix)]
 pub(super) use swap::{Disk, Stamp, look, read, replace};

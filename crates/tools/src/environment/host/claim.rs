@@ -6,23 +6,31 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_core::file_queue::{FileGuard, Place};
 
-use super::atomic::{self, Disk, Stamp};
-use super::off_thread;
+use super::atomic::{self, Disk, Root, Stamp};
 use crate::environment::{ClaimedFile, EnvironmentError, FileKey, Written};
+use crate::off_thread::off_thread;
+
+/// What a file is written with.
+#[derive(Clone)]
+pub(super) struct Ground {
+    pub(super) disk: Arc<Disk>,
+    /// Where files may be written, if not everywhere.
+    pub(super) root: Option<Arc<Root>>,
+}
 
 /// The guard is shared with the thread that writes, so that the file stays claimed until the write is over even
 /// when the caller goes away.
 pub(super) struct HostFile {
     guard: Arc<FileGuard>,
-    disk: Arc<Disk>,
+    ground: Ground,
     /// What was there when it was read.
     read: Option<Stamp>,
 }
 
 impl HostFile {
-    pub(super) async fn claim(place: Place, disk: Arc<Disk>, path: &Path) -> Result<Self, EnvironmentError> {
+    pub(super) async fn claim(place: Place, ground: Ground, path: &Path) -> Result<Self, EnvironmentError> {
         let guard = place.lock(path).await.map_err(|error| EnvironmentError::io("reach", path, error))?;
-        Ok(Self { guard: Arc::new(guard), disk, read: None })
+        Ok(Self { guard: Arc::new(guard), ground, read: None })
     }
 }
 
@@ -42,7 +50,7 @@ impl ClaimedFile for HostFile {
     }
 
     async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError> {
-        let (guard, disk, read) = (Arc::clone(&self.guard), Arc::clone(&self.disk), self.read);
-        off_thread(move || atomic::replace(&disk, guard.path(), &content, read)).await
+        let (guard, Ground { disk, root }, read) = (Arc::clone(&self.guard), self.ground.clone(), self.read);
+        off_thread(move || atomic::replace(&disk, root.as_deref(), guard.path(), &content, read)).await
     }
 }

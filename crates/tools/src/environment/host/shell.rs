@@ -11,9 +11,10 @@ use tokio::process::ChildStdout;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::HostEnvironment;
 use super::collector::Collector;
-use super::{HostEnvironment, off_thread};
 use crate::environment::{EnvironmentError, RunEnd, RunReport, ShellCommand};
+use crate::off_thread::off_thread;
 use crate::timeouts;
 
 /// As much as a pipe holds.

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::entry::Name;
-use crate::session::{Durability, Repair, Session, recover};
+use crate::session::{Durability, Repair, Session, SessionError, recover};
 
 /// Somebody else changes the file of a session, and it cannot be read from the `at`th time on, or that once.
 fn spoiled(path: &Path, at: usize, fault: Fault) -> (Session, usize) {
@@ -37,11 +37,12 @@ fn a_session_does_not_go_on_without_what_it_cannot_read() {
     std::fs::write(&path, sound).unwrap();
     let (session, _) = spoiled(&path, reads, Fault::Broken);
     let error = append(&session, "third").unwrap_err();
-    assert!(error.to_string().starts_with("cannot read"), "{error}");
+    let SessionError::NotSynced(why) = &error else { panic!("{error:?}") };
+    assert!(why.to_string().starts_with("cannot read"), "{error}");
     assert_eq!((session.take_repairs(), session.path()), (vec![], Some(path)));
-    append(&session, "third").unwrap();
+    append(&session, "fourth").unwrap();
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
-    assert_eq!(recovered.entries.len(), 3);
+    assert_eq!((recovered.entries.len(), recovered.repairs), (4, vec![]));
     assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
 }
 

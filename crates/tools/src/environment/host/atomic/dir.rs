@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -11,15 +11,37 @@ use std::path::Path;
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::beneath;
+
+#[derive(Debug)]
 pub(super) struct Dir {
     fd: File,
 }
 
 impl Dir {
+    /// Opens one by its path from the root of all, in which there must be no link.
+    #[cfg(target_os = "linux")]
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let top = fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        Self::beneath(top, path.strip_prefix("/").map_err(io::Error::other)?)
+    }
+
+    /// Opens one by its path. Going there step by step would need the right to list every directory on the way, so
+    /// links that are put into the path are followed.
+    #[cfg(not(target_os = "linux"))]
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = match fs::open(path, flags, Mode::empty()) {
-            Err(Errno::ACCESS) => unlisted(path)?,
+        Ok(Self { fd: fs::open(path, flags, Mode::empty())?.into() })
+    }
+
+    /// Opens one in this one, by a path without links.
+    pub(super) fn open_below(&self, path: &Path) -> io::Result<Self> {
+        Self::beneath(&self.fd, path)
+    }
+
+    fn beneath(base: impl AsFd, path: &Path) -> io::Result<Self> {
+        let fd = match beneath::open(base.as_fd(), path, OFlags::RDONLY) {
+            Err(Errno::ACCESS) => unlisted(base, path)?,
             opened => opened?,
         };
         Ok(Self { fd: fd.into() })
@@ -75,6 +97,10 @@ impl Dir {
         }
     }
 
+    pub(super) fn create_dir(&self, name: &OsStr) -> io::Result<()> {
+        Ok(fs::mkdirat(&self.fd, name, Mode::from_raw_mode(0o777))?)
+    }
+
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
     }
@@ -100,11 +126,11 @@ impl Dir {
 
 /// A directory in which one may look things up and make them, but not see what there is.
 #[cfg(target_os = "linux")]
-fn unlisted(path: &Path) -> Result<OwnedFd, Errno> {
-    fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+fn unlisted(base: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
+    beneath::open(base, path, OFlags::PATH)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn unlisted(_: &Path) -> Result<OwnedFd, Errno> {
+fn unlisted(_: impl AsFd, _: &Path) -> Result<OwnedFd, Errno> {
     Err(Errno::ACCESS)
 }

@@ -18,6 +18,25 @@ impl Disk {
     }
 }
 
+/// A directory that nothing is written outside of: there is no way to keep to one here.
+#[derive(Debug)]
+pub(in super::super) enum Root {}
+
+impl Root {
+    pub(in super::super) fn open(_: &Path) -> io::Result<Self> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "writes cannot be kept inside a directory on this system",
+        ))
+    }
+}
+
+/// Makes every directory that is missing above `path`.
+pub(in super::super) fn create_above(_: Option<&Root>, path: &Path) -> Result<(), EnvironmentError> {
+    let Some(dir) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(dir).map_err(|error| EnvironmentError::io("create the directory", dir, error))
+}
+
 /// By which a change of a file is noticed without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Stamp {
@@ -64,6 +83,7 @@ pub(in super::super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>,
 
 pub(in super::super) fn replace(
     _: &Disk,
+    _: Option<&Root>,
     path: &Path,
     content: &[u8],
     read: Option<Stamp>,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
+use super::dir::Dir;
 use super::temp::random;
 use crate::environment::EnvironmentError;
 
@@ -23,17 +24,28 @@ const PATH: &str = "path";
 /// Held by whoever overwrites or clears up.
 const LOCK: &str = "lock";
 
-/// Overwrites an open file.
+/// What a file has, and what it is to have.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'a> {
+    pub(super) old: &'a [u8],
+    pub(super) new: &'a [u8],
+}
+
+/// Overwrites an open file, unless `check` objects when everything is prepared.
 pub(super) fn overwrite(
     state: &Path,
     path: &Path,
     file: &mut File,
-    old: &[u8],
-    new: &[u8],
+    Texts { old, new }: Texts<'_>,
+    check: impl FnOnce(&File) -> Result<(), EnvironmentError>,
 ) -> Result<(), EnvironmentError> {
     let no_backup = |error| EnvironmentError::io("keep a backup in", state, error);
     let _lock = lock(state).map_err(no_backup)?;
     let backup = Backup::make(state, path, old, new).map_err(no_backup)?;
+    if let Err(changed) = check(file) {
+        backup.remove();
+        return Err(changed);
+    }
     let Err(error) = put(file, new) else {
         backup.remove();
         return Ok(());
@@ -153,9 +165,10 @@ fn undo(dir: &Path) -> io::Result<()> {
     }
     let path = PathBuf::from(std::ffi::OsString::from_vec(path));
     let (old, new) = (fs::read(dir.join(OLD))?, fs::read(dir.join(NEW))?);
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let flags = i32::try_from(flags).map_err(io::Error::other)?;
-    let mut file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path)?;
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("the path names no file"));
+    };
+    let mut file = Dir::open(parent)?.open_file(name, OFlags::RDWR)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("the path leads to no file any more"));
     }

@@ -1,8 +1,7 @@
 //! One file in the place of another, on Unix.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use haft_protocol::defence::{Defence, is_up};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use super::dir::Dir;
+use super::spot::{Root, Spot};
 use super::temp::{Temp, sweep};
 use super::{attributes, in_place};
 use crate::environment::host::files;
@@ -96,7 +96,7 @@ fn kind(stat: &Stat) -> FileKind {
 /// The whole content, with what it is known by.
 pub(in super::super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
-    let (dir, name) = split(path).map_err(failed)?;
+    let Spot { dir, name, .. } = Spot::find(None, path)?;
     let Some(stat) = dir.stat(name).map_err(failed)? else { return Ok(None) };
     files::must_be_file(path, kind(&stat))?;
     let file = dir.open_file(name, OFlags::RDONLY).map_err(failed)?;
@@ -111,67 +111,67 @@ pub(in super::super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>,
 }
 
 /// `path` is resolved: if there is a symbolic link at it, it leads nowhere. `read` is what the content stood on that
-/// is to be replaced; `None` where there was nothing.
+/// is to be replaced; `None` where there was nothing. With a root, nothing is written outside of it.
 pub(in super::super) fn replace(
     disk: &Disk,
+    root: Option<&Root>,
     path: &Path,
     content: &[u8],
     read: Option<Stamp>,
 ) -> Result<Written, EnvironmentError> {
-    let failed = |error| EnvironmentError::io("write", path, error);
-    let (dir, name) = split(path).map_err(failed)?;
-    disk.clear_up(&dir);
-    let target = Target { dir, name, path, content };
-    let Some(stat) = target.dir.stat(name).map_err(failed)? else { return target.create() };
+    let target = Target { spot: Spot::find(root, path)?, content, read };
+    disk.clear_up(&target.spot.dir);
+    let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.failed(error))? else {
+        return target.create();
+    };
     files::must_be_file(path, kind(&stat))?;
     if !is_up(Defence::AtomicWrites) {
-        return std::fs::write(path, content).map(|()| Written::Replaced).map_err(failed);
+        return std::fs::write(path, content)
+            .map(|()| Written::Replaced)
+            .map_err(|error| target.failed(error));
     }
-    let why = match target.swap(read)? {
+    let why = match target.swap()? {
         None => return Ok(Written::Replaced),
         Some(why) => why,
     };
-    target.overwrite(disk, read)?;
+    target.overwrite(disk)?;
     Ok(Written::InPlace(why))
-}
-
-/// The directory and the name in it.
-fn split(path: &Path) -> io::Result<(Dir, &OsStr)> {
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => Ok((Dir::open(parent)?, name)),
-        _ => Err(io::Error::from(io::ErrorKind::IsADirectory)),
-    }
 }
 
 /// What is to have new content.
 struct Target<'a> {
-    dir: Dir,
-    name: &'a OsStr,
-    path: &'a Path,
+    spot: Spot<'a>,
     content: &'a [u8],
+    read: Option<Stamp>,
 }
 
 impl Target<'_> {
     fn create(&self) -> Result<Written, EnvironmentError> {
-        let mut temp = Temp::create(&self.dir, self.name, Mode::from_raw_mode(0o666))
+        // Whoever has removed it meanwhile has changed it.
+        if self.read.is_some() {
+            return Err(EnvironmentError::changed(self.spot.path));
+        }
+        let mut temp = Temp::create(&self.spot.dir, self.spot.name, Mode::from_raw_mode(0o666))
             .map_err(|error| self.no_file(error))?;
         let filled = temp.file.write_all(self.content).and_then(|()| temp.file.sync_all());
         filled.map_err(|error| self.failed(error))?;
-        temp.appear(self.name).map_err(|error| self.not_free(error))?;
+        self.spot.is_reached()?;
+        temp.appear(self.spot.name).map_err(|error| self.not_free(error))?;
         self.sync_dir();
         Ok(Written::Created)
     }
 
     /// Puts a new file in the old one's place, or says why that cannot be done.
-    fn swap(&self, read: Option<Stamp>) -> Result<Option<InPlace>, EnvironmentError> {
+    fn swap(&self) -> Result<Option<InPlace>, EnvironmentError> {
         // A file that may not be written must not be replaced either, though the directory would allow it.
         let failed = |error| self.failed(error);
-        let writable = self.dir.open_file(self.name, OFlags::WRONLY).map_err(failed)?;
+        let Spot { dir, name, .. } = &self.spot;
+        let writable = dir.open_file(name, OFlags::WRONLY).map_err(failed)?;
         let data = writable.metadata().map_err(failed)?;
         if data.nlink() > 1 {
             return Ok(Some(InPlace::HardLinks));
         }
-        let mut temp = match Temp::create(&self.dir, self.name, Mode::from_raw_mode(0o600)) {
+        let mut temp = match Temp::create(dir, name, Mode::from_raw_mode(0o600)) {
             Err(error) if is_forbidden(&error) => return Ok(Some(InPlace::Directory)),
             temp => temp.map_err(|error| self.no_file(error))?,
         };
@@ -180,8 +180,8 @@ impl Target<'_> {
             return Ok(Some(why));
         }
         temp.file.sync_all().map_err(failed)?;
-        self.still(read)?;
-        match temp.replace(self.name) {
+        self.is_unchanged()?;
+        match temp.replace(name) {
             Err(error) if is_mount_point(&error) => return Ok(Some(InPlace::MountPoint)),
             replaced => replaced.map_err(failed)?,
         }
@@ -189,37 +189,50 @@ impl Target<'_> {
         Ok(None)
     }
 
-    fn overwrite(&self, disk: &Disk, read: Option<Stamp>) -> Result<(), EnvironmentError> {
+    fn overwrite(&self, disk: &Disk) -> Result<(), EnvironmentError> {
         let failed = |error| self.failed(error);
-        let mut file = self.dir.open_file(self.name, OFlags::RDWR).map_err(failed)?;
+        let mut file = self.spot.dir.open_file(self.spot.name, OFlags::RDWR).map_err(failed)?;
+        if self.spot.root.is_some() && file.metadata().map_err(failed)?.nlink() > 1 {
+            let reason = "has hard links, which may be outside of where it may be written";
+            return Err(EnvironmentError::refused(self.spot.path, reason));
+        }
         let mut old = Vec::new();
         file.read_to_end(&mut old).map_err(failed)?;
-        self.still(read)?;
-        in_place::overwrite(&disk.state, self.path, &mut file, &old, self.content)
+        let texts = in_place::Texts { old: &old, new: self.content };
+        // The backup takes its time, and another process may have the directory for it.
+        in_place::overwrite(&disk.state, self.spot.path, &mut file, texts, |file| {
+            self.is_same(&file.metadata().map_err(failed)?)?;
+            self.is_unchanged()
+        })
     }
 
     /// An editor knows nothing of queues: what it wrote since the file was read would be lost.
-    fn still(&self, read: Option<Stamp>) -> Result<(), EnvironmentError> {
-        let now = self.dir.open_file(self.name, OFlags::RDONLY).and_then(|file: File| file.metadata());
-        let same = now.map(|data| Some(Stamp::of(&data)) == read).map_err(|error| self.failed(error))?;
-        if same { Ok(()) } else { Err(EnvironmentError::changed(self.path)) }
+    fn is_unchanged(&self) -> Result<(), EnvironmentError> {
+        self.spot.is_reached()?;
+        let now = self.spot.dir.open_file(self.spot.name, OFlags::RDONLY).and_then(|file| file.metadata());
+        self.is_same(&now.map_err(|error| self.failed(error))?)
+    }
+
+    fn is_same(&self, now: &Metadata) -> Result<(), EnvironmentError> {
+        let same = Some(Stamp::of(now)) == self.read;
+        if same { Ok(()) } else { Err(EnvironmentError::changed(self.spot.path)) }
     }
 
     /// The file is in place; that its name survives a power cut is the only thing still open.
     fn sync_dir(&self) {
-        if let Err(error) = self.dir.sync() {
-            tracing::warn!(path = %self.path.display(), %error, "directory not flushed after a write");
+        if let Err(error) = self.spot.dir.sync() {
+            tracing::warn!(path = %self.spot.path.display(), %error, "directory not flushed after a write");
         }
     }
 
     fn failed(&self, error: io::Error) -> EnvironmentError {
-        EnvironmentError::io("write", self.path, error)
+        EnvironmentError::io("write", self.spot.path, error)
     }
 
     fn not_free(&self, error: io::Error) -> EnvironmentError {
         if error.kind() == io::ErrorKind::AlreadyExists {
             return EnvironmentError::refused(
-                self.path,
+                self.spot.path,
                 "was made by somebody else meanwhile; read it first",
             );
         }
@@ -227,7 +240,7 @@ impl Target<'_> {
     }
 
     fn no_file(&self, error: io::Error) -> EnvironmentError {
-        let dir = self.path.parent().unwrap_or(Path::new("/"));
+        let dir = self.spot.path.parent().unwrap_or(Path::new("/"));
         EnvironmentError::io("create a file in the directory", dir, error)
     }
 }

@@ -1,0 +1,84 @@
+//! Summing up a session without a prompt: what `haft session compact` does.
+
+use haft_core::compact::{CompactError, Compacted};
+use haft_core::sanitize::sanitize_line;
+use haft_protocol::event::AgentEvent;
+
+use super::drive::{Flow, Screen, exit_of_model, interrupted};
+use super::join::Joined;
+use crate::console::print;
+use crate::exit::{Exit, OrExit as _};
+use crate::session::{short, spent};
+
+/// What is wanted of a summary.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    /// What it shall heed.
+    pub(crate) instructions: Option<String>,
+    /// Whether programs read of it, who get the agent's events.
+    pub(crate) json: bool,
+}
+
+impl Wish {
+    /// Which of the agent's events are shown. People are told the end, good or bad, by what [`compact`] returns.
+    pub(super) fn observed(&self) -> fn(&AgentEvent) -> bool {
+        match self.json {
+            true => |_| true,
+            false => |event| !matches!(event, AgentEvent::CompactionEnd { .. }),
+        }
+    }
+}
+
+/// Sums up, and shows meanwhile what agent and extensions tell.
+pub(super) async fn compact(joined: &mut Joined, wish: Wish, screen: &mut Screen) -> anyhow::Result<Exit> {
+    let (agent, cancel) = (joined.agent.clone(), screen.cancel.clone());
+    let asked = agent.compact(cancel.clone(), wish.instructions);
+    tokio::pin!(asked);
+    let outcome = loop {
+        let flow = tokio::select! {
+            biased;
+            () = screen.interrupts.next() => interrupted(&screen.interrupts, &cancel),
+            Some(event) = joined.events.recv() => screen.show(&event).await?,
+            outcome = &mut asked => break outcome,
+        };
+        if flow == Flow::StopAtOnce {
+            return Ok(Exit::Aborted);
+        }
+    };
+    match outcome {
+        Ok(_) if wish.json => {}
+        Ok(done) => print(&told(&short(agent.session().id()), &done))?,
+        Err(CompactError::Aborted) => return Ok(Exit::Aborted),
+        Err(error) => {
+            let exit = exit_of(&error);
+            return Err(error).or_exit(exit);
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// What came of it, in two lines.
+fn told(session: &str, done: &Compacted) -> String {
+    let Compacted { tokens_before, tokens_after, by, answer, .. } = done;
+    let wrote = match (by, answer) {
+        (Some(extension), _) => format!("written by extension {}", sanitize_line(extension)),
+        (None, Some(answer)) => {
+            let model = sanitize_line(&format!("{}/{}", answer.provider, answer.model));
+            format!("written by {model}; {}", spent(&answer.usage))
+        }
+        (None, None) => String::new(),
+    };
+    format!("session {session} is summed up: {tokens_before} tokens before, {tokens_after} now\n-- {wrote}")
+}
+
+fn exit_of(error: &CompactError) -> Exit {
+    match error {
+        // As with a session that has nothing to answer.
+        CompactError::Nothing => Exit::Usage,
+        CompactError::Refused { .. } => Exit::Blocked,
+        CompactError::Model(error) => exit_of_model(error.kind),
+        CompactError::Empty => Exit::Provider,
+        CompactError::Aborted => Exit::Aborted,
+        CompactError::Busy | CompactError::Session { .. } | _ => Exit::Failure,
+    }
+}

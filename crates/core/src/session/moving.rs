@@ -1,0 +1,128 @@
+//! A session goes on in another file: reading, copying and syncing all of it is for the thread that syncs, and nobody
+//! waits for it who does not have to.
+//!
+//! The lock on the session is held twice, for a moment each: to say what has to be in the new file, and to go on there
+//! with what was added meanwhile. The copy has another name until it is whole and on the disk, so that no copy which the
+//! end of the program left half made is ever taken for a session.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::disk::{Disk, DiskFile, read_range};
+use super::entry::{Entry, Header};
+use super::error::SessionError;
+use super::id::EntryId;
+use super::log::{AppendError, Log};
+use super::recover::{Recovered, Repair, recover};
+use super::tree::Tree;
+use super::{file_name, line};
+
+/// What has to be in the new file.
+pub(super) struct Moving {
+    pub(super) disk: Arc<dyn Disk>,
+    /// The old file, as far as it was written.
+    pub(super) file: Arc<dyn DiskFile>,
+    pub(super) end: u64,
+    pub(super) from: PathBuf,
+    /// Everything that is in the old file is among the entries, too.
+    pub(super) known: bool,
+    /// What the new file begins with.
+    pub(super) header: Header,
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) reason: String,
+}
+
+/// The new file: it is on the disk.
+pub(super) struct Moved {
+    pub(super) log: Log,
+    pub(super) header: Header,
+    pub(super) repair: Repair,
+    /// The entries in it.
+    there: HashSet<EntryId>,
+    /// How many entries were in memory when it was begun.
+    seen: usize,
+}
+
+impl Moving {
+    /// Makes the new file.
+    pub(super) fn carry_out(self) -> Result<Moved, SessionError> {
+        let old = match self.read() {
+            Ok(old) => old,
+            // What is there all the same: lines that this build does not know stay as they are.
+            Err(_) if self.known => read_range(self.file.as_ref(), 0, self.end).unwrap_or_default(),
+            Err(error) => return Err(SessionError::io("read", &self.from, error)),
+        };
+        let seen = self.entries.len();
+        let (lines, there) = everything(&self.header, &old, self.entries.iter().cloned().collect())?;
+        let to = self.from.with_file_name(file_name(self.header.id));
+        let log = self.write(&lines, &to).map_err(|error| SessionError::io("go on in", &to, error))?;
+        let Self { from, header, reason, .. } = self;
+        let repair = Repair::Moved { from, to, session: header.id, reason };
+        Ok(Moved { log, header, repair, there, seen })
+    }
+
+    /// The old file; an error if somebody else took some of it away.
+    fn read(&self) -> io::Result<Vec<u8>> {
+        let bytes = read_range(self.file.as_ref(), 0, self.end)?;
+        match bytes.len() as u64 == self.end {
+            true => Ok(bytes),
+            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
+        }
+    }
+
+    /// It has its name when it is on the disk, and this returns when the name is, too.
+    fn write(&self, lines: &[u8], to: &Path) -> io::Result<Log> {
+        let half = to.with_extension("moving");
+        let mut log = Log::create(Arc::clone(&self.disk), &half, lines)?;
+        let named = log.file().sync().and_then(|()| log.rename(to));
+        if let Err(error) = named.and_then(|()| self.disk.sync_dir(to.parent().unwrap_or(Path::new(".")))) {
+            let _ = std::fs::remove_file(log.path());
+            return Err(error);
+        }
+        Ok(log)
+    }
+}
+
+impl Moved {
+    /// Adds what came into memory since: what was appended, and is not among what was read of the old file.
+    pub(super) fn add(&mut self, entries: &[Arc<Entry>]) -> Result<(), SessionError> {
+        let mut lines = Vec::new();
+        for entry in entries.iter().skip(self.seen).filter(|entry| !self.there.contains(&entry.id)) {
+            lines.extend(line::of_entry(entry)?);
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.log.append(&lines).map_err(|error| {
+            let error = match error {
+                AppendError::Io(error) => error,
+                AppendError::Lost(reason) => io::Error::other(reason),
+            };
+            SessionError::io("go on in", self.log.path(), error)
+        })
+    }
+
+    /// Takes it back: the session does not go on there.
+    pub(super) fn discard(self) {
+        let _ = std::fs::remove_file(self.log.path());
+    }
+}
+
+/// A new header, the lines of the old file as they stand, and the entries in memory that are not among them.
+fn everything(header: &Header, old: &[u8], tree: Tree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
+    let Recovered { header: old_header, entries, whole, .. } = recover(old);
+    let mut lines = line::of_header(header)?;
+    let from = match old_header {
+        Some(_) => memchr::memchr(b'\n', old).map_or(0, |at| at + 1),
+        None => 0,
+    };
+    lines.extend_from_slice(old.get(from..whole).unwrap_or_default());
+    let mut there: HashSet<EntryId> = entries.iter().map(|entry| entry.id).collect();
+    for entry in tree.parents_first().filter(|entry| !there.contains(&entry.id)) {
+        lines.extend(line::of_entry(entry)?);
+    }
+    there.extend(tree.all().iter().map(|entry| entry.id));
+    Ok((lines, there))
+}

@@ -1,0 +1,176 @@
+//! The session while an agent works in it: what is on record before tools run, what is told of repairs, what is on the
+//! disk at the end, and what is kept of an answer that failed.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures::{FutureExt, StreamExt};
+use haft_core::error::TurnErrorKind;
+use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
+use haft_core::session::entry::{EntryBody, ToolStart};
+use haft_core::session::{Durability, Session};
+use haft_core::tool::ToolOutput;
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::{Message, Stop, Time};
+
+use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
+
+fn started(session: &Session) -> Vec<String> {
+    let start = |body: &EntryBody| match body {
+        EntryBody::ToolStart(ToolStart { call_id, .. }) => Some(call_id.to_string()),
+        _ => None,
+    };
+    session.branch().iter().filter_map(|entry| start(&entry.body)).collect()
+}
+
+#[tokio::test]
+async fn calls_that_run_at_once_are_on_record_together_and_come_to_their_tools_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/work"));
+    let ids: Vec<String> = (0..20).map(|number| format!("t{number:02}")).collect();
+    let many = ids.iter().enumerate().map(|(n, id)| call(id, "echo", &format!(r#"{{"n":{n}}}"#))).collect();
+    let seen: Arc<Mutex<Vec<(String, usize)>>> = Arc::default();
+    let (log, order) = (session.clone(), seen.clone());
+    let echo = tool("echo", move |args| {
+        order.lock().unwrap().push((args.to_owned(), started(&log).len()));
+        ToolOutput::text("x")
+    });
+    let script = Script::new(vec![calls(many), says("ok")]);
+    let agent = script.agent().session(session.clone()).tool(echo).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let seen = seen.lock().unwrap();
+    let order: Vec<String> = seen.iter().map(|(args, _)| args.clone()).collect();
+    assert_eq!(order, (0..20).map(|n| format!(r#"{{"n":{n}}}"#)).collect::<Vec<_>>());
+    // The first sixteen before the first of them, the rest when there is room.
+    assert_eq!((seen[0].1, seen[19].1, started(&session)), (16, 20, ids));
+}
+
+#[tokio::test]
+async fn a_session_that_moves_says_so_when_it_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/work"));
+    let (old, log) = (session.path().unwrap(), session.clone());
+    let breaks = tool("break", move |_| {
+        std::fs::remove_file(log.path().unwrap()).unwrap();
+        ToolOutput::text("it is gone")
+    });
+    let script = Script::new(vec![calls(vec![call("t1", "break", "{}")]), says("ok")]);
+    let agent = script.agent().session(session.clone()).tool(breaks).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    outcome.unwrap();
+    let (id, path) = (session.id(), session.path().unwrap());
+    assert_ne!(path, old);
+    let place = |what: &str| events.iter().position(|line| line.starts_with(what)).unwrap();
+    let repaired = place(r#"{"type":"session_repaired""#);
+    assert!(events[repaired].contains(&id.to_string()), "{}", events[repaired]);
+    assert!(events[repaired].contains("the file was deleted or renamed"), "{}", events[repaired]);
+    let session_event = format!(r#"{{"type":"session","id":"{id}","path":"{}"}}"#, path.display());
+    assert_eq!(events[repaired + 1], session_event);
+    assert!(repaired < place("delta ok"), "{events:#?}");
+    assert_eq!(
+        (session.take_repairs(), Session::open_read_only(&path).unwrap().context().messages.len()),
+        (vec![], 4)
+    );
+}
+
+#[tokio::test]
+async fn a_torn_end_is_told_by_the_run_that_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/work"));
+    let path = session.path().unwrap();
+    let agent = Script::new(vec![says("one")]).agent().session(session).build().unwrap();
+    run(&agent).await.1.unwrap();
+    drop(agent);
+    std::fs::write(&path, [std::fs::read(&path).unwrap(), b"{\"type\":".to_vec()].concat()).unwrap();
+    let session = Session::open(&path).unwrap();
+    let agent = Script::new(vec![says("two")]).agent().session(session).build().unwrap();
+    let (events, _) = run(&agent).await;
+    assert!(events[0].contains("session_repaired") && events[0].contains("torn"), "{events:#?}");
+}
+
+#[tokio::test]
+async fn all_of_a_run_is_on_the_disk_when_it_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/work"));
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")])]);
+    let echo = tool("echo", |_| ToolOutput::text("x"));
+    let agent = script.agent().session(session.clone()).tool(echo).max_steps(1).build().unwrap();
+    let mut work = agent.prompt("go");
+    while let Some(event) = work.next().await {
+        if matches!(event, AgentEvent::Done) {
+            assert!(session.flush().now_or_never().is_some(), "the result of the call is not synced");
+        }
+    }
+    assert!(matches!(work.finish().await.unwrap_err().kind, TurnErrorKind::MaxSteps { .. }));
+}
+
+/// An answer that begins, and then fails.
+fn fails(text: &str) -> Answer {
+    let broken = ModelError::new(ModelErrorKind::Connection, "the connection broke");
+    Answer { items: vec![Ok(ModelEvent::Text(text.into())), Err(broken)], hangs: false }
+}
+
+fn stops(session: &Session) -> Vec<Stop> {
+    session.branch().iter().filter_map(|entry| Some(entry.body.answer()?.stop)).collect()
+}
+
+#[tokio::test]
+async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
+    let session = Session::in_memory(Path::new("/work"));
+    let script = Script::new(vec![fails("half an ans"), says("ok")]);
+    let agent = script.agent().session(session.clone()).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert!(matches!(outcome.unwrap_err().kind, TurnErrorKind::Model(_)));
+    assert!(!events.iter().any(|line| line.starts_with("assistant ")), "it is no answer: {events:#?}");
+    assert_eq!(transcript(&agent), ["user go", "assistant half an ans "]);
+    run(&agent).await.1.unwrap();
+    assert_eq!(stops(&session), [Stop::Error, Stop::End]);
+    assert_eq!(*agent.messages(), session.context().messages);
+}
+
+#[tokio::test]
+async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::create(dir.path(), Path::new("/work"));
+    let path = session.path().unwrap();
+    let script = Script::new(vec![fails("half an ans"), fails("again h"), says("ok")]);
+    let agent = script.agent().session(session).build().unwrap();
+    run(&agent).await.1.unwrap_err();
+    agent.go_on().finish().await.unwrap_err();
+    drop(agent);
+    // Another process finds it, too.
+    let session = Session::open(&path).unwrap();
+    let agent = script.agent().session(session.clone()).build().unwrap();
+    assert_eq!(transcript(&agent), ["user go", "assistant again h "]);
+    agent.go_on().finish().await.unwrap();
+    assert_eq!(transcript(&agent), ["user go", "assistant ok "]);
+    let said: Vec<usize> =
+        script.requests.lock().unwrap().iter().map(|request| request.messages.len()).collect();
+    assert_eq!((said, stops(&session)), (vec![1, 1, 1], vec![Stop::End]));
+    let all = haft_core::session::recover(&std::fs::read(&path).unwrap()).entries;
+    assert_eq!(all.iter().filter(|entry| entry.body.answer().is_some()).count(), 3, "nothing is deleted");
+    assert_eq!(*agent.messages(), session.context().messages);
+}
+
+#[tokio::test]
+async fn what_somebody_else_does_to_the_session_counts_after_a_reload() {
+    let session = Session::in_memory(Path::new("/work"));
+    let hangs = Answer { items: vec![Ok(ModelEvent::Text("h".into()))], hangs: true };
+    let script = Script::new(vec![says("one"), says("two"), hangs]);
+    let agent = script.agent().session(session.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let leaf = session.branch().iter().find(|entry| matches!(entry.body, EntryBody::Said(_))).unwrap().id;
+    session.move_to(Some(leaf)).unwrap();
+    let content = vec![Content::text("more")];
+    let more = Message::User { content, time: Time("T".into()) };
+    session.append(more, Durability::Now).await.unwrap();
+    agent.reload().unwrap();
+    assert_eq!(transcript(&agent), ["user go", "user more"]);
+    agent.go_on().finish().await.unwrap();
+    assert_eq!(transcript(&agent), ["user go", "user more", "assistant two "]);
+    assert_eq!(*agent.messages(), session.context().messages);
+    let mut work = agent.prompt("go");
+    while !matches!(work.next().await, Some(AgentEvent::TextDelta { .. })) {}
+    assert_eq!(agent.reload(), Err(TurnErrorKind::Busy));
+}

@@ -1,0 +1,189 @@
+//! Somebody who swaps a directory for a link that leads elsewhere, over and over, while files are written in it.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use haft_tools::{Environment, HostEnvironment, Parents};
+use serde_json::json;
+
+use super::Session;
+use super::writer::FILE;
+use crate::row::skip;
+use crate::world::World;
+
+/// The first argument of a process that swaps two names until its input ends, and prints how often it did.
+pub(crate) const RACER: &str = "race";
+
+/// Fewer swaps are no race.
+const SWAPS: usize = 1_000;
+
+/// The process itself.
+pub(crate) fn race(one: &Path, other: &Path) -> ExitCode {
+    let over = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&over);
+    std::thread::spawn(move || {
+        _ = std::io::stdin().read_to_end(&mut Vec::new());
+        ended.store(true, Ordering::Relaxed);
+    });
+    let mut swaps = 0_usize;
+    while !over.load(Ordering::Relaxed) {
+        if let Err(error) = exchange(one, other) {
+            eprintln!("cannot swap: {error}");
+            return ExitCode::FAILURE;
+        }
+        swaps += 1;
+    }
+    println!("{swaps}");
+    ExitCode::SUCCESS
+}
+
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> std::io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// The tools may write in the working directory only.
+pub(super) async fn rooted(world: &mut World) -> Result<()> {
+    let mut race = Race::begin(world)?;
+    let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
+    let session = Session::with(environment.with_root(&race.work)?);
+    let mut tally = Tally::default();
+    let path = format!("dir/{FILE}");
+    while race.goes_on() {
+        let new = format!("dir/new-{}/deep/{FILE}", tally.tries() % 64);
+        let line = json!([{"old_text": "line", "new_text": "line"}]);
+        tally.read(session.call("read", json!({"path": path})).await?.is_ok());
+        tally.count(session.call("write", json!({"path": path, "content": "a line"})).await?.is_ok());
+        tally.count(session.call("edit", json!({"path": path, "edits": line})).await?.is_ok());
+        tally.count(session.call("write", json!({"path": new, "content": "new"})).await?.is_ok());
+    }
+    race.end(world, &tally)
+}
+
+/// They may write anywhere, and follow links; but what was found to be inside is written inside.
+pub(super) async fn looked_up(world: &mut World) -> Result<()> {
+    let mut race = Race::begin(world)?;
+    let environment = HostEnvironment::new(&race.work).with_state(world.dir.join("backups"));
+    let mut tally = Tally::default();
+    while race.goes_on() {
+        let name = if tally.tries() % 2 == 0 { FILE.to_owned() } else { format!("new-{}", tally.tries()) };
+        let path = race.work.join("dir").join(name);
+        let Ok(mut file) = environment.claim(&path, Parents::Exist).await else { continue };
+        let inside = file.key().await.is_ok_and(|key| key.path == path);
+        tally.read(inside);
+        if inside && file.read(1_000).await.is_ok() {
+            tally.count(file.replace(b"a line".to_vec()).await.is_ok());
+        }
+    }
+    race.end(world, &tally)
+}
+
+/// What came of the tries.
+#[derive(Default)]
+struct Tally {
+    written: usize,
+    refused: usize,
+    reads: usize,
+}
+
+impl Tally {
+    fn tries(&self) -> usize {
+        self.written + self.refused
+    }
+
+    fn count(&mut self, written: bool) {
+        if written {
+            self.written += 1;
+        } else {
+            self.refused += 1;
+        }
+    }
+
+    fn read(&mut self, done: bool) {
+        self.reads += usize::from(done);
+    }
+}
+
+/// A race that is on.
+struct Race {
+    work: PathBuf,
+    outside: PathBuf,
+    before: Vec<SystemTime>,
+    racer: Child,
+    until: Instant,
+}
+
+impl Race {
+    fn begin(world: &World) -> Result<Self> {
+        if !cfg!(target_os = "linux") {
+            return skip("renameat2, to swap two names at once");
+        }
+        let work = world.dir.join("work").canonicalize()?;
+        let outside = world.dir.join("outside");
+        for (dir, text) in [(&work.join("dir"), "a line"), (&outside, "theirs")] {
+            fs::create_dir_all(dir)?;
+            fs::write(dir.join(FILE), text)?;
+        }
+        std::os::unix::fs::symlink(&outside, work.join("link"))?;
+        let before = times(&outside)?;
+        #[expect(clippy::disallowed_methods, reason = "the racer, which is no extension")]
+        let mut racer = Command::new(std::env::current_exe()?);
+        racer.args([Path::new(RACER), &work.join("dir"), &work.join("link")]);
+        let racer = racer.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("start the racer")?;
+        let until = Instant::now() + world.amount(Duration::from_secs(1), Duration::from_secs(10));
+        Ok(Self { work, outside, before, racer, until })
+    }
+
+    fn goes_on(&self) -> bool {
+        Instant::now() < self.until
+    }
+
+    /// Nothing was made, changed or removed outside, not even for a moment; and there was a race.
+    fn end(&mut self, world: &World, tally: &Tally) -> Result<()> {
+        drop(self.racer.stdin.take());
+        let mut swaps = String::new();
+        self.racer.stdout.take().context("the racer's output")?.read_to_string(&mut swaps)?;
+        ensure!(self.racer.wait()?.success(), "the racer failed");
+        let swaps: usize = swaps.trim().parse().context("count the swaps")?;
+        let Tally { written, refused, reads } = *tally;
+        let figures = format!("{swaps} swaps, {written} written, {refused} refused, {reads} read");
+        world.mark(&figures)?;
+        world.found(&figures);
+        ensure!(
+            fs::read_to_string(self.outside.join(FILE))? == "theirs",
+            "the file outside is changed: {figures}"
+        );
+        let names = fs::read_dir(&self.outside)?.count();
+        ensure!(names == 1, "{} things were made outside: {figures}", names - 1);
+        ensure!(times(&self.outside)? == self.before, "something was outside for a moment: {figures}");
+        if swaps < SWAPS || written == 0 || refused == 0 {
+            bail!("no race: {figures}");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Race {
+    fn drop(&mut self) {
+        drop(self.racer.stdin.take());
+        _ = self.racer.wait();
+    }
+}
+
+/// When the directory and the file in it were changed last.
+fn times(outside: &Path) -> Result<Vec<SystemTime>> {
+    let changed = |path: &Path| fs::metadata(path)?.modified();
+    Ok(vec![changed(outside)?, changed(&outside.join(FILE))?])
+}

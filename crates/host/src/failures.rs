@@ -1,0 +1,169 @@
+//! Remembers over runs how an extension failed when it last ran, for those who ask when nothing runs: `haft ext list`.
+//!
+//! One small file for each that failed, until it is ready again. What it decides about is nothing: every run starts
+//! every extension anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use haft_protocol::ids::ExtensionName;
+use serde::{Deserialize, Serialize};
+
+use crate::hash::fnv;
+use crate::log::{PRINTED, slug};
+use crate::spec::{ExtensionSpec, Origin};
+use crate::state_files::{StateFiles, looks};
+use crate::supervisor::Failure;
+
+/// How the names of the files begin.
+pub(crate) const PREFIX: &str = "failed-";
+
+/// How an installed extension failed, and has not been ready since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastFailure {
+    /// When, to the millisecond.
+    pub at: SystemTime,
+    /// The stable name of the failure: what `extension_error` carries as `code`.
+    pub code: String,
+    /// What happened, with the last line that it printed. Its log holds the rest.
+    pub message: String,
+}
+
+/// How the extension of this name, in this directory, failed when it last ran. None when it did not, or when its
+/// manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
+pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<LastFailure> {
+    let text = fs::read_to_string(path(state, name, dir)).ok()?;
+    let Record { looks: was, at_ms, code, message } = serde_json::from_str(&text).ok()?;
+    let at = UNIX_EPOCH.checked_add(Duration::from_millis(at_ms))?;
+    (was == looks(dir)).then_some(LastFailure { at, code, message })
+}
+
+/// Forgets what [`last_failure`] knows, because the extension was removed.
+pub fn forget_failure(state: &Path, name: &ExtensionName, dir: &Path) {
+    // Mostly there is none.
+    _ = fs::remove_file(path(state, name, dir));
+}
+
+fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {
+    state.join(file_name(name, dir))
+}
+
+/// The user's and a project's may have one name.
+fn file_name(name: &ExtensionName, dir: &Path) -> String {
+    format!("{PREFIX}{}-{:016x}", slug(name.as_str()), fnv(dir.as_os_str().as_encoded_bytes()))
+}
+
+/// What a file holds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// What the extension looked like.
+    looks: String,
+    at_ms: u64,
+    code: String,
+    message: String,
+}
+
+/// Where the failure of one extension is written down.
+#[derive(Debug, Clone)]
+pub(crate) struct FailureFile {
+    files: Arc<StateFiles>,
+    spec: Arc<ExtensionSpec>,
+}
+
+impl FailureFile {
+    pub(crate) fn new(files: Arc<StateFiles>, spec: Arc<ExtensionSpec>) -> Self {
+        Self { files, spec }
+    }
+
+    /// It failed.
+    pub(crate) fn remember(&self, failure: &Failure) {
+        // What is not installed is in no list, and nobody would clear its file away.
+        if !matches!(self.spec.origin, Origin::Global | Origin::Project) {
+            return;
+        }
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let record = Record {
+            looks: looks(&self.spec.dir),
+            at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+            code: failure.code.as_str().to_owned(),
+            message: shortened(&failure.message),
+        };
+        // Strings and a number always have a text.
+        if let Ok(text) = serde_json::to_string(&record) {
+            self.files.write(&self.name(), &text);
+        }
+    }
+
+    /// It is ready.
+    pub(crate) fn forget(&self) {
+        self.files.remove(&self.name());
+    }
+
+    fn name(&self) -> String {
+        file_name(&self.spec.name, &self.spec.dir)
+    }
+}
+
+/// Of what it printed, the last line: in most languages that names the error.
+fn shortened(message: &str) -> String {
+    match message.split_once(PRINTED) {
+        Some((what, printed)) => {
+            let last = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            format!("{what}: {}", last.trim())
+        }
+        None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::FaultCode;
+    use crate::host::stream_spec;
+    use crate::manifest::MANIFEST_FILE;
+
+    fn spec(dir: &Path) -> Arc<ExtensionSpec> {
+        Arc::new(ExtensionSpec { dir: dir.to_owned(), origin: Origin::Global, ..stream_spec("x") })
+    }
+
+    #[test]
+    fn a_failure_is_known_until_it_is_ready_or_another_version() {
+        let root = tempfile::tempdir().unwrap();
+        let (state, dir) = (root.path().join("state"), root.path().join("x"));
+        fs::create_dir(&dir).unwrap();
+        let spec = spec(&dir);
+        let host =
+            || FailureFile::new(Arc::new(StateFiles::new(Some(state.clone()), &[PREFIX])), Arc::clone(&spec));
+        let known = || last_failure(&state, &spec.name, &dir);
+        let message = format!("exited with status 1{PRINTED}Traceback:\n  line 3\nNameError: x\n\n");
+        let failure = Failure { code: FaultCode::Exited, message };
+        host().forget();
+        assert_eq!(known(), None);
+        host().remember(&failure);
+        let LastFailure { at, code, message } = known().unwrap();
+        assert!(at <= SystemTime::now() && at > SystemTime::now() - Duration::from_secs(3600), "{at:?}");
+        assert_eq!((code.as_str(), message.as_str()), ("exited", "exited with status 1: NameError: x"));
+        host().forget();
+        assert_eq!(known(), None, "it is ready in another run");
+        host().remember(&failure);
+        assert_eq!(last_failure(&state, &spec.name, root.path()), None, "another one of its name");
+        fs::write(dir.join(MANIFEST_FILE), "{}").unwrap();
+        assert_eq!(known(), None, "it is another version");
+        host().remember(&failure);
+        forget_failure(&state, &spec.name, &dir);
+        assert_eq!(known(), None);
+        assert!(fs::read_dir(&state).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn what_is_not_installed_leaves_no_file() {
+        let root = tempfile::tempdir().unwrap();
+        let spec = ExtensionSpec { origin: Origin::Explicit, ..ExtensionSpec::clone(&spec(root.path())) };
+        let files = StateFiles::new(Some(root.path().join("state")), &[PREFIX]);
+        let failure = Failure { code: FaultCode::Exited, message: "x".into() };
+        FailureFile::new(Arc::new(files), Arc::new(spec)).remember(&failure);
+        assert!(!root.path().join("state").exists());
+    }
+}
