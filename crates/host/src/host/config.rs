@@ -1,0 +1,103 @@
+//! What a host needs to know of the program around it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use haft_core::model::ModelInfo;
+use haft_launch::Launcher;
+use haft_protocol::ext::{ExtensionConfig, Limits};
+use haft_protocol::ids::ExtensionName;
+
+use crate::environment::ExtensionEnv;
+use crate::spec::{ExtensionSpec, Origin};
+use crate::timeouts::Timeouts;
+
+/// What a host needs to know of the program around it.
+#[derive(Debug, Clone)]
+pub struct HostConfig {
+    /// The program's version, for `hello_ack`.
+    pub version: String,
+    /// The active model, for `hello_ack`.
+    pub model: ModelInfo,
+    /// The directory the agent works in. Made absolute if it is not.
+    pub cwd: PathBuf,
+    /// Where the log files of extensions go; `None` writes none.
+    pub logs: Option<PathBuf>,
+    /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
+    pub data: Option<PathBuf>,
+    /// Where the host remembers which extensions were silent when they were started, and what they registered; `None`
+    /// remembers nothing.
+    pub state: Option<PathBuf>,
+    /// Where the whole of a result goes that is too long for a model, which may read it from there; the directory is made
+    /// with the first one. `None` takes a temporary one, which goes with the host.
+    pub results: Option<PathBuf>,
+    /// Whether an extension that has not changed since it last ran may wait for its first use, with what it registered
+    /// then in its place. Needs `state`. Otherwise every extension is started at once.
+    ///
+    /// Started at once in any case: what is named on the command line or `required`, what says so in its manifest
+    /// ([`Lazy`](crate::Lazy)), what takes part in every turn, and what registers more after `ready`.
+    pub lazy: bool,
+    /// How many extensions may be starting at once. As many as there are processors, unless set.
+    pub start_at_once: NonZeroUsize,
+    /// Tool names that extensions cannot have: those of the built-in tools.
+    pub reserved_tools: Vec<String>,
+    /// Command names that extensions cannot have.
+    pub reserved_commands: Vec<String>,
+    /// What of this program's environment extensions get.
+    pub env: ExtensionEnv,
+    /// What starts and guards extensions: a program that calls [`haft_launch::launcher_main`]. Without one they are
+    /// started directly, with all of this program's rights; what leaves its process group then outlives its
+    /// extension, and whatever ignores the end of its input outlives a host that is killed.
+    pub launcher: Option<Launcher>,
+    /// What single extensions are told as `hello_ack.config`.
+    pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// What those of [`Origin::Project`](crate::Origin::Project) are told in its place, where there is something for them.
+    pub project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
+    pub on_timeout_allow: Vec<ExtensionName>,
+    /// How long the host waits, for everything.
+    pub timeouts: Timeouts,
+    /// How much extensions may send, register and print. Its times are not looked at: those of `timeouts` count.
+    pub limits: Limits,
+}
+
+impl HostConfig {
+    /// A config without logs, reserved names or an environment of its own.
+    pub fn new(version: impl Into<String>, model: ModelInfo, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            version: version.into(),
+            model,
+            cwd: cwd.into(),
+            logs: None,
+            data: None,
+            state: None,
+            results: None,
+            lazy: true,
+            start_at_once: processors(),
+            reserved_tools: Vec::new(),
+            reserved_commands: Vec::new(),
+            env: ExtensionEnv::default(),
+            launcher: None,
+            extension_config: BTreeMap::new(),
+            project_extension_config: BTreeMap::new(),
+            on_timeout_allow: Vec::new(),
+            timeouts: Timeouts::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// What this extension is told as `hello_ack.config`.
+    pub(crate) fn config_of(&self, spec: &ExtensionSpec) -> Option<&ExtensionConfig> {
+        let projects = self.project_extension_config.get(&spec.name);
+        let projects = projects.filter(|_| spec.origin == Origin::Project);
+        projects.or_else(|| self.extension_config.get(&spec.name))
+    }
+}
+
+/// How many there are. Asked once: the answer takes the system as long as it takes to read five files.
+fn processors() -> NonZeroUsize {
+    static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+}
