@@ -115,7 +115,8 @@ fn a_wrong_field_is_named() {
 fn a_name_is_a_name_and_no_path() {
     let rule = "extension.json: `name` must be 1 to 64 letters, digits, `.`, `_` or `-`, the first one a letter or digit, and not \
                 `haft`, which is how haft signs";
-    for name in ["../evil", "a/b", "a\\b", ".hidden", "-x", "a b", "a\u{e9}", &"x".repeat(65), "haft", "HAFT"] {
+    for name in ["../evil", "a/b", "a\\b", ".hidden", "-x", "a b", "a\u{e9}", &"x".repeat(65), "haft", "HAFT"]
+    {
         let text = serde_json::json!({ "name": name, "exec": "x" }).to_string();
         refused(&text, rule);
     }
