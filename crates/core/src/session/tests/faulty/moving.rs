@@ -74,7 +74,8 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
     let (disk, begun, go) = Slow::around(RealDisk);
     let session = Session::create_on(disk, dir.path(), Path::new("/project"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    let first = runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    let before = session.id();
     let old = session.path().unwrap();
     std::fs::remove_file(&old).unwrap();
     let (inside, (appended, done)) = (session.clone(), channel::<(Appended, Appended)>());
@@ -97,6 +98,9 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
     assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
     assert_eq!((recovered.entries.len(), recovered.repairs), (3, vec![]));
+    // What was added since the file was gone, it never had.
+    let origin = recovered.header.unwrap().forked_from.unwrap();
+    assert_eq!((origin.session, origin.entry), (before, Some(first)));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the copy has its own name alone");
 }
 
