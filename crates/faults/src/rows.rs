@@ -8,6 +8,7 @@ mod life;
 mod pressure;
 mod protocol;
 mod sessions;
+mod trust;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
@@ -37,6 +38,7 @@ const GROUPS: &[&[Row]] = &[
     chains::ROWS,
     sessions::ROWS,
     files::ROWS,
+    trust::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

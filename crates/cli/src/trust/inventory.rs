@@ -25,8 +25,7 @@ impl Inventory {
         let config = files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env));
         let mut all = extensions(home, &config, &trusted);
         let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
-        let unused =
-            unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env)).unused;
+        let unused = unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env)).unused;
         all.extend(unused.map(|unused| ("settings", sets(&unused, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
         let resources = Resources::find(home, &of(Trust::Untrusted), true);

@@ -76,12 +76,10 @@ impl<'a> Walk<'a> {
         };
         match metadata {
             Some(metadata) if metadata.is_file() => self.content(path, &metadata, &mut hasher)?,
-            Some(metadata) if metadata.is_dir() => {
-                if depth <= OWN_DEPTH || self.is_projects(path) {
-                    self.directory(path, name, depth)?;
-                }
+            Some(metadata) if metadata.is_dir() && (depth <= OWN_DEPTH || self.is_projects(path)) => {
+                self.directory(path, name, depth)?;
             }
-            // Pipes and devices are never opened.
+            // Pipes and devices are never opened, and what else is outside counts by its name.
             Some(_) => hasher.update(b"other"),
             None => {}
         }
