@@ -9,6 +9,7 @@
 
 mod chains;
 mod figure;
+mod hostile;
 mod kill;
 mod neighbours;
 mod observers;
@@ -64,6 +65,12 @@ const GOALS: &[Goal] = &[
         title: "what silent extensions cost: at the start, as observers, as gates",
         is_latency: true,
         measure: |place| Ok([starts::measure(place)?, observers::measure(place)?].concat()),
+    },
+    Goal {
+        id: "G10",
+        title: "what a project that nobody trusts has executed, with a terminal and without",
+        is_latency: false,
+        measure: hostile::measure,
     },
     Goal {
         id: "G11",

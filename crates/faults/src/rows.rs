@@ -17,6 +17,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
     hello::ROWS,

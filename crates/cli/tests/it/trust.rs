@@ -41,7 +41,21 @@ fn named(ended: Ended, digest: &str) -> String {
 fn what_is_trusted_is_shown_and_nobody_trusts_it_unasked() {
     let world = world();
     let digest = digest(&world);
-    insta::assert_snapshot!(named(world.haft(&["trust"]), &digest), @"");
+    insta::assert_snapshot!(named(world.haft(&["trust"]), &digest), @"
+    code 12
+    --- stdout
+    project: ROOT/project
+      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; run `haft ext enable`
+      settings: .haft/config.toml sets model, provider
+      obeyed: AGENTS.md
+      skill: s: Does s.
+      prompt: /review
+    files: 5
+    digest: DIGEST (SHORT)
+    it is not trusted
+    --- stderr
+    haft: nobody to ask; look at what is listed, then use `haft trust --digest DIGEST`. Nothing was changed
+    ");
     assert!(!world.home().join("trust.json").exists());
     let wrong = world.haft(&["trust", "--digest", &"0".repeat(64)]);
     assert_eq!(wrong.code, 12, "{wrong:?}");

@@ -77,10 +77,24 @@ fn can_trace() -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join("strace").is_file()))
 }
 
+/// The programs that a run in an armed project started, with a terminal and without: all of them haft's own.
+pub(crate) async fn hostile_runs(world: &mut World) -> Result<Option<usize>> {
+    if !can_trace() {
+        return Ok(None);
+    }
+    Ok(Some(in_a_terminal(world).await? + without_a_terminal(world).await?))
+}
+
 async fn interactive(world: &mut World) -> Result<()> {
     if !can_trace() {
         return skip("strace is not installed");
     }
+    let calls = in_a_terminal(world).await?;
+    world.found(&format!("0 executions from the project, {calls} of haft"));
+    Ok(())
+}
+
+async fn in_a_terminal(world: &World) -> Result<usize> {
     let hostile = Hostile::new(world, "armed")?.armed()?.traced();
     world.mark("armed")?;
     let shown = hostile.home.terminal(hostile.home.alone(&["go"]), "")?.ended().await?;
@@ -89,15 +103,20 @@ async fn interactive(world: &mut World) -> Result<()> {
     ensure!(shown.code == 0, "haft ended with {}: {text}", shown.code);
     // Rows of a terminal end anywhere.
     ensure!(text.contains("haft trust"), "what grants it is not named: {text}");
-    world.found(&format!("0 executions from the project, {calls} of haft"));
-    Ok(())
+    Ok(calls)
 }
 
 async fn headless(world: &mut World) -> Result<()> {
     if !can_trace() {
         return skip("strace is not installed");
     }
-    let hostile = Hostile::new(world, "armed")?.armed()?.traced();
+    let calls = without_a_terminal(world).await?;
+    world.found(&format!("0 executions from the project, {calls} of haft"));
+    Ok(())
+}
+
+async fn without_a_terminal(world: &World) -> Result<usize> {
+    let hostile = Hostile::new(world, "headless")?.armed()?.traced();
     world.mark("armed")?;
     let mut calls = 0;
     for flag in ["-p", "--json"] {
@@ -105,8 +124,7 @@ async fn headless(world: &mut World) -> Result<()> {
         calls += hostile.ran_nothing()?;
         says_so(&told, SKIPPED)?;
     }
-    world.found(&format!("0 executions from the project, {calls} of haft"));
-    Ok(())
+    Ok(calls)
 }
 
 async fn address(world: &mut World) -> Result<()> {
@@ -157,9 +175,17 @@ async fn changed(world: &mut World) -> Result<()> {
     let fired = hostile.fired();
     ensure!(fired.is_empty(), "run: {fired:?}");
     says_so(&told, &[".haft/extensions/local/run.sh (changed)", "extension local"])?;
-    hostile.trust().await?;
-    hostile.told(&["-p", "go"]).await?;
-    ensure!(hostile.fired() == ["pulled"], "what was trusted anew was not run");
+    for (answer, expect) in [("\n", &[][..]), ("y\n", &["pulled"])] {
+        let mut terminal = hostile.home.terminal(vec!["trust".to_owned()], "")?;
+        terminal.until("[y/N]").await?;
+        terminal.keys(answer)?;
+        let shown = terminal.ended().await?;
+        let shown = String::from_utf8_lossy(&shown.bytes).into_owned();
+        ensure!(shown.contains(".haft/extensions/local/run.sh (changed)"), "no difference is shown: {shown}");
+        hostile.told(&["-p", "go"]).await?;
+        let fired = hostile.fired();
+        ensure!(fired == expect, "asked, and answered {answer:?}, this was run: {fired:?}");
+    }
     Ok(())
 }
 
