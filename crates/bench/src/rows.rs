@@ -10,6 +10,7 @@ mod oneshot;
 mod peers;
 mod process;
 mod results;
+mod sandbox;
 mod sessions;
 mod spawn;
 mod start;
@@ -64,6 +65,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("start", Place::OneCpu, "starting 1 to 1,000 extensions, against starting the processes", start::measure),
     row("lazy", Place::OneCpu, "starting extensions that wait for their first use, against reading their manifests", lazy::measure),
     row("spawn", Place::OneCpu, "starting one from a large program, against a small one", spawn::measure).gate(spawn::measure),
+    row("sandbox", Place::OneCpu, "starting a program in a sandbox, against starting it without", sandbox::measure),
     row("process", Place::OneCpu, "haft's start and memory, against an empty program", process::measure),
     row("memory", Place::OneCpu, "memory of the host for each live extension", memory::measure),
     row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use haft_config::{Config, SettingOrigin};
+use haft_config::{Config, Granted, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search, SkipReason};
 use haft_host::{ExtensionSpec, Origin, SpecSource};
@@ -21,10 +21,7 @@ impl OnlyProjects {
     /// What the files say. Where the user lets the project add something, what it sets beside that is passed over as
     /// that says.
     pub(crate) fn of(config: &Config) -> Self {
-        let may_add = |name: &str| {
-            let grant = config.grant.get(name).and_then(|granted| granted.project_settings.as_ref());
-            grant.is_some_and(|may_add| may_add.value)
-        };
+        let may_add = |name: &str| config.grant.get(name).is_some_and(Granted::project_may_add);
         let only =
             config.extension.iter().filter(|(name, _)| !may_add(name)).filter_map(|(name, settings)| {
                 let (_, first) = settings.only_projects().next()?;

@@ -50,6 +50,13 @@ pub struct Granted {
     pub project_settings: Option<Sourced<bool>>,
 }
 
+impl Granted {
+    /// Whether a trusted project may add to its settings; not if nothing is said.
+    pub fn project_may_add(&self) -> bool {
+        self.project_settings.as_ref().is_some_and(|said| said.value)
+    }
+}
+
 /// A place of extensions that a file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionPlace {
@@ -129,10 +136,7 @@ impl Files {
     pub fn below_unchecked(&self, flags: Layer, env: Layer) -> Config {
         let layers = [flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
         let grant = granted(&self.user);
-        let may_add = |name: &str| {
-            let said = grant.get(name).and_then(|granted| granted.project_settings.as_ref());
-            said.is_some_and(|said| said.value)
-        };
+        let may_add = |name: &str| grant.get(name).is_some_and(Granted::project_may_add);
         Config {
             settings: Settings::merge(&layers),
             extensions: places(&self.user, Owner::User)

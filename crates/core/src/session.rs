@@ -4,7 +4,8 @@
 //! program is killed, and not when the machine loses power if the entry was asked to be durable at once. Nothing that
 //! is wrong with one line costs another one.
 //!
-//! * [`entry`]: what stands in a file, [`intervention`] what extensions did to calls; [`recover()`]: what a file says, whatever happened to it;
+//! * [`entry`]: what stands in a file, [`intervention`] what extensions did to calls, answers and turns;
+//!   [`recover()`]: what a file says, whatever happened to it;
 //! * [`Session`]: an open one, which the agent holds; [`context()`]: what the model is sent of it;
 //! * [`store`]: where sessions lie; [`Index`]: where entries stand in a large file.
 

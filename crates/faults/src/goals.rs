@@ -14,6 +14,8 @@ mod kill;
 mod neighbours;
 mod observers;
 mod refusals;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod soak;
 mod starts;
 mod terminal;
@@ -28,6 +30,8 @@ use crate::runner::kill_tagged;
 use crate::world::{Mode, Setup};
 pub(crate) use figure::Figure;
 pub(crate) use kill::{HOST, play_host};
+#[cfg(target_os = "linux")]
+pub(crate) use sandbox::{PROBE, probe};
 
 /// The first argument of a process that measures goals.
 pub(crate) const GOAL: &str = "goal";
@@ -65,6 +69,13 @@ const GOALS: &[Goal] = &[
         title: "what silent extensions cost: at the start, as observers, as gates",
         is_latency: true,
         measure: |place| Ok([starts::measure(place)?, observers::measure(place)?].concat()),
+    },
+    #[cfg(target_os = "linux")]
+    Goal {
+        id: "G9",
+        title: "what a program in a sandbox can do",
+        is_latency: false,
+        measure: sandbox::measure,
     },
     Goal {
         id: "G10",

@@ -72,6 +72,8 @@ fn main() -> ExitCode {
         [goals::HOST, tag, dir, guarded] => {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");
         }
+        #[cfg(target_os = "linux")]
+        [goals::PROBE, at, dir] => return say(goals::probe(at, dir.as_ref())),
         [writer::WRITER, place, size] => return writer::run(&PathBuf::from(place), size),
         [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
@@ -88,6 +90,21 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints what was found.
+#[cfg(target_os = "linux")]
+fn say(found: anyhow::Result<String>) -> ExitCode {
+    match found {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::group::Group;
+use crate::sandbox::Sandbox;
 use crate::spawn::{EnvPolicy, Spawn, Stderr, Stream};
 
 /// A program in a process group (Windows: a job) of its own, or behind a [`Launcher`](crate::Launcher). Dropping it
@@ -27,12 +28,17 @@ impl GroupChild {
     ///
     /// # Errors
     /// When the program cannot be started. The text names the program, or the directory when that is what is
-    /// missing, and keeps the system's own words; the kind is the system's.
+    /// missing, and keeps the system's own words; the kind is the system's. When its sandbox cannot be had, the error
+    /// is a [`SandboxError`](crate::sandbox::SandboxError) within. What only the launcher finds out about either is told
+    /// by [`never_started`](Self::never_started).
     pub fn spawn(spec: Spawn) -> io::Result<Self> {
         if !spec.program.is_absolute() {
             let text =
                 format!("cannot start {}: the path of the program must be absolute", spec.program.display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        if let Some(sandbox) = &spec.sandbox {
+            confinable(sandbox, spec.launcher.is_some())?;
         }
         let (program, cwd) = (spec.program.clone(), spec.cwd.clone());
         start(spec).map_err(|error| explain(&program, Some(&cwd), &error))
@@ -111,6 +117,14 @@ impl Drop for GroupChild {
     }
 }
 
+/// Nothing is started that could not be confined as it was asked for.
+fn confinable(sandbox: &Sandbox, launched: bool) -> io::Result<()> {
+    if !launched {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a sandbox needs a launcher"));
+    }
+    sandbox.check().map_err(|error| io::Error::new(io::ErrorKind::Unsupported, error))
+}
+
 #[cfg_attr(not(unix), expect(unused_mut, reason = "only launchers change it"))]
 fn start(mut spec: Spawn) -> io::Result<GroupChild> {
     #[cfg(unix)]
@@ -142,8 +156,14 @@ fn start(mut spec: Spawn) -> io::Result<GroupChild> {
 fn through(launcher: crate::Launcher, spec: &mut Spawn) -> io::Result<()> {
     crate::program::check_startable(&spec.program)?;
     let program = std::mem::replace(&mut spec.program, launcher.program);
-    let order = crate::guardian::order(std::process::id(), &program, std::mem::take(&mut spec.args));
-    spec.args = launcher.args.into_iter().chain(order).collect();
+    let sandbox = spec.sandbox.take().map(|sandbox| crate::guardian::Confine::new(sandbox, &launcher.args));
+    let order = crate::guardian::Order {
+        host: rustix::process::getpid(),
+        sandbox: sandbox.transpose()?,
+        program: program.into(),
+        args: std::mem::take(&mut spec.args),
+    };
+    spec.args = launcher.args.into_iter().chain(order.words()?).collect();
     Ok(())
 }
 

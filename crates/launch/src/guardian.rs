@@ -4,6 +4,9 @@
 //! when only a thread of it has.
 
 mod host;
+#[cfg(target_os = "linux")]
+mod inside;
+mod order;
 mod prepare;
 mod signals;
 mod sys;
@@ -11,7 +14,6 @@ pub(crate) mod tree;
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::path::Path;
 use std::process::ExitCode;
 
 use rustix::event::{PollFlags, Timespec, poll};
@@ -20,7 +22,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process_group};
 
 use host::HostWatch;
+pub(crate) use order::{Confine, Order};
 use signals::Inbox;
+#[cfg(target_os = "linux")]
+pub(crate) use sys::landlock_abi;
 
 /// Asks a guardian to kill the whole tree at once.
 pub(crate) const KILL_TREE: Signal = Signal::USR1;
@@ -29,26 +34,12 @@ pub(crate) const KILL_TREE: Signal = Signal::USR1;
 /// the exit code that shells give: 128 and the signal.
 pub(crate) const NEVER_STARTED: Signal = Signal::VTALARM;
 
-/// Before the program that shall be started; everything before it is the launcher's own.
-const SEPARATOR: &str = "--";
-
-/// Before the number of the host.
-const HOST_FLAG: &str = "--host";
-
-/// What `--host PID -- PROGRAM ARGS…` says.
-struct Order {
-    host: Pid,
-    program: OsString,
-    args: Vec<OsString>,
-}
-
-/// The arguments that [`run`] understands.
-pub(crate) fn order(host: u32, program: &Path, args: Vec<OsString>) -> Vec<OsString> {
-    let own = [HOST_FLAG.into(), host.to_string().into(), SEPARATOR.into(), program.into()];
-    own.into_iter().chain(args).collect()
-}
-
 pub(crate) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut args = args.peekable();
+    #[cfg(target_os = "linux")]
+    if args.next_if(|flag| flag == inside::CONFINE).is_some() {
+        return inside::run(args);
+    }
     match guard(args) {
         Ok(status) => end_as(status),
         Err(error) => {
@@ -67,26 +58,31 @@ fn guard(args: impl Iterator<Item = OsString>) -> io::Result<Option<WaitStatus>>
     let mut inbox = Inbox::open()?;
     let host = HostWatch::open(order.host)?;
     prepare::this_process();
-    let program = prepare::start(&order.program, &order.args)?;
-    let mut tree = Tree { program, status: None };
+    let mut tree = start(&order, &mut inbox, &host)?;
     // A guardian that cannot watch does not let the program run.
     let _ = let_go().and_then(|()| tree.watch(&mut inbox, &host));
     tree.kill(&mut inbox);
     Ok(tree.status)
 }
 
-impl Order {
-    fn parse(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
-        let usage = "the launcher is started by a host, with --host PID -- PROGRAM ARGS";
-        Self::parsed(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
+/// The program, running.
+///
+/// # Errors
+/// When it does not run; then nothing is left of it.
+fn start(order: &Order, inbox: &mut Inbox, host: &HostWatch) -> io::Result<Tree> {
+    let started = prepare::start(order)?;
+    let mut tree = Tree { program: started.pid, group: started.pid, status: None };
+    #[cfg(target_os = "linux")]
+    if let Some(report) = started.report {
+        if let Err(error) = report.wait(inbox, host) {
+            tree.kill(inbox);
+            return Err(crate::child::explain(order.program.as_ref(), None, &error));
+        }
+        tree.group = tree::group_inside(tree.program).unwrap_or(tree.program);
     }
-
-    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
-        args.next().filter(|flag| flag == HOST_FLAG)?;
-        let host = args.next()?.to_str()?.parse().ok().and_then(Pid::from_raw)?;
-        args.next().filter(|separator| separator == SEPARATOR)?;
-        Some(Self { host, program: args.next()?, args: args.collect() })
-    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (inbox, host);
+    Ok(tree)
 }
 
 /// The streams are the program's alone from here on: their ends mean the program's end, not the guardian's.
@@ -101,7 +97,10 @@ fn let_go() -> io::Result<()> {
 
 /// The program and everything below it.
 struct Tree {
+    /// What was started; the program, or what stays in front of it.
     program: Pid,
+    /// The group of the program itself.
+    group: Pid,
     /// How the program ended, once it has.
     status: Option<WaitStatus>,
 }
@@ -117,7 +116,7 @@ impl Tree {
             }
             if news.terminate {
                 // It may have left its group empty; then there is nobody to ask.
-                let _ = kill_process_group(self.program, Signal::TERM);
+                let _ = kill_process_group(self.group, Signal::TERM);
             }
             wait_for(inbox, Some(host))?;
         }

@@ -13,6 +13,7 @@ mod guardian;
 mod harden;
 mod launcher;
 mod program;
+pub mod sandbox;
 mod spawn;
 #[cfg(unix)]
 mod timeouts;
@@ -28,4 +29,5 @@ pub use child::GroupChild;
 pub use harden::{HardenError, harden_self};
 pub use launcher::{Launcher, launcher_main};
 pub use program::find_program;
+pub use sandbox::Sandbox;
 pub use spawn::{EnvPolicy, Spawn, Stderr, Stream};

@@ -64,23 +64,24 @@ pub(crate) fn check_startable(program: &Path) -> io::Result<()> {
     if !metadata.is_file() || !is_program(program) {
         return Err(Errno::ACCESS.into());
     }
-    match interpreter(program) {
+    match first_line(program).map(|(interpreter, _)| interpreter) {
         Some(interpreter) if !interpreter.exists() => Err(Errno::NOENT.into()),
         _ => Ok(()),
     }
 }
 
-/// What the first line names, if it names something and can be read.
+/// The interpreter that the first line names, and the rest of that line, if it names one and can be read.
 #[cfg(unix)]
-fn interpreter(program: &Path) -> Option<PathBuf> {
+pub(crate) fn first_line(program: &Path) -> Option<(PathBuf, Option<String>)> {
     use std::io::Read as _;
     use std::os::unix::ffi::OsStrExt as _;
     let mut start = Vec::new();
     std::fs::File::open(program).ok()?.take(LONGEST_FIRST_LINE).read_to_end(&mut start).ok()?;
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let name = line.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).next()?;
-    let path = Path::new(OsStr::from_bytes(name));
-    path.is_absolute().then(|| path.to_owned())
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?.trim_ascii();
+    let mut words = line.splitn(2, u8::is_ascii_whitespace);
+    let path = Path::new(OsStr::from_bytes(words.next()?));
+    let rest = words.next().map(|rest| String::from_utf8_lossy(rest).trim().to_owned());
+    path.is_absolute().then(|| (path.to_owned(), rest))
 }
 
 /// What Linux reads of a first line.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::launcher::Launcher;
+use crate::sandbox::Sandbox;
 
 /// A program to start. Fill in the public fields after [`Spawn::new`].
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct Spawn {
     pub stderr: Stderr,
     /// What starts it and guards it. None, and on Windows always: this process itself, in a group of its own.
     pub launcher: Option<Launcher>,
+    /// What it may do; put on by the launcher, without which there is none. None: whatever this process may.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl Spawn {
@@ -41,6 +44,7 @@ impl Spawn {
             stdout: Stream::Null,
             stderr: Stderr::Own(Stream::Null),
             launcher: None,
+            sandbox: None,
         }
     }
 

@@ -183,7 +183,8 @@ fn named(mut wish: Wish, models: &Models) -> Wish {
 
 fn known_or_own<'a>(name: &'a str, wish: &Wish, models: &'a Models) -> Result<Provider<'a>, ChooseError> {
     // Any name is a compatible server's once there is an address.
-    let own = || wish.base_url.as_ref().map(|_| Provider { name, preset: preset("compatible"), own: None });
+    let compatible = Provider { name, preset: preset("compatible"), own: None, models };
+    let own = || wish.base_url.as_ref().map(|_| compatible);
     Provider::named(name, models).or_else(own).ok_or_else(|| {
         let presets = PRESETS.iter().map(|preset| preset.name);
         let known: Vec<&str> = presets.chain(models.providers()).chain(["scripted"]).collect();

@@ -21,7 +21,6 @@ use crate::timeouts::DROPPED_PAUSE;
 pub(super) const LONG_LINE: usize = 64 * 1024;
 
 /// The size of a pipe that carries long lines: the most that a user may have unless the system is told otherwise.
-#[cfg(target_os = "linux")]
 pub(super) const WIDE: usize = 1024 * 1024;
 
 /// How the two sides are joined.

@@ -1,12 +1,17 @@
 //! What the launcher does to itself and to the program before it runs.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
 
-use super::sys;
+#[cfg(target_os = "linux")]
+use super::inside;
+#[cfg(target_os = "linux")]
+use super::order::Confine;
+use super::{Order, sys};
+#[cfg(target_os = "linux")]
+use crate::sandbox::Confinement;
 
 /// Open files that a program may have.
 const OPEN_FILES: u64 = 1024;
@@ -41,17 +46,81 @@ pub(super) fn after_start() {
     }
 }
 
+/// A process that was started.
+pub(super) struct Started {
+    pub(super) pid: Pid,
+    /// Where it says whether it has become the program; none if it has.
+    #[cfg(target_os = "linux")]
+    pub(super) report: Option<inside::Report>,
+}
+
 /// Starts the program with the launcher's own streams, directory and environment.
-pub(super) fn start(program: &OsStr, args: &[OsString]) -> io::Result<Pid> {
+pub(super) fn start(order: &Order) -> io::Result<Started> {
+    let program = Path::new(&order.program);
+    start_it(order).map_err(|error| crate::child::explain(program, None, &error))
+}
+
+/// By a further process of this program, which has one thread: what is put on between its beginning and the program's
+/// may allocate and need not be a program of its own.
+#[cfg(target_os = "linux")]
+fn start_it(order: &Order) -> io::Result<Started> {
+    let Order { program, args, .. } = order;
+    let image = sys::Image::new(program, args)?;
+    match &order.sandbox {
+        None => started(image, || Ok(()), None),
+        Some(Confine { bubblewrap: None, sandbox, .. }) => {
+            let mut confinement = Confinement::prepare(sandbox, Path::new(program))?;
+            started(image, move || said(confinement.put_on()), None)
+        }
+        Some(confine @ Confine { bubblewrap: Some(bubblewrap), .. }) => {
+            let (report, writer) = inside::Report::channel()?;
+            let words = inside::words(confine, bubblewrap, program, args, &writer)?;
+            let (bubblewrap, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+            started(sys::Image::new(bubblewrap, args)?, move || inside::keep(&writer), Some(report))
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_it(order: &Order) -> io::Result<Started> {
+    let Order { program, args, .. } = order;
+    let image = match &order.sandbox {
+        None => sys::Image::new(program, args)?,
+        #[cfg(target_os = "macos")]
+        Some(confine) => {
+            let words = crate::sandbox::seatbelt_words(&confine.sandbox, Path::new(program), args);
+            let (program, args) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+            sys::Image::new(program, args)?
+        }
+        #[cfg(not(target_os = "macos"))]
+        Some(_) => return Err(io::Error::other("no sandbox: there is none for this system")),
+    };
+    started(image, || Ok(()))
+}
+
+/// The new process has no other way to give a reason: only the number of an error gets out of it.
+#[cfg(target_os = "linux")]
+fn said(result: io::Result<()>) -> io::Result<()> {
+    use std::io::Write as _;
+    result.inspect_err(|error| {
+        let _ = writeln!(io::stderr(), "{error}");
+    })
+}
+
+fn started(
+    image: sys::Image,
+    mut confine: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+    #[cfg(target_os = "linux")] report: Option<inside::Report>,
+) -> io::Result<Started> {
     let guardian = getpid();
-    let started = sys::Image::new(program, args)
-        .and_then(|image| sys::start(image, move || program_process(guardian)))
-        .map_err(|error| crate::child::explain(Path::new(program), None, &error))?;
+    let started = sys::start(image, move || program_process(guardian).and_then(|()| confine()))?;
     // Waited for by number, together with everything else that becomes a child of this process.
-    i32::try_from(started)
-        .ok()
-        .and_then(Pid::from_raw)
-        .ok_or_else(|| io::Error::other("the system gave no process id"))
+    let pid = i32::try_from(started).ok().and_then(Pid::from_raw);
+    Ok(Started {
+        pid: pid.ok_or_else(|| io::Error::other("the system gave no process id"))?,
+        #[cfg(target_os = "linux")]
+        report,
+    })
 }
 
 /// Runs in the new process.

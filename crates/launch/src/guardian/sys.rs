@@ -4,6 +4,8 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::RawFd;
+#[cfg(target_os = "linux")]
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -98,7 +100,7 @@ impl Image {
 
     /// Becomes the program, with this process's environment. Comes back only with the reason why not. The library's own
     /// way would hand a file that is no program to a shell.
-    fn execute(&self) -> io::Error {
+    pub(super) fn execute(&self) -> io::Error {
         let words = self.words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]);
         let words: Vec<*const libc::c_char> = words.collect();
         // SAFETY: the words end in a null pointer, each is a C string that outlives the call, and the first is there.
@@ -136,6 +138,31 @@ pub(super) fn close_inherited() {
         // SAFETY: as above.
         unsafe { libc::close(fd) };
     }
+}
+
+/// A descriptor that whoever started this process has left open for it. None for the standard streams.
+#[cfg(target_os = "linux")]
+pub(super) fn inherited(fd: RawFd) -> Option<OwnedFd> {
+    if fd < FIRST {
+        return None;
+    }
+    // SAFETY: fcntl on a number has no preconditions.
+    let open = unsafe { libc::fcntl(fd, libc::F_GETFD) } >= 0;
+    // SAFETY: it is open, and nothing in this process owns it: it is asked for once, before anything is opened.
+    open.then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The version of the kernel's access control, Landlock.
+///
+/// # Errors
+/// `ENOSYS` when the kernel has none, `EOPNOTSUPP` when it is switched off.
+#[cfg(target_os = "linux")]
+pub(crate) fn landlock_abi() -> io::Result<u32> {
+    const VERSION: libc::c_uint = 1;
+    let none = std::ptr::null::<libc::c_void>();
+    // SAFETY: asked for the version, the call reads nothing and makes nothing.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+    u32::try_from(version).map_err(|_| io::Error::last_os_error())
 }
 
 /// How many descriptors are closed where the system does not say how many there can be.

@@ -1,7 +1,7 @@
 //! Who descends from whom.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{kill_below, kill_children};
+pub(crate) use linux::{group_inside, kill_below, kill_children};
 
 /// Without a subreaper the only child is the program, and the group is killed by its number.
 #[cfg(not(target_os = "linux"))]
@@ -16,7 +16,7 @@ mod linux {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use rustix::process::{Pid, Signal, getpid, kill_process};
+    use rustix::process::{Pid, Signal, getpgid, getpid, kill_process};
 
     /// Deeper trees are not followed by [`kill_below`]; nobody nests that far but on purpose.
     const DEEPEST: usize = 64;
@@ -35,6 +35,23 @@ mod linux {
             level.into_iter().for_each(kill);
             level = next;
         }
+    }
+
+    /// The group of the first program in a namespace of processes. What made the namespace has one child, which
+    /// collects orphans, and below it is the program.
+    pub(crate) fn group_inside(maker: Pid) -> Option<Pid> {
+        let mut inside = children(maker).into_iter().flat_map(children);
+        let program = inside.find(|pid| number_inside(&proc_dir(*pid)).as_deref() == Some(FIRST_INSIDE))?;
+        getpgid(Some(program)).ok()
+    }
+
+    /// The collector has the number before.
+    const FIRST_INSIDE: &str = "2";
+
+    fn number_inside(dir: &Path) -> Option<String> {
+        let status = fs::read_to_string(dir.join("status")).ok()?;
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+        numbers.split_whitespace().next_back().map(str::to_owned)
     }
 
     fn kill(pid: Pid) {

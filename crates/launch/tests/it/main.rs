@@ -5,6 +5,8 @@
 mod group;
 mod guarded;
 mod harden;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod start;
 mod support;
 #[cfg(target_os = "linux")]

@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Stream};
+use haft_launch::sandbox::Level;
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Stream};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{LIMIT, eventually, guarded_shell, launcher};
@@ -92,18 +93,17 @@ impl Place {
 
     /// An extension of this kind that has done what it does.
     async fn extension(&self, tag: &str, kind: &Kind, launcher: Option<Launcher>) -> GroupChild {
-        let mut spec = guarded_shell(kind.script);
-        spec.launcher = launcher;
-        spec.env = EnvPolicy::Inherit {
-            remove: Vec::new(),
-            set: vec![
-                (TAG.into(), tag.into()),
-                ("UP".into(), self.up().into()),
-                ("END".into(), self.end().into()),
-            ],
-        };
-        spec.stdin = Stream::Piped;
-        let child = GroupChild::spawn(spec).unwrap();
+        self.confined(tag, kind, launcher, None).await
+    }
+
+    async fn confined(
+        &self,
+        tag: &str,
+        kind: &Kind,
+        launcher: Option<Launcher>,
+        level: Option<Level>,
+    ) -> GroupChild {
+        let child = start(self.0.path(), tag, kind.script, launcher, level);
         self.is_up(kind.name).await;
         assert!(!tagged(tag).is_empty());
         child
@@ -114,11 +114,38 @@ impl Place {
     }
 }
 
+/// A program that finds its files in a directory.
+fn start(
+    dir: &Path,
+    tag: &str,
+    script: &str,
+    launcher: Option<Launcher>,
+    level: Option<Level>,
+) -> GroupChild {
+    let mut spec = guarded_shell(script);
+    spec.launcher = launcher;
+    spec.sandbox = level.map(|level| {
+        let mut sandbox = Sandbox::new(level);
+        sandbox.write = vec![dir.to_owned()];
+        sandbox
+    });
+    spec.env = EnvPolicy::Inherit {
+        remove: Vec::new(),
+        set: vec![
+            (TAG.into(), tag.into()),
+            ("UP".into(), dir.join("up").into()),
+            ("END".into(), dir.join("end").into()),
+        ],
+    };
+    spec.stdin = Stream::Piped;
+    GroupChild::spawn(spec).unwrap()
+}
+
 #[tokio::test]
 async fn stopped() {
-    for kind in KINDS {
+    for (kind, level) in KINDS.iter().flat_map(|kind| levels().into_iter().map(move |level| (kind, level))) {
         let (tag, place) = (tag(), Place::new());
-        let mut child = place.extension(&tag, kind, Some(launcher())).await;
+        let mut child = place.confined(&tag, kind, Some(launcher()), level).await;
         child.terminate().unwrap();
         child.kill().unwrap();
         tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
@@ -128,9 +155,9 @@ async fn stopped() {
 
 #[tokio::test]
 async fn ended_by_itself() {
-    for kind in KINDS {
+    for (kind, level) in KINDS.iter().flat_map(|kind| levels().into_iter().map(move |level| (kind, level))) {
         let (tag, place) = (tag(), Place::new());
-        let mut child = place.extension(&tag, kind, Some(launcher())).await;
+        let mut child = place.confined(&tag, kind, Some(launcher()), level).await;
         std::fs::write(place.end(), "").unwrap();
         // Most kinds do not read it.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut child.take_stdin().unwrap(), b"end\n").await;
@@ -138,6 +165,13 @@ async fn ended_by_itself() {
         assert!(status.success(), "{}: {status}", kind.name);
         assert_eq!(tagged(&tag), [], "{}: its end is seen when all is gone", kind.name);
     }
+}
+
+/// None and every level that this machine has; what is refused is said by the tests of the sandbox.
+fn levels() -> Vec<Option<Level>> {
+    let all = [Level::Standard, Level::Strict].into_iter();
+    let there = all.filter(|level| Sandbox::new(*level).check().is_ok());
+    std::iter::once(None).chain(there.map(Some)).collect()
 }
 
 /// The host is a shell here, which starts the launcher and is killed.
@@ -166,6 +200,44 @@ async fn host_killed() {
         host.wait().unwrap();
         check_gone(&tag, kind.name).await;
     }
+}
+
+/// By which a test program knows that it plays the host: a level.
+const HOST: &str = "HAFT_LAUNCH_TEST_HOST";
+
+/// The host is this test program here, which starts extensions in a sandbox and is killed.
+#[expect(clippy::disallowed_methods, reason = "plays the host")]
+#[tokio::test]
+async fn host_of_sandboxes_killed() {
+    if let Ok(wanted) = std::env::var(HOST) {
+        return play_host(&wanted).await;
+    }
+    for level in levels().into_iter().flatten() {
+        for (at, kind) in KINDS.iter().enumerate() {
+            let (tag, place) = (tag(), Place::new());
+            let mut host = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "survivors::host_of_sandboxes_killed"])
+                .env(HOST, format!("{level} {at} {tag} {}", place.0.path().display()))
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap();
+            place.is_up(kind.name).await;
+            assert!(!tagged(&tag).is_empty());
+            host.kill().unwrap();
+            host.wait().unwrap();
+            check_gone(&tag, &format!("{} at {level}", kind.name)).await;
+        }
+    }
+}
+
+/// Until it is killed.
+async fn play_host(wanted: &str) {
+    let [level, kind, tag, dir] = wanted.split(' ').collect::<Vec<_>>()[..] else { panic!("{wanted}") };
+    let level = if level == "strict" { Level::Strict } else { Level::Standard };
+    let kind = &KINDS[kind.parse::<usize>().unwrap()];
+    let _child = start(Path::new(dir), tag, kind.script, Some(launcher()), Some(level));
+    std::future::pending::<()>().await;
 }
 
 /// A host that is gone before its launcher has looked.

@@ -23,6 +23,7 @@ fn host_frames() {
     {"type":"command_invoked","id":"2","name":"weather"}
     {"type":"tool_call","id":"3","name":"weather","args":{"city":"Berlin"}}
     {"type":"event","event":"session_start"}
+    {"type":"event","event":"session_start","session_id":"0199","session_path":"/s/0199.jsonl"}
     {"type":"event","event":"turn_start","step":1}
     {"type":"event","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
     {"type":"event","event":"assistant_message","text":"done"}

@@ -32,18 +32,20 @@ pub(super) struct Provider<'a> {
     pub(super) preset: Option<&'static Preset>,
     /// What the user says.
     pub(super) own: Option<&'a OwnProvider>,
+    /// What the user says of all.
+    pub(super) models: &'a Models,
 }
 
 impl<'a> Provider<'a> {
     /// The provider of that name, if there is one.
     pub(super) fn named(name: &'a str, models: &'a Models) -> Option<Self> {
-        let provider = Self { name, preset: preset(name), own: models.provider(name) };
+        let provider = Self { name, preset: preset(name), own: models.provider(name), models };
         (provider.preset.is_some() || provider.own.is_some()).then_some(provider)
     }
 
     /// The provider of a preset.
     pub(super) fn of(preset: &'static Preset, models: &'a Models) -> Self {
-        Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name) }
+        Self { name: preset.name, preset: Some(preset), own: models.provider(preset.name), models }
     }
 
     /// Those that are chosen from when none is named: hosted presets, then those that only the user knows.
@@ -85,10 +87,10 @@ impl<'a> Provider<'a> {
     /// Under whose name its key is stored: two presets of one company have one key. What `models.json` puts on another
     /// server is another company's, and so is what only has the name of its variable in common.
     fn stored_as(&self) -> &'a str {
-        let moved = self.own.is_some_and(|own| own.base_url.is_some());
-        let key_env = self.preset.filter(|_| !moved).and_then(|preset| preset.key_env);
+        let moved = |name: &str| self.models.provider(name).is_some_and(|own| own.base_url.is_some());
+        let key_env = self.preset.filter(|_| !moved(self.name)).and_then(|preset| preset.key_env);
         let first = key_env.and_then(|key| PRESETS.iter().find(|preset| preset.key_env == Some(key)));
-        first.map_or(self.name, |first| first.name)
+        first.filter(|first| !moved(first.name)).map_or(self.name, |first| first.name)
     }
 
     /// Why it could be taken without having been asked for; [`None`] when its key is missing.

@@ -98,7 +98,9 @@ async fn a_key_is_found_where_it_is_stored() {
     let same = json!({"openai-chat": {"key_env": "OPENAI_API_KEY"}});
     let gateway =
         json!({"lab": {"base_url": "http://lab:1/v1", "key_env": "OPENAI_API_KEY", "models": {"m": {}}}});
+    let lender = json!({"openai": {"base_url": "http://gateway"}});
     for (providers, provider, stored_as, variable) in [
+        (lender, "openai-chat", "openai-chat", Some("OPENAI_API_KEY")),
         (json!({}), "openai-chat", "openai", Some("OPENAI_API_KEY")),
         (moved, "openai-chat", "openai-chat", Some("OPENAI_API_KEY")),
         (renamed, "openai-chat", "openai", Some("OTHER")),

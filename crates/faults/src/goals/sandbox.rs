@@ -1,0 +1,167 @@
+//! G9: what a program in a sandbox can do, tried one by one, as this user and as nobody.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use haft_launch::sandbox::{Level, Net};
+use haft_launch::{GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use haft_test_support::sandbox::{Column, Expect, PROBES, Scene};
+use rustix::process::geteuid;
+
+use super::{Figure, Place};
+use crate::world::beside;
+
+/// The first argument of a process that has the probes run.
+pub(crate) const PROBE: &str = "probe";
+
+/// What is started for it, and must lie beside this program.
+const PROGRAMS: [&str; 3] = ["haft-faults", "haft-launcher", "sandbox-probe"];
+
+/// Who is nobody, for `setpriv`.
+const NOBODY: [&str; 4] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+
+/// A way to run the probes.
+struct Way {
+    name: &'static str,
+    column: Column,
+    /// None: without a sandbox.
+    sandbox: Option<(Level, Net)>,
+    /// How many of them have to be refused or absent.
+    least: usize,
+}
+
+const fn way(name: &'static str, column: Column, level: Level, net: Net, least: usize) -> Way {
+    Way { name, column, sandbox: Some((level, net)), least }
+}
+
+const WAYS: &[Way] = &[
+    Way { name: "no sandbox", column: Column::Free, sandbox: None, least: 0 },
+    way("standard", Column::Standard, Level::Standard, Net::None, 24),
+    way("standard, all of the network", Column::StandardAll, Level::Standard, Net::All, 24),
+    way("strict", Column::Strict, Level::Strict, Net::None, 30),
+    way("strict, loopback", Column::StrictLoopback, Level::Strict, Net::Loopback, 30),
+    way("strict, all of the network", Column::StrictAll, Level::Strict, Net::All, 30),
+];
+
+#[expect(clippy::disallowed_methods, reason = "this program again")]
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let own = place.dir.join("own");
+    let mut figures = vec![];
+    for at in 0..WAYS.len() {
+        figures.push(probed(at, "", Command::new(beside("haft-faults")), &own)?);
+    }
+    if !geteuid().is_root() {
+        return Ok(figures);
+    }
+    // Nobody is let into the directory where they were built, perhaps.
+    let shared = std::env::temp_dir().join(format!("haft-{}", place.tag));
+    std::fs::create_dir_all(&shared)?;
+    std::fs::set_permissions(&shared, Permissions::from_mode(0o777))?;
+    let found = probed_by_nobody(&shared);
+    std::fs::remove_dir_all(&shared)?;
+    figures.extend(found?);
+    Ok(figures)
+}
+
+#[expect(clippy::disallowed_methods, reason = "this program again, by another user")]
+fn probed_by_nobody(shared: &Path) -> Result<Vec<Figure>> {
+    if Command::new("setpriv").arg("--version").output().is_err() {
+        return Ok(vec![Figure::note("SKIP as nobody", "setpriv is not installed")]);
+    }
+    for name in PROGRAMS {
+        std::fs::copy(beside(name), shared.join(name)).with_context(|| format!("copy {name}"))?;
+    }
+    let probed_at = |at| {
+        let mut command = Command::new("setpriv");
+        command.args(NOBODY).arg(shared.join("haft-faults"));
+        probed(at, " as nobody", command, &shared.join("scenes"))
+    };
+    (0..WAYS.len()).map(probed_at).collect()
+}
+
+/// One way, by a process that is this program again.
+fn probed(at: usize, who: &str, mut command: Command, dir: &Path) -> Result<Figure> {
+    let Way { name, column, least, .. } = WAYS.get(at).context("a way")?;
+    let what = format!("{name}{who}");
+    command.args([PROBE, &at.to_string()]).arg(dir.join(at.to_string())).current_dir("/");
+    let output = command.output().with_context(|| format!("start the probes of {what}"))?;
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if let Some(reason) = out.strip_prefix("SKIP ") {
+        return Ok(Figure::note(format!("SKIP {what}"), reason.trim()));
+    }
+    ensure!(output.status.success(), "the probes of {what}: {} {err}", output.status);
+    let verdicts = Scene::judge(&out, *column);
+    let wrong: Vec<String> = verdicts
+        .iter()
+        .filter_map(|verdict| Some(format!("{}: {}", verdict.name, verdict.wrong.as_ref()?)))
+        .collect();
+    let tried = verdicts.iter().filter(|verdict| verdict.skipped.is_none());
+    let kept = |name: &str| {
+        let probe = PROBES.iter().find(|probe| probe.name == name);
+        probe.is_some_and(|probe| matches!(probe.expect(*column), Expect::Refused | Expect::Absent))
+    };
+    let (tried, kept) = (tried.clone().count(), tried.filter(|verdict| kept(verdict.name)).count());
+    let measured = match wrong.as_slice() {
+        [] => format!("{tried} of {} as expected, {kept} of them kept away", PROBES.len()),
+        wrong => wrong.join("; "),
+    };
+    Ok(Figure::new(
+        what,
+        measured,
+        &format!("0 wrong, at least {least} kept away"),
+        wrong.is_empty() && kept >= *least,
+    ))
+}
+
+/// The process that has the probes run, and prints what they print.
+pub(crate) fn probe(at: &str, dir: &Path) -> Result<String> {
+    let Way { sandbox, .. } = WAYS.get(at.parse::<usize>()?).context("a way")?;
+    std::fs::create_dir_all(dir)?;
+    let scene = Scene::new(dir)?;
+    let mut spec = Spawn::new(beside("sandbox-probe"), scene.data()).args([scene.facts()]);
+    spec.launcher = Some(Launcher { program: beside("haft-launcher"), args: Vec::new() });
+    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
+    if let Some((level, net)) = sandbox {
+        let mut sandbox = Sandbox::new(*level);
+        (sandbox.net, sandbox.read, sandbox.write) = (*net, vec![scene.granted()], vec![scene.data()]);
+        spec.sandbox = Some(sandbox);
+    }
+    let runtime = Place::runtime()?;
+    let _entered = runtime.enter();
+    let checked = spec.sandbox.as_ref().map_or(Ok(()), Sandbox::check);
+    let started = GroupChild::spawn(spec);
+    let mut child = match (checked, started) {
+        (Ok(()), child) => child?,
+        // What cannot be had must be refused.
+        (Err(error), Err(_)) => return Ok(format!("SKIP refused, as it must be: {error}\n")),
+        (Err(error), Ok(_)) => bail!("started although {error}"),
+    };
+    let mut out = String::new();
+    let stdout = child.take_stdout().context("its output")?;
+    runtime.block_on(async {
+        use tokio::io::AsyncReadExt as _;
+        let mut stdout = stdout;
+        stdout.read_to_string(&mut out).await?;
+        let status = child.wait().await?;
+        ensure!(status.success(), "the probes ended with {status}");
+        Ok(out)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_long_enough() {
+        for Way { name, column, least, .. } in WAYS {
+            let kept = PROBES
+                .iter()
+                .filter(|probe| matches!(probe.expect(*column), Expect::Refused | Expect::Absent));
+            assert!(kept.count() >= *least, "{name}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The launcher inside namespaces of its own: it confines itself and becomes the program.
+//!
+//! `--confine SANDBOX --report FD -- PROGRAM ARGS…`, with what the guardian outside gives to bubblewrap. A second start
+//! of the launcher, because the kernel's rules have to be put on when all is mounted, and bubblewrap mounts.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::Path;
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, poll};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+
+use super::host::HostWatch;
+use super::order::{Confine, SEPARATOR, from_text};
+use super::signals::Inbox;
+use super::{readable, sys};
+use crate::sandbox::{Bubblewrap, Confinement, Sandbox, Wrapped};
+
+/// Before the sandbox as text.
+pub(super) const CONFINE: &str = "--confine";
+
+/// Before the number of the descriptor for [`READY`].
+const REPORT: &str = "--report";
+
+/// Said by the process inside immediately before it becomes the program.
+const READY: u8 = b'+';
+
+/// Said when it did not.
+const FAILED: u8 = b'-';
+
+/// The end of what the process inside says, which is closed when it has become the program.
+pub(super) struct Report(PipeReader);
+
+impl Report {
+    pub(super) fn channel() -> io::Result<(Self, PipeWriter)> {
+        let (reader, writer) = io::pipe()?;
+        Ok((Self(reader), writer))
+    }
+
+    /// Until it is known whether the program has started.
+    ///
+    /// # Errors
+    /// When it has not, also because nobody wants it any more.
+    pub(super) fn wait(mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
+        let mut said = Vec::new();
+        loop {
+            let news = inbox.take();
+            if news.kill || news.terminate || host.is_gone()? {
+                return Err(io::Error::other("it was no longer wanted"));
+            }
+            let mut fds = vec![readable(&self.0), inbox.poll_fd()];
+            fds.extend(host.poll_fd());
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if fds.first().is_some_and(is_news) {
+                let mut bytes = [0; 8];
+                match self.0.read(&mut bytes)? {
+                    0 => break,
+                    read => said.extend(bytes.iter().take(read)),
+                }
+            }
+        }
+        match said.as_slice() {
+            [READY] => Ok(()),
+            _ => Err(io::Error::other("its sandbox could not be put on")),
+        }
+    }
+}
+
+fn is_news(fd: &PollFd<'_>) -> bool {
+    !fd.revents().is_empty()
+}
+
+/// What bubblewrap is to be started with, and what is to be said inside.
+pub(super) fn words(
+    confine: &Confine,
+    bubblewrap: &Bubblewrap,
+    program: &OsStr,
+    args: &[OsString],
+    report: &PipeWriter,
+) -> io::Result<Vec<OsString>> {
+    let launcher = std::fs::read_link("/proc/self/exe")?;
+    if !launcher.exists() {
+        let text = format!("no sandbox: {} was replaced meanwhile; start haft again", launcher.display());
+        return Err(io::Error::other(text));
+    }
+    let cwd = std::env::current_dir()?;
+    let mut inside: Vec<OsString> = confine.role.iter().map(OsString::from).collect();
+    inside.extend([CONFINE.into(), serde_json::to_string(&confine.sandbox)?.into()]);
+    inside.extend([REPORT.into(), report.as_raw_fd().to_string().into(), SEPARATOR.into(), program.into()]);
+    inside.extend(args.iter().cloned());
+    let program = Path::new(program);
+    let wrapped =
+        Wrapped { sandbox: &confine.sandbox, program, cwd: &cwd, launcher: &launcher, args: inside };
+    Ok(bubblewrap.words(wrapped))
+}
+
+/// Lets what is started next have it.
+pub(super) fn keep(report: &PipeWriter) -> io::Result<()> {
+    Ok(fcntl_setfd(report, FdFlags::empty())?)
+}
+
+/// Does not come back, unless it failed.
+pub(super) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(Role { sandbox, report, program, args }) = Role::parsed(args) else {
+        let _ = writeln!(io::stderr(), "the launcher confines what a guardian starts, and nobody else");
+        return ExitCode::FAILURE;
+    };
+    let mut report = PipeWriter::from(report);
+    let error = match prepared(&sandbox, &report, &program, &args) {
+        Ok((image, confinement)) => become_program(image, confinement, &mut report, Path::new(&program)),
+        Err(error) => error,
+    };
+    // In one piece, and before the report ends: the guardian kills what is left then.
+    let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
+    drop(report);
+    ExitCode::FAILURE
+}
+
+fn prepared(
+    sandbox: &Sandbox,
+    report: &PipeWriter,
+    program: &OsStr,
+    args: &[OsString],
+) -> io::Result<(sys::Image, Confinement)> {
+    fcntl_setfd(report, FdFlags::CLOEXEC)?;
+    let confinement = Confinement::prepare(sandbox, Path::new(program))?;
+    let image = sys::Image::new(program, args)?;
+    sys::default_signals()?;
+    Ok((image, confinement))
+}
+
+/// Comes back with the reason why not.
+fn become_program(
+    image: sys::Image,
+    mut confinement: Confinement,
+    report: &mut PipeWriter,
+    program: &Path,
+) -> io::Error {
+    if let Err(error) = confinement.put_on().and_then(|()| report.write_all(&[READY])) {
+        return error;
+    }
+    let error = image.execute();
+    let _ = report.write_all(&[FAILED]);
+    crate::child::explain(program, None, &error)
+}
+
+/// What stands in the arguments.
+struct Role {
+    sandbox: Sandbox,
+    report: OwnedFd,
+    program: OsString,
+    args: Vec<OsString>,
+}
+
+impl Role {
+    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        let sandbox = from_text(&args.next()?)?;
+        args.next().filter(|flag| flag == REPORT)?;
+        let report = args.next()?.to_str()?.parse().ok().and_then(sys::inherited)?;
+        args.next().filter(|separator| separator == SEPARATOR)?;
+        Some(Self { sandbox, report, program: args.next()?, args: args.collect() })
+    }
+}

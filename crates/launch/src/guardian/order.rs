@@ -1,0 +1,96 @@
+//! What a launcher is told in its arguments.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+use crate::sandbox::Bubblewrap;
+use crate::sandbox::Sandbox;
+
+/// Before the program that shall be started; everything before it is the launcher's own.
+pub(super) const SEPARATOR: &str = "--";
+
+/// Before the number of the host.
+const HOST: &str = "--host";
+
+/// Before a [`Confine`] as text.
+const SANDBOX: &str = "--sandbox";
+
+/// Start this and guard it: `--host PID [--sandbox TEXT] -- PROGRAM ARGS…`.
+pub(crate) struct Order {
+    /// Whose end is the end of it all.
+    pub(crate) host: Pid,
+    pub(crate) sandbox: Option<Confine>,
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+}
+
+/// A sandbox, and what only the host knows of how to put it on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Confine {
+    pub(crate) sandbox: Sandbox,
+    /// There if the sandbox needs it.
+    #[cfg(target_os = "linux")]
+    pub(crate) bubblewrap: Option<Bubblewrap>,
+    /// What comes before a launcher's own arguments; it is started again inside.
+    pub(crate) role: Vec<String>,
+}
+
+impl Confine {
+    /// # Errors
+    /// When the machine cannot do it, or the role is no Unicode text.
+    pub(crate) fn new(sandbox: Sandbox, role: &[OsString]) -> io::Result<Self> {
+        let role = role.iter().map(|word| word.clone().into_string()).collect::<Result<_, _>>();
+        Ok(Self {
+            #[cfg(target_os = "linux")]
+            bubblewrap: match sandbox.level {
+                crate::sandbox::Level::Standard => None,
+                crate::sandbox::Level::Strict => {
+                    Some(crate::sandbox::found_bubblewrap().map_err(io::Error::other)?)
+                }
+            },
+            sandbox,
+            role: role.map_err(|_| io::Error::other("the launcher's arguments are not Unicode"))?,
+        })
+    }
+}
+
+impl Order {
+    /// The arguments that [`parse`](Self::parse) understands.
+    pub(crate) fn words(self) -> io::Result<Vec<OsString>> {
+        let mut words = vec![HOST.into(), self.host.as_raw_nonzero().to_string().into()];
+        if let Some(confine) = &self.sandbox {
+            words.extend([SANDBOX.into(), serde_json::to_string(confine)?.into()]);
+        }
+        words.extend([SEPARATOR.into(), self.program]);
+        words.extend(self.args);
+        Ok(words)
+    }
+
+    pub(super) fn parse(args: impl Iterator<Item = OsString>) -> io::Result<Self> {
+        let usage = "the launcher is started by a host, with --host PID -- PROGRAM ARGS";
+        Self::parsed(args).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, usage))
+    }
+
+    fn parsed(mut args: impl Iterator<Item = OsString>) -> Option<Self> {
+        args.next().filter(|flag| flag == HOST)?;
+        let host = args.next()?.to_str()?.parse().ok().and_then(Pid::from_raw)?;
+        let mut next = args.next()?;
+        let mut sandbox = None;
+        if next == SANDBOX {
+            sandbox = Some(from_text(&args.next()?)?);
+            next = args.next()?;
+        }
+        (next == SEPARATOR).then_some(())?;
+        Some(Self { host, sandbox, program: args.next()?, args: args.collect() })
+    }
+}
+
+/// What another launcher or a host has written.
+pub(super) fn from_text<T: for<'a> Deserialize<'a>>(text: &OsStr) -> Option<T> {
+    serde_json::from_str(text.to_str()?).ok()
+}

@@ -1,0 +1,217 @@
+//! `Sandbox`: what a program may do, as data. The modules below enforce it, each by a means of its own.
+
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod confinement;
+#[cfg(target_os = "linux")]
+mod places;
+#[cfg(target_os = "linux")]
+mod rules;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod support;
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+pub(crate) use bubblewrap::{Bubblewrap, Wrapped};
+#[cfg(target_os = "linux")]
+pub(crate) use confinement::{Confinement, Place};
+#[cfg(target_os = "macos")]
+pub(crate) use seatbelt::words as seatbelt_words;
+pub use support::{Support, available};
+#[cfg(target_os = "linux")]
+pub(crate) use support::{bubblewrap as found_bubblewrap, landlock_abi};
+
+/// What a program behind a [`Launcher`](crate::Launcher) may do: nothing but what is listed here and what every program
+/// needs (the system's programs, libraries and settings to read, a few devices). All paths are absolute; a directory
+/// stands for everything below it.
+///
+/// As text it is a JSON object with the fields below; fields that this version does not know are an error, for they
+/// might restrict something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sandbox {
+    /// Of this format; [`Sandbox::VERSION`].
+    pub version: u32,
+    /// By which means, and so how tightly.
+    pub level: Level,
+    /// What it may read: its own directory, the home of its interpreter, what it was granted.
+    #[serde(default)]
+    pub read: Vec<PathBuf>,
+    /// What it may read and change: files are created, renamed and removed below.
+    #[serde(default)]
+    pub write: Vec<PathBuf>,
+    /// What lies below `write` and may only be read. Needs [`Level::Strict`].
+    #[serde(default)]
+    pub protect: Vec<PathBuf>,
+    /// What it may read and execute beside itself and its interpreter.
+    #[serde(default)]
+    pub exec: Vec<PathBuf>,
+    /// Whether it may execute the system's programs, those in `/usr` and the like. This keeps it from starting them, not
+    /// from doing the same by itself, with code of its own.
+    #[serde(default)]
+    pub system_programs: bool,
+    /// Whom it may talk to.
+    pub net: Net,
+    /// The size in bytes that no file may grow beyond by its writing; none: as large as the disk allows.
+    #[serde(default)]
+    pub max_file_bytes: Option<u64>,
+}
+
+/// By which means a [`Sandbox`] is enforced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// By the kernel's access control (Landlock) and a filter of system calls (seccomp); needs no rights. On macOS by
+    /// `sandbox-exec`.
+    Standard,
+    /// That, in namespaces of its own (by bubblewrap): what is not listed is not there at all.
+    Strict,
+}
+
+/// Whom a program may talk to over the network. No level distinguishes hosts by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Net {
+    /// Nobody, over no kind of socket. Pairs of sockets among its own processes work.
+    None,
+    /// Its own processes over IP: a loopback device of its own, not the machine's. Needs [`Level::Strict`].
+    Loopback,
+    /// Everybody over TCP and UDP, whatever listens on the machine's own loopback device included; no Unix sockets.
+    All,
+}
+
+/// Why a sandbox cannot be had. Nothing was started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxError {
+    /// This machine cannot do it. There is no lower level that would be taken instead.
+    #[error("sandbox level {level} is not available: {reason}")]
+    Unavailable {
+        /// What was wanted.
+        level: Level,
+        /// What is missing and, if something can be done, what.
+        reason: String,
+    },
+    /// It was written for another version.
+    #[error("the sandbox is of version {0}, and only {known} is known; approve it again", known = Sandbox::VERSION)]
+    Version(u32),
+    /// A path that cannot be listed.
+    #[error("sandbox path {} {reason}", path.display())]
+    Path {
+        /// The path as it is listed.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// It asks for what its level cannot enforce.
+    #[error("{0} cannot be enforced at sandbox level standard; choose strict")]
+    NeedsStrict(&'static str),
+}
+
+impl Sandbox {
+    /// The version of the format that this version of haft writes and reads.
+    pub const VERSION: u32 = 1;
+
+    /// One that allows no more than every program needs, with the system's programs to execute.
+    pub fn new(level: Level) -> Self {
+        Self {
+            version: Self::VERSION,
+            level,
+            read: Vec::new(),
+            write: Vec::new(),
+            protect: Vec::new(),
+            exec: Vec::new(),
+            system_programs: true,
+            net: Net::None,
+            max_file_bytes: None,
+        }
+    }
+
+    /// Whether it can be had on this machine and means what it says. Asked before anything is started, also by
+    /// [`GroupChild::spawn`](crate::GroupChild::spawn); what the machine can do is looked up once. At [`Level::Strict`]
+    /// the first call blocks for some ten milliseconds.
+    ///
+    /// # Errors
+    /// See [`SandboxError`].
+    pub fn check(&self) -> Result<(), SandboxError> {
+        self.is_sound()?;
+        support::check(self.level)
+    }
+
+    /// What can be said without a look at the machine.
+    pub(crate) fn is_sound(&self) -> Result<(), SandboxError> {
+        if self.version != Self::VERSION {
+            return Err(SandboxError::Version(self.version));
+        }
+        for path in [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten() {
+            listable(path)?;
+        }
+        for path in &self.write {
+            writable(path)?;
+        }
+        if let Some(path) = self.protect.iter().find(|path| !self.may_write(path)) {
+            return Err(SandboxError::Path {
+                path: path.clone(),
+                reason: "is protected, but lies below nothing writable",
+            });
+        }
+        match (self.level, self.net, self.protect.is_empty()) {
+            (Level::Strict, _, _) | (Level::Standard, Net::None | Net::All, true) => Ok(()),
+            (Level::Standard, Net::Loopback, _) => {
+                Err(SandboxError::NeedsStrict("network access to loopback only"))
+            }
+            (Level::Standard, _, false) => {
+                Err(SandboxError::NeedsStrict("a protected path below a writable one"))
+            }
+        }
+    }
+
+    fn may_write(&self, path: &Path) -> bool {
+        self.write.iter().any(|writable| path.starts_with(writable))
+    }
+}
+
+fn listable(path: &Path) -> Result<(), SandboxError> {
+    let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    let reason = if !path.is_absolute() {
+        "is not absolute"
+    } else if !plain {
+        "has `..` in it"
+    } else if path.to_str().is_none() {
+        "is not Unicode"
+    } else if path == Path::new("/") {
+        "is everything, which is no sandbox"
+    } else if path.starts_with("/proc") {
+        "tells of other programs"
+    } else {
+        return Ok(());
+    };
+    Err(SandboxError::Path { path: path.to_owned(), reason })
+}
+
+fn writable(path: &Path) -> Result<(), SandboxError> {
+    if path.starts_with("/sys") || path == Path::new("/dev") {
+        return Err(SandboxError::Path { path: path.to_owned(), reason: "belongs to the kernel" });
+    }
+    Ok(())
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Standard => "standard",
+            Self::Strict => "strict",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

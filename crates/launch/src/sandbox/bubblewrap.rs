@@ -1,0 +1,180 @@
+//! Namespaces of its own for a program: bubblewrap, by command.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use super::places;
+use super::{Net, Sandbox};
+
+/// A bubblewrap that works here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bubblewrap {
+    pub(crate) program: PathBuf,
+    /// It can keep what runs inside from making namespaces. The filter of system calls does so, too.
+    disable_userns: bool,
+}
+
+/// What of this program is needed inside: it confines itself there, and becomes the program.
+pub(crate) struct Wrapped<'a> {
+    pub(crate) sandbox: &'a Sandbox,
+    pub(crate) program: &'a Path,
+    /// The directory it starts in.
+    pub(crate) cwd: &'a Path,
+    /// The file of this program.
+    pub(crate) launcher: &'a Path,
+    /// What the launcher is told inside.
+    pub(crate) args: Vec<OsString>,
+}
+
+/// Where the launcher is found inside. No rule lets the program read or execute it.
+const LAUNCHER: &str = "/run/haft/launcher";
+
+/// The option that older ones do not have.
+const DISABLE_USERNS: &str = "--disable-userns";
+
+/// Own users, processes, messages, names and groups, no way back, and nothing of it longer than who started it.
+const ISOLATED: &[&str] = &[
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup",
+    "--die-with-parent",
+    "--new-session",
+];
+
+/// Files that belong to the namespaces.
+const OWN_FILES: &[&str] = &["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"];
+
+impl Bubblewrap {
+    /// Looks for it in `PATH` and tries it.
+    ///
+    /// # Errors
+    /// Why there is none or why it does not work, for people.
+    pub(super) fn find() -> Result<Self, String> {
+        let program = crate::program::find_program("bwrap").map_err(
+            |_| "bubblewrap is not installed; install the package bubblewrap, which brings the program bwrap",
+        )?;
+        let newer = Self { program, disable_userns: true };
+        let older = Self { disable_userns: false, ..newer.clone() };
+        let reason = match newer.tried() {
+            Ok(()) => return Ok(newer),
+            Err(reason) if reason.contains(DISABLE_USERNS) => match older.tried() {
+                Ok(()) => return Ok(older),
+                Err(reason) => reason,
+            },
+            Err(reason) => reason,
+        };
+        Err(format!(
+            "{} cannot make namespaces here ({reason}); unprivileged user namespaces have to be allowed",
+            newer.program.display()
+        ))
+    }
+
+    /// With everything that a start will ask for.
+    #[expect(clippy::disallowed_methods, reason = "looks whether it works, and waits for it")]
+    fn tried(&self) -> Result<(), String> {
+        let mut command = Command::new(&self.program);
+        command.args(self.isolated(Net::None)).args(["--ro-bind", "/", "/"]).args(OWN_FILES);
+        command.args(["--", "/bin/true"]).env_clear().current_dir("/").stdin(Stdio::null());
+        let output = command.output().map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        let line = text.lines().next_back().unwrap_or("it says nothing");
+        Err(line.trim_start_matches("bwrap: ").chars().filter(|char| !char.is_control()).take(200).collect())
+    }
+
+    fn isolated(&self, net: Net) -> impl Iterator<Item = &'static str> {
+        let userns = self.disable_userns.then_some(DISABLE_USERNS);
+        let net = (net != Net::All).then_some("--unshare-net");
+        ISOLATED.iter().copied().chain(userns).chain(net)
+    }
+
+    /// Its command line, its own name first.
+    pub(crate) fn words(&self, wrapped: Wrapped<'_>) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![self.program.clone().into()];
+        words.extend(self.isolated(wrapped.sandbox.net).map(OsString::from));
+        words.extend(system());
+        words.extend(OWN_FILES.iter().map(OsString::from));
+        words.extend(view(&["--ro-bind"], wrapped.launcher, Path::new(LAUNCHER)));
+        for (path, mount) in mounts(wrapped.sandbox, wrapped.program) {
+            words.extend(view(&[mount.option()], &path, &path));
+        }
+        // What was made for the mounts to be put on is not to be written to either.
+        words.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
+        words.extend([wrapped.cwd.into(), "--".into(), LAUNCHER.into()]);
+        words.extend(wrapped.args);
+        words
+    }
+}
+
+/// How a place is seen inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mount {
+    Read,
+    Write,
+    /// Stronger than what makes the same place writable.
+    Protected,
+}
+
+impl Mount {
+    fn option(self) -> &'static str {
+        match self {
+            Self::Read | Self::Protected => "--ro-bind",
+            Self::Write => "--bind",
+        }
+    }
+}
+
+/// What is listed, outer places first, because what is mounted later hides what it is mounted on.
+fn mounts(sandbox: &Sandbox, program: &Path) -> Vec<(PathBuf, Mount)> {
+    let mut mounts: BTreeMap<PathBuf, Mount> = BTreeMap::new();
+    let mut add = |path: &Path, mount: Mount| {
+        let entry = mounts.entry(path.to_owned()).or_insert(mount);
+        *entry = mount.max(*entry);
+    };
+    let started = places::started_by(program);
+    let hidden = |path: &&PathBuf| !in_system(path);
+    started.iter().filter(hidden).for_each(|path| add(path, Mount::Read));
+    sandbox.read.iter().chain(&sandbox.exec).for_each(|path| add(path, Mount::Read));
+    sandbox.write.iter().for_each(|path| add(path, Mount::Write));
+    sandbox.protect.iter().for_each(|path| add(path, Mount::Protected));
+    let name_servers = (sandbox.net == Net::All).then(places::name_servers).flatten();
+    name_servers.iter().filter(hidden).for_each(|path| add(path, Mount::Read));
+    // Paths compare part by part, so a directory comes before what lies below it.
+    let all: Vec<(PathBuf, Mount)> = mounts.into_iter().collect();
+    all.iter().filter(|(path, mount)| !is_there_already(path, *mount, &all)).cloned().collect()
+}
+
+/// What may be read below something that may be read needs no mount of its own.
+fn is_there_already(path: &Path, mount: Mount, all: &[(PathBuf, Mount)]) -> bool {
+    mount == Mount::Read && all.iter().any(|(other, _)| other != path && path.starts_with(other))
+}
+
+fn in_system(path: &Path) -> bool {
+    places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| path.starts_with(place))
+}
+
+/// The system's programs and settings as they are, links included.
+fn system() -> impl Iterator<Item = OsString> {
+    let places = places::PROGRAMS.iter().chain([&places::SETTINGS]).map(Path::new);
+    places.filter(|place| place.exists()).flat_map(|place| match std::fs::read_link(place) {
+        Ok(target) => view(&["--symlink"], &target, place),
+        Err(_) => view(&["--ro-bind"], place, place),
+    })
+}
+
+fn view(option: &[&str], source: &Path, place: &Path) -> Vec<OsString> {
+    let option = option.iter().map(|word| OsStr::new(word).to_owned());
+    option.chain([source.into(), place.into()]).collect()
+}
+
+#[cfg(test)]
+mod tests;

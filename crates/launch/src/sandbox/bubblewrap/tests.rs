@@ -1,0 +1,81 @@
+//! The command line.
+
+use super::*;
+use crate::sandbox::Level;
+
+fn lines(change: impl FnOnce(&mut Sandbox)) -> String {
+    let mut sandbox = Sandbox::new(Level::Strict);
+    sandbox.read = vec!["/store/ab12".into()];
+    sandbox.write = vec!["/data/todo".into()];
+    change(&mut sandbox);
+    let bubblewrap = Bubblewrap { program: "/usr/bin/bwrap".into(), disable_userns: true };
+    let words = bubblewrap.words(Wrapped {
+        sandbox: &sandbox,
+        program: Path::new("/store/ab12/todo"),
+        cwd: Path::new("/data/todo"),
+        launcher: Path::new("/opt/haft"),
+        args: ["__launch", "--confine", "{}"].map(OsString::from).into(),
+    });
+    let words: Vec<String> = words.into_iter().map(|word| word.into_string().unwrap()).collect();
+    // What there is of the system differs from one to the other.
+    let text = words.join(" ").replace(" --", "\n--");
+    let system = |line: &&str| {
+        places::PROGRAMS.iter().chain([&places::SETTINGS]).any(|place| line.ends_with(&format!(" {place}")))
+    };
+    text.lines().filter(|line| !system(line)).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn plain() {
+    insta::assert_snapshot!(lines(|_| ()), @r#"
+    /usr/bin/bwrap
+    --unshare-user
+    --unshare-pid
+    --unshare-ipc
+    --unshare-uts
+    --unshare-cgroup
+    --die-with-parent
+    --new-session
+    --disable-userns
+    --unshare-net
+    --proc /proc
+    --dev /dev
+    --tmpfs /tmp
+    --ro-bind /opt/haft /run/haft/launcher
+    --bind /data/todo /data/todo
+    --ro-bind /store/ab12 /store/ab12
+    --remount-ro /
+    --chdir /data/todo
+    -- /run/haft/launcher __launch
+    --confine {}
+    "#);
+}
+
+#[test]
+fn outer_places_come_before_what_lies_in_them() {
+    let text = lines(|sandbox| {
+        sandbox.write = vec!["/w/.git/own".into(), "/w".into(), "/both".into()];
+        sandbox.read =
+            vec!["/w/docs".into(), "/both".into(), "/r/inner".into(), "/r".into(), "/w/.git/x".into()];
+        sandbox.protect = vec!["/w/.git".into()];
+        sandbox.net = Net::Loopback;
+    });
+    let mounts: String =
+        text.lines().filter(|line| line.contains("bind /")).map(|line| format!("{line}\n")).collect();
+    insta::assert_snapshot!(mounts, @r#"
+    --ro-bind /opt/haft /run/haft/launcher
+    --bind /both /both
+    --ro-bind /r /r
+    --ro-bind /store/ab12/todo /store/ab12/todo
+    --bind /w /w
+    --ro-bind /w/.git /w/.git
+    --bind /w/.git/own /w/.git/own
+    "#);
+    assert!(text.contains("--unshare-net"));
+}
+
+#[test]
+fn only_who_may_talk_to_everybody_shares_the_network() {
+    assert!(lines(|_| ()).contains("--unshare-net"));
+    assert!(!lines(|sandbox| sandbox.net = Net::All).contains("--unshare-net"));
+}

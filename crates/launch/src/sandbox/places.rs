@@ -1,0 +1,69 @@
+//! What every program needs of a Linux system, whoever wrote it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Programs and libraries.
+pub(super) const PROGRAMS: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
+
+/// Settings: users, hosts, certificates, what the loader finds where.
+pub(super) const SETTINGS: &str = "/etc";
+
+/// What runtimes ask the kernel for: how much memory, how many processors, which version. Nothing of it is about other
+/// programs.
+pub(super) const KERNEL: &[&str] = &[
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys/kernel",
+    "/proc/sys/vm",
+    "/proc/uptime",
+    "/proc/version",
+    "/sys/devices/system/cpu",
+    "/sys/kernel/mm/transparent_hugepage",
+];
+
+/// Devices to read.
+pub(super) const SOURCES: &[&str] = &["/dev/random", "/dev/urandom"];
+
+/// Devices to read and to write.
+pub(super) const SINKS: &[&str] = &["/dev/full", "/dev/null", "/dev/zero"];
+
+/// Which name servers there are, which on many systems is a link out of the settings.
+pub(super) fn name_servers() -> Option<PathBuf> {
+    std::fs::canonicalize("/etc/resolv.conf").ok()
+}
+
+/// What has to be executed for a program to start: itself, and the interpreter that its first line names.
+pub(super) fn started_by(program: &Path) -> Vec<PathBuf> {
+    let mut all = vec![program.to_owned()];
+    if let Some((interpreter, argument)) = crate::program::first_line(program) {
+        let named = (interpreter.file_name() == Some(OsStr::new("env")))
+            .then(|| argument.as_deref().and_then(named_for_env))
+            .flatten();
+        all.push(interpreter);
+        all.extend(named);
+    }
+    all
+}
+
+/// `env` looks it up in `PATH`; `-S` and what it sets stand before.
+fn named_for_env(argument: &str) -> Option<PathBuf> {
+    let word = argument.split_whitespace().find(|word| !word.starts_with('-') && !word.contains('='))?;
+    crate::program::find_program(word).ok()
+}
+
+/// The loaders of programs that are linked to libraries: the kernel executes them.
+pub(super) fn loaders() -> Vec<PathBuf> {
+    let entries = ["/lib", "/lib32", "/lib64"].into_iter().filter_map(|dir| std::fs::read_dir(dir).ok());
+    let names_one = |name: &str| name.starts_with("ld-") && name.contains(".so");
+    entries
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().is_some_and(names_one))
+        .map(|entry| entry.path())
+        .collect()
+}

@@ -1,0 +1,180 @@
+//! What may be opened, executed, connected to and signalled: Landlock.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError,
+    RulesetStatus, Scope,
+};
+
+use super::places;
+use super::{Net, Place, Sandbox};
+
+/// A ruleset under construction, which knows what the kernel knows.
+pub(super) struct Rules {
+    ruleset: RulesetCreated,
+    abi: ABI,
+}
+
+impl Rules {
+    /// All that a sandbox allows, but for what is known only by the process that is restricted.
+    ///
+    /// # Errors
+    /// When a listed path cannot be opened, or the kernel refuses a rule.
+    pub(super) fn new(sandbox: &Sandbox, program: &Path, place: Place, abi: u32) -> io::Result<Self> {
+        let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
+        let ruleset = ruleset(sandbox.net, abi).map_err(refused)?;
+        let mut rules = Self { ruleset, abi };
+        rules.system(sandbox, place)?;
+        for path in places::started_by(program) {
+            rules.listed(&path, Right::Execute)?;
+        }
+        if !sandbox.system_programs {
+            for path in places::loaders() {
+                rules.if_there(&path, Right::Execute)?;
+            }
+        }
+        let lists =
+            [(&sandbox.read, Right::Read), (&sandbox.exec, Right::Execute), (&sandbox.write, Right::Write)];
+        for (paths, right) in lists {
+            for path in paths {
+                rules.listed(path, right)?;
+            }
+        }
+        Ok(rules)
+    }
+
+    /// What every program may.
+    fn system(&mut self, sandbox: &Sandbox, place: Place) -> io::Result<()> {
+        let programs = if sandbox.system_programs { Right::Execute } else { Right::Read };
+        let mut all: Vec<(PathBuf, Right)> = Vec::new();
+        let mut add =
+            |paths: &[&str], right| all.extend(paths.iter().map(|path| (PathBuf::from(path), right)));
+        add(places::PROGRAMS, programs);
+        add(&[places::SETTINGS], Right::Read);
+        add(places::SOURCES, Right::Read);
+        add(places::SINKS, Right::Write);
+        match place {
+            Place::Outside => add(places::KERNEL, Right::Read),
+            // All processes there are its own, and so are these directories.
+            Place::Inside => {
+                add(&["/proc", "/sys"], Right::Read);
+                add(&["/tmp", "/dev/shm"], Right::Write);
+            }
+        }
+        if sandbox.net == Net::All {
+            all.extend(places::name_servers().map(|path| (path, Right::Read)));
+        }
+        all.iter().try_for_each(|(path, right)| self.if_there(path, *right))
+    }
+
+    /// What `/proc/self` is for the calling process. Its children have none that they may read.
+    pub(super) fn own_process(&mut self) -> io::Result<()> {
+        self.if_there(Path::new("/proc/self"), Right::Read)
+    }
+
+    /// From here on, for this process and all that it starts.
+    ///
+    /// # Errors
+    /// When anything was not enforced.
+    pub(super) fn enforce(self) -> io::Result<()> {
+        let status = self.ruleset.restrict_self().map_err(refused)?;
+        match status {
+            RestrictionStatus { ruleset: RulesetStatus::FullyEnforced, no_new_privs: true, .. } => Ok(()),
+            status => Err(io::Error::other(format!("the kernel enforces only a part of it: {status:?}"))),
+        }
+    }
+
+    /// # Errors
+    /// Also when there is no such file.
+    fn listed(&mut self, path: &Path, right: Right) -> io::Result<()> {
+        let fd = PathFd::new(path).map_err(|error| {
+            let cause =
+                std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            io::Error::other(format!("{} is listed and cannot be opened: {cause}", path.display()))
+        })?;
+        self.add(fd, right).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+    }
+
+    fn if_there(&mut self, path: &Path, right: Right) -> io::Result<()> {
+        match path.exists() {
+            true => self.listed(path, right),
+            false => Ok(()),
+        }
+    }
+
+    fn add(&mut self, fd: PathFd, right: Right) -> io::Result<()> {
+        let stat = rustix::fs::fstat(fd.as_fd())?;
+        let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir();
+        let all = right.accesses(self.abi);
+        let access = if is_dir { all } else { all & AccessFs::from_file(self.abi) };
+        (&mut self.ruleset).add_rule(PathBeneath::new(fd, access)).map_err(refused)?;
+        Ok(())
+    }
+}
+
+/// What may be done below a path.
+#[derive(Debug, Clone, Copy)]
+enum Right {
+    Read,
+    Execute,
+    Write,
+}
+
+impl Right {
+    fn accesses(self, abi: ABI) -> BitFlags<AccessFs> {
+        let read = AccessFs::ReadFile | AccessFs::ReadDir;
+        match self {
+            Self::Read => read,
+            Self::Execute => read | AccessFs::Execute,
+            // New devices would be ways around; sockets of others are not reached anyway.
+            Self::Write => {
+                let not =
+                    AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev | AccessFs::ResolveUnix;
+                read | (AccessFs::from_write(abi) & !not)
+            }
+        }
+    }
+}
+
+/// Everything that the kernel can refuse is refused. Names stand for what a version of the kernel can, so that nothing
+/// is left out in silence.
+fn ruleset(net: Net, abi: ABI) -> Result<RulesetCreated, RulesetError> {
+    let hard = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let mut ruleset = hard.handle_access(AccessFs::from_all(abi))?;
+    if net == Net::None && abi >= ABI::V4 {
+        ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
+    }
+    if abi >= ABI::V6 {
+        ruleset = ruleset.scope(Scope::from_all(abi))?;
+    }
+    ruleset.create()
+}
+
+fn refused(error: RulesetError) -> io::Error {
+    io::Error::other(format!("the kernel refuses: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::{Level, landlock_abi};
+
+    /// What an older kernel would be asked for, this one does not refuse.
+    #[test]
+    fn every_version_can_be_had() {
+        let Ok(newest) = landlock_abi() else { return };
+        let dir = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(Level::Standard);
+        sandbox.write = vec![dir.path().to_owned(), "/dev/null".into()];
+        for abi in 1..=newest {
+            for net in [Net::None, Net::All] {
+                sandbox.net = net;
+                Rules::new(&sandbox, Path::new("/bin/sh"), Place::Outside, abi).unwrap();
+            }
+        }
+    }
+}

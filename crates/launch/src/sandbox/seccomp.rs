@@ -1,0 +1,67 @@
+//! What the kernel may be asked at all: seccomp.
+
+mod calls;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter, sock_filter};
+
+use super::Net;
+
+/// Two programs, of whose answers the stricter one holds.
+pub(super) struct Filters([BpfProgram; 2]);
+
+impl Filters {
+    /// # Errors
+    /// When there is no filter for this kind of processor.
+    pub(super) fn new(net: Net, abi: u32) -> io::Result<Self> {
+        Ok(Self([unknown(abi)?, refused(net, abi).map_err(other)?]))
+    }
+
+    /// For the calling thread and all that it starts.
+    pub(super) fn install(&self) -> io::Result<()> {
+        self.0.iter().try_for_each(|program| apply_filter(program)).map_err(other)
+    }
+}
+
+fn other(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("system calls cannot be filtered: {error}"))
+}
+
+/// What is refused as not permitted; and whoever calls by the numbers of another processor is killed.
+fn refused(net: Net, abi: u32) -> Result<BpfProgram, seccompiler::BackendError> {
+    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let rules = calls::refused(net, abi)?;
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch()?)?.try_into()
+}
+
+fn arch() -> Result<TargetArch, seccompiler::BackendError> {
+    TargetArch::try_from(std::env::consts::ARCH)
+}
+
+/// What is answered as if the kernel were too old for it, so that runtimes take their older way: calls whose arguments
+/// lie in memory, where no filter sees them, and all that are newer than this list. The second set of numbers that some
+/// kernels have for x86-64 lies above them all.
+fn unknown(abi: u32) -> io::Result<BpfProgram> {
+    /// Instructions of the kernel's filter machine.
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+    const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const ANSWER: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let answer = |k| sock_filter { code: ANSWER, jt: 0, jf: 0, k };
+    let number = |call: libc::c_long| u32::try_from(call).map_err(io::Error::other);
+    let absent = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    // The number of the call is the first thing in what a filter is given.
+    let mut program = vec![sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 }];
+    // Each comparison goes on to the answer behind it, or past that.
+    program.push(sock_filter { code: IF_AT_LEAST, jt: 0, jf: 1, k: number(calls::NEWEST)? + 1 });
+    program.push(answer(absent));
+    for call in calls::unknown(abi) {
+        program.push(sock_filter { code: IF_EQUAL, jt: 0, jf: 1, k: number(call)? });
+        program.push(answer(absent));
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    Ok(program)
+}

@@ -1,0 +1,252 @@
+//! The filters, run as the kernel runs them, call by call.
+
+use libc::c_long;
+use seccompiler::{BpfProgramRef, sock_filter};
+
+use super::Filters;
+use crate::sandbox::Net;
+
+/// What is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Allow,
+    Refuse,
+    Absent,
+    Kill,
+}
+use Answer::{Absent, Allow, Kill, Refuse};
+
+/// The kernel's number for this processor.
+#[cfg(target_arch = "x86_64")]
+const ARCH: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const ARCH: u32 = 0xC000_00B7;
+
+/// The kernel whose rules are complete.
+const NEW: u32 = 7;
+
+/// What every program of a filter gets: the number, the processor, an address, six arguments.
+fn data(call: u32, arch: u32, args: [u64; 6]) -> Vec<u32> {
+    let halves = |value: u64| [(value & 0xffff_ffff) as u32, (value >> 32) as u32];
+    let head = [call, arch, 0, 0];
+    head.into_iter().chain(args.into_iter().flat_map(halves)).collect()
+}
+
+/// As the kernel does, for the instructions that are used.
+fn executed(program: BpfProgramRef<'_>, data: &[u32]) -> u32 {
+    let (mut at, mut value) = (0, 0);
+    loop {
+        let sock_filter { code, jt, jf, k } = program[at];
+        at += 1;
+        let jump = |to: bool| usize::from(if to { jt } else { jf });
+        match code {
+            0x20 => value = data[k as usize / 4],
+            0x54 => value &= k,
+            0x05 => at += k as usize,
+            0x15 => at += jump(value == k),
+            0x25 => at += jump(value > k),
+            0x35 => at += jump(value >= k),
+            0x06 => return k,
+            other => panic!("instruction {other:#x}"),
+        }
+    }
+}
+
+fn answer(net: Net, abi: u32, call: u32, arch: u32, args: &[u64]) -> Answer {
+    let mut six = [0; 6];
+    six[..args.len()].copy_from_slice(args);
+    let data = data(call, arch, six);
+    let Filters(programs) = Filters::new(net, abi).unwrap();
+    let answers = programs.iter().map(|program| executed(program, &data));
+    // As signed numbers, the smaller is the stricter.
+    match answers.map(u32::cast_signed).min().unwrap().cast_unsigned() {
+        libc::SECCOMP_RET_ALLOW => Allow,
+        libc::SECCOMP_RET_KILL_PROCESS => Kill,
+        errno if errno == libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned() => Refuse,
+        errno if errno == libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned() => Absent,
+        other => panic!("{other:#x}"),
+    }
+}
+
+#[track_caller]
+fn check(net: Net, abi: u32, call: c_long, args: &[u64], expect: Answer) {
+    let call = u32::try_from(call).unwrap();
+    assert_eq!(answer(net, abi, call, ARCH, args), expect, "{call} {args:x?} with {net:?} on {abi}");
+}
+
+/// A number with bits above those that the kernel looks at.
+const ABOVE: u64 = 0xdead_0000_0000;
+
+#[test]
+fn what_is_never_permitted() {
+    for net in [Net::None, Net::Loopback, Net::All] {
+        for call in [
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_process_vm_writev,
+            libc::SYS_pidfd_getfd,
+            libc::SYS_unshare,
+            libc::SYS_setns,
+            libc::SYS_mount,
+            libc::SYS_move_mount,
+            libc::SYS_fsopen,
+            libc::SYS_pivot_root,
+            libc::SYS_chroot,
+            libc::SYS_open_by_handle_at,
+            libc::SYS_bpf,
+            libc::SYS_perf_event_open,
+            libc::SYS_userfaultfd,
+            libc::SYS_shmget,
+            libc::SYS_msgget,
+            libc::SYS_semget,
+            libc::SYS_mq_open,
+            libc::SYS_add_key,
+            libc::SYS_request_key,
+            libc::SYS_keyctl,
+            libc::SYS_kexec_load,
+            libc::SYS_kexec_file_load,
+            libc::SYS_finit_module,
+            libc::SYS_reboot,
+            libc::SYS_swapon,
+            libc::SYS_clock_settime,
+        ] {
+            check(net, NEW, call, &[], Refuse);
+        }
+        for call in [
+            libc::SYS_io_uring_setup,
+            libc::SYS_io_uring_enter,
+            libc::SYS_io_uring_register,
+            libc::SYS_clone3,
+        ] {
+            check(net, NEW, call, &[], Absent);
+        }
+    }
+}
+
+#[test]
+fn what_programs_live_on() {
+    for call in [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_openat,
+        libc::SYS_openat2,
+        libc::SYS_mmap,
+        libc::SYS_execve,
+        libc::SYS_clone,
+        libc::SYS_futex,
+        libc::SYS_ioctl,
+        libc::SYS_truncate,
+        libc::SYS_fchmodat,
+        libc::SYS_prlimit64,
+        libc::SYS_kill,
+        libc::SYS_connect,
+        libc::SYS_mseal,
+    ] {
+        check(Net::None, NEW, call, &[], Allow);
+    }
+}
+
+#[test]
+fn numbers_of_other_processors_and_newer_kernels() {
+    assert_eq!(answer(Net::All, NEW, 0, 0x4000_0003, &[]), Kill);
+    let first_new = u32::try_from(libc::SYS_mseal).unwrap() + 1;
+    for call in [first_new, first_new + 100, 0x4000_0000, 0x4000_0000 + 41, u32::MAX] {
+        assert_eq!(answer(Net::All, NEW, call, ARCH, &[]), Absent, "{call:#x}");
+    }
+}
+
+#[test]
+fn new_processes_but_no_namespaces() {
+    let thread =
+        libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::CLONE_THREAD;
+    for flags in [libc::SIGCHLD, thread, libc::CLONE_VFORK | libc::CLONE_VM | libc::SIGCHLD] {
+        check(Net::None, NEW, libc::SYS_clone, &[u64::from(flags.cast_unsigned())], Allow);
+    }
+    for flag in [
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWCGROUP,
+    ] {
+        let flags = u64::from((flag | libc::SIGCHLD).cast_unsigned());
+        check(Net::None, NEW, libc::SYS_clone, &[flags], Refuse);
+        check(Net::None, NEW, libc::SYS_clone, &[flags | ABOVE], Refuse);
+    }
+}
+
+#[test]
+fn sockets() {
+    let [unix, v4, v6, netlink, packet, vsock] = [1, 2, 10, 16, 17, 40];
+    let [stream, dgram, raw, seqpacket] = [1, 2, 3, 5];
+    let flags = 0o2_004_000;
+    let check = |net, family: u64, kind: u64, protocol: u64, expect| {
+        for (above, flags) in [(0, 0), (0, flags), (ABOVE, flags)] {
+            check(net, NEW, libc::SYS_socket, &[family | above, kind | flags | above, protocol], expect);
+        }
+    };
+    for family in [unix, v4, v6, netlink, packet, vsock] {
+        check(Net::None, family, stream, 0, Refuse);
+    }
+    for net in [Net::Loopback, Net::All] {
+        for family in [v4, v6] {
+            check(net, family, stream, 0, Allow);
+            check(net, family, dgram, 0, Allow);
+            check(net, family, raw, 1, Refuse);
+        }
+        check(net, netlink, raw, 0, Allow);
+        check(net, netlink, raw, 9, Refuse);
+        check(net, unix, stream, 0, Refuse);
+        check(net, unix, dgram, 0, Refuse);
+        check(net, packet, raw, 0, Refuse);
+        check(net, vsock, stream, 0, Refuse);
+    }
+    for net in [Net::None, Net::All] {
+        for (kind, expect) in [(stream, Allow), (seqpacket, Allow), (dgram, Refuse), (raw, Refuse)] {
+            super::tests::check(net, NEW, libc::SYS_socketpair, &[unix, kind | flags], expect);
+            super::tests::check(net, NEW, libc::SYS_socketpair, &[unix, kind | ABOVE], expect);
+        }
+    }
+}
+
+#[test]
+fn others_and_terminals() {
+    let [mine, other] = [0, 4711];
+    check(Net::None, NEW, libc::SYS_prlimit64, &[mine, 7], Allow);
+    check(Net::None, NEW, libc::SYS_prlimit64, &[other, 7], Refuse);
+    check(Net::None, NEW, libc::SYS_setpriority, &[0, other], Allow);
+    check(Net::None, NEW, libc::SYS_setpriority, &[2, 0], Refuse);
+    check(Net::None, NEW, libc::SYS_ioprio_set, &[1, 0], Allow);
+    check(Net::None, NEW, libc::SYS_ioprio_set, &[3, 0], Refuse);
+    check(Net::None, NEW, libc::SYS_ioctl, &[0, 0x5401], Allow);
+    for request in [0x5412, 0x541C, 0x5412 | ABOVE] {
+        check(Net::None, NEW, libc::SYS_ioctl, &[0, request], Refuse);
+    }
+}
+
+/// Rules that do not know of cutting files off need help.
+#[test]
+fn older_kernels() {
+    let [read, write, cut, other] = [libc::O_RDONLY, libc::O_WRONLY, libc::O_TRUNC, libc::O_CLOEXEC]
+        .map(|flag| u64::from(flag.cast_unsigned()));
+    let neither = u64::from(libc::O_ACCMODE.cast_unsigned());
+    for (abi, help) in [(1, true), (2, true), (3, false), (NEW, false)] {
+        let refused = if help { Refuse } else { Allow };
+        check(Net::None, abi, libc::SYS_truncate, &[], refused);
+        check(Net::None, abi, libc::SYS_ftruncate, &[], Allow);
+        check(Net::None, abi, libc::SYS_openat2, &[], if help { Absent } else { Allow });
+        for (flags, expect) in [
+            (read | other, Allow),
+            (write | cut, Allow),
+            (read | cut, refused),
+            (read | cut | other, refused),
+            (neither | cut, refused),
+        ] {
+            check(Net::None, abi, libc::SYS_openat, &[0, 0, flags], expect);
+            #[cfg(target_arch = "x86_64")]
+            check(Net::None, abi, libc::SYS_open, &[0, flags], expect);
+        }
+    }
+}

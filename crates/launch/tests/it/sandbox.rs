@@ -1,0 +1,76 @@
+//! What a sandbox keeps, on this machine, as root and as nobody.
+
+mod limits;
+mod probes;
+mod programs;
+mod refusals;
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use haft_launch::sandbox::Level;
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
+use tokio::io::AsyncReadExt as _;
+
+use crate::support::{LIMIT, launcher};
+
+/// Where copies of the launcher and the probes lie, for a user who cannot enter the directory they were built in.
+const PROGRAMS: &str = "HAFT_TEST_PROGRAMS";
+
+fn copies() -> Option<PathBuf> {
+    std::env::var_os(PROGRAMS).map(PathBuf::from)
+}
+
+fn own_launcher() -> Launcher {
+    match copies() {
+        Some(dir) => Launcher { program: dir.join("haft-launcher"), args: Vec::new() },
+        None => launcher(),
+    }
+}
+
+fn probe() -> PathBuf {
+    copies().map_or_else(|| haft_test_support::bin("sandbox-probe"), |dir| dir.join("sandbox-probe"))
+}
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+struct Ended {
+    out: String,
+    err: String,
+    status: ExitStatus,
+    never_started: bool,
+}
+
+/// Behind a launcher, with `HOME` and the like as the sandboxed have them.
+fn spec(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>, sandbox: Option<Sandbox>) -> Spawn {
+    let mut spec = Spawn::new(program, cwd);
+    spec.launcher = Some(own_launcher());
+    spec.sandbox = sandbox;
+    let home = spec.cwd.clone();
+    let pairs = [("PATH", "/usr/bin:/bin".into()), ("HOME", home.clone()), ("TMPDIR", home)];
+    spec.env = EnvPolicy::Only(pairs.map(|(name, value)| (name.into(), value.into())).into());
+    spec
+}
+
+async fn run(mut spec: Spawn) -> Ended {
+    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Piped));
+    let mut child = GroupChild::spawn(spec).unwrap();
+    let (mut stdout, mut stderr) = (child.take_stdout().unwrap(), child.take_stderr().unwrap());
+    let (mut out, mut err) = (String::new(), String::new());
+    let read = async { tokio::try_join!(stdout.read_to_string(&mut out), stderr.read_to_string(&mut err)) };
+    tokio::time::timeout(LIMIT, read).await.unwrap().unwrap();
+    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    let never_started = child.never_started(status);
+    Ended { out, err, status, never_started }
+}
+
+/// Whether a level can be tried here; says so if not, after a look at what the product makes of it.
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+fn is_there(level: Level) -> bool {
+    let Err(error) = Sandbox::new(level).check() else { return true };
+    let refused = GroupChild::spawn(spec("/bin/true", "/", Some(Sandbox::new(level)))).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
+    assert_eq!(refused.to_string(), error.to_string());
+    eprintln!("SKIP sandbox level {level}, which is refused: {error}");
+    false
+}

@@ -1,0 +1,132 @@
+//! What a sandbox lets through, and what it ends.
+
+use std::os::unix::process::ExitStatusExt as _;
+
+use haft_launch::sandbox::Level;
+use haft_launch::{GroupChild, Sandbox, Stderr, Stream};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+
+use super::{is_there, run, spec};
+use crate::support::LIMIT;
+
+fn levels() -> impl Iterator<Item = Level> {
+    [Level::Standard, Level::Strict].into_iter().filter(|level| is_there(*level))
+}
+
+#[tokio::test]
+async fn the_way_it_ended_is_carried_through() {
+    for level in levels() {
+        let ends = async |script: &str| {
+            let ended = run(spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script])).await;
+            assert!(!ended.never_started, "{ended:?}");
+            (ended.status.code(), ended.status.signal())
+        };
+        for code in [0, 1, 7, 255] {
+            assert_eq!(ends(&format!("exit {code}")).await, (Some(code), None));
+        }
+        // Between namespaces there is only the number.
+        let killed = if level == Level::Strict { (Some(128 + 9), None) } else { (None, Some(9)) };
+        assert_eq!(ends("kill -9 $$").await, killed);
+    }
+}
+
+#[tokio::test]
+async fn a_polite_request_reaches_the_program() {
+    for level in levels() {
+        let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
+        let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(level))).args(["-c", script]);
+        spec.stdout = Stream::Piped;
+        let mut child = GroupChild::spawn(spec).unwrap();
+        let mut stdout = BufReader::new(child.take_stdout().unwrap());
+        let mut said = String::new();
+        tokio::time::timeout(LIMIT, stdout.read_line(&mut said)).await.unwrap().unwrap();
+        child.terminate().unwrap();
+        tokio::time::timeout(LIMIT, stdout.read_to_string(&mut said)).await.unwrap().unwrap();
+        let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        assert_eq!((said.as_str(), status.code()), ("up\nbye\n", Some(7)), "{level}");
+    }
+}
+
+/// Before it is up, too: nothing has started then.
+#[tokio::test]
+async fn whoever_is_killed_at_once_is_gone() {
+    for level in levels() {
+        for _ in 0..20 {
+            let mut child =
+                GroupChild::spawn(spec("/bin/sleep", "/usr", Some(Sandbox::new(level))).args(["600"]))
+                    .unwrap();
+            child.kill().unwrap();
+            tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn files_grow_no_further_than_allowed() {
+    for level in levels() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sandbox = Sandbox::new(level);
+        sandbox.write = vec![dir.path().to_owned()];
+        sandbox.max_file_bytes = Some(100_000);
+        let words = ["-c", "head -c 99999 /dev/zero >small && head -c 200000 /dev/zero >big; echo $?"];
+        let ended = run(spec("/bin/sh", dir.path(), Some(sandbox)).args(words)).await;
+        assert_ne!(ended.out, "0\n", "{ended:?}");
+        let size = |name: &str| dir.path().join(name).metadata().unwrap().len();
+        assert_eq!((size("small"), size("big")), (99_999, 100_000));
+    }
+}
+
+/// A hole that is read-only in what is writable, and one in that which is writable again.
+#[tokio::test]
+async fn what_is_protected_stays_as_it_is() {
+    if !is_there(Level::Strict) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join(".git/hooks/ours")).unwrap();
+    std::fs::create_dir_all(dir.path().join("elsewhere")).unwrap();
+    let mut sandbox = Sandbox::new(Level::Strict);
+    sandbox.write = vec![dir.path().to_owned(), dir.path().join(".git/hooks/ours")];
+    sandbox.protect = vec![dir.path().join(".git")];
+    let script = "for dir in . .git .git/hooks .git/hooks/ours elsewhere; do \
+                  if (: >$dir/file) 2>/dev/null; then echo $dir; fi; done; \
+                  mv .git gone 2>/dev/null || echo stays; chmod 777 .git 2>/dev/null || echo as it is";
+    let ended = run(spec("/bin/sh", dir.path(), Some(sandbox)).args(["-c", script])).await;
+    assert_eq!(ended.out, ".\n.git/hooks/ours\nelsewhere\nstays\nas it is\n", "{ended:?}");
+}
+
+/// A program may be kept to itself and its interpreter.
+#[tokio::test]
+async fn the_systems_programs_only_if_allowed() {
+    for level in levels() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        std::fs::write(
+            &program,
+            "#!/bin/sh\necho up\n/bin/true && echo ran\n$SHELL_OF_ITS_OWN -c 'echo again'\n",
+        )
+        .unwrap();
+        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        for (allowed, expect) in [(true, "up\nran\nagain\n"), (false, "up\nagain\n")] {
+            let mut sandbox = Sandbox::new(level);
+            sandbox.system_programs = allowed;
+            let mut spec = spec(&program, "/usr", Some(sandbox));
+            spec.env = haft_launch::EnvPolicy::Only([("SHELL_OF_ITS_OWN".into(), "/bin/sh".into())].into());
+            let ended = run(spec).await;
+            assert_eq!(ended.out, expect, "{level}: {ended:?}");
+        }
+    }
+}
+
+/// Who may not see the directory that it would start in does not start somewhere else.
+#[tokio::test]
+async fn a_directory_that_is_not_there_inside_is_no_place_to_start() {
+    if !is_there(Level::Strict) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut spec = spec("/bin/pwd", dir.path(), Some(Sandbox::new(Level::Strict)));
+    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Piped));
+    let ended = run(spec).await;
+    assert!(ended.never_started && ended.out.is_empty() && ended.err.contains("chdir"), "{ended:?}");
+}

@@ -1,0 +1,88 @@
+//! Files: own ones, those of others, and devices.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::Facts;
+
+pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
+    let [data, granted, home] = ["data", "granted", "home"].map(|name| facts.path(name));
+    let workspace = facts.path("workspace");
+    Some(match name {
+        "read-own-data" => read(&data.join("own")),
+        "write-own-data" => fs::write(data.join("new"), "new"),
+        "rename-in-own-data" => renamed(&data),
+        "read-granted" => read(&granted.join("readme")),
+        "run-system-program" => run(Path::new("/bin/true")),
+        "null-device" => {
+            File::options().read(true).write(true).open("/dev/null").and_then(|mut null| null.write_all(b"x"))
+        }
+        "own-status" => read(Path::new("/proc/self/status")),
+        "write-granted-to-read" => File::options().append(true).open(granted.join("readme")).map(drop),
+        "read-secret" => read(&home.join("auth.json")),
+        "read-secret-by-link" => read(&data.join("link")),
+        "list-home" => list(&home),
+        "write-workspace" => fs::write(workspace.join("new"), "new"),
+        "write-git-hook" => fs::write(workspace.join(".git/hooks/pre-commit"), "#!/bin/sh\n"),
+        "truncate-secret" => crate::kernel::truncate(&home.join("to-truncate")),
+        "open-secret-to-truncate" => open_to_truncate(&home.join("to-open")),
+        "remove-secret" => fs::remove_file(home.join("to-remove")),
+        "rename-out" => moved_out(&data, &workspace),
+        "link-in" => fs::hard_link(home.join("auth.json"), data.join("hard")),
+        "stat-secret" => fs::metadata(home.join("auth.json")).map(drop),
+        "chmod-secret" => fs::set_permissions(home.join("auth.json"), Permissions::from_mode(0o600)),
+        "watch-home" => watch(&home),
+        "run-own-data" => run_own(&data),
+        "list-root" => list(Path::new("/")),
+        "write-root" => fs::write("/haft-probe", "").and_then(|()| fs::remove_file("/haft-probe")),
+        "open-terminal" => File::open("/dev/tty").map(drop),
+        _ => return None,
+    })
+}
+
+fn read(path: &Path) -> io::Result<()> {
+    fs::read(path).map(drop)
+}
+
+fn list(dir: &Path) -> io::Result<()> {
+    fs::read_dir(dir).map(drop)
+}
+
+fn renamed(data: &Path) -> io::Result<()> {
+    fs::create_dir_all(data.join("dir"))?;
+    fs::write(data.join("old"), "")?;
+    fs::rename(data.join("old"), data.join("dir/new"))
+}
+
+fn moved_out(data: &Path, workspace: &Path) -> io::Result<()> {
+    fs::write(data.join("out"), "")?;
+    fs::rename(data.join("out"), workspace.join("out"))
+}
+
+/// Cuts a file off without saying that it writes.
+fn open_to_truncate(path: &Path) -> io::Result<()> {
+    OpenOptions::new().read(true).custom_flags(libc::O_TRUNC).open(path).map(drop)
+}
+
+/// Names of files that are made, read and removed there are told.
+fn watch(dir: &Path) -> io::Result<()> {
+    use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+    add_watch(init(CreateFlags::CLOEXEC)?, dir, WatchFlags::ALL_EVENTS)?;
+    Ok(())
+}
+
+/// Whether a program can be started. It takes no part in anything.
+#[expect(clippy::disallowed_methods, reason = "starting is what is probed")]
+pub(crate) fn run(program: &Path) -> io::Result<()> {
+    Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().map(drop)
+}
+
+fn run_own(data: &Path) -> io::Result<()> {
+    let program = data.join("program");
+    fs::copy("/bin/true", &program)?;
+    fs::set_permissions(&program, Permissions::from_mode(0o755))?;
+    run(&program)
+}

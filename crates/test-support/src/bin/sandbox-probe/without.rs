@@ -1,0 +1,37 @@
+//! A kernel that knows less.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
+
+/// Comes back only with the reason why not.
+#[expect(clippy::disallowed_methods, reason = "becomes the program")]
+pub(crate) fn run(words: &[String]) -> io::Error {
+    let mut parts = words.splitn(2, |word| word == "--");
+    let (Some(lacking), Some([program, args @ ..])) = (parts.next(), parts.next()) else {
+        return io::Error::other("--without WHAT… -- PROGRAM ARGS…");
+    };
+    match lacking.iter().try_for_each(|what| forget(what)) {
+        Ok(()) => Command::new(program).args(args).exec(),
+        Err(error) => error,
+    }
+}
+
+fn forget(what: &str) -> io::Result<()> {
+    let (calls, answer) = match what {
+        "landlock" => ([libc::SYS_landlock_create_ruleset].as_slice(), libc::ENOSYS),
+        "seccomp" => (&[libc::SYS_seccomp][..], libc::EINVAL),
+        // As where a system lets everybody make them and do nothing inside.
+        "namespaces" => (&[libc::SYS_unshare, libc::SYS_mount][..], libc::EPERM),
+        _ => return Err(io::Error::other(format!("{what} is nothing that can be missing"))),
+    };
+    let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
+    let answer = SeccompAction::Errno(answer.unsigned_abs());
+    let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).map_err(io::Error::other)?;
+    let program = BpfProgram::try_from(filter).map_err(io::Error::other)?;
+    apply_filter(&program).map_err(io::Error::other)
+}

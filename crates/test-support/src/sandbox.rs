@@ -1,0 +1,10 @@
+//! What a sandbox is tested against: a scene to break out of, a program that tries, and what it shall see.
+//!
+//! [`Scene::new`] builds the scene, `sandbox-probe` is started in it with [`Scene::facts`] as its argument, and
+//! [`Scene::judge`] reads what it printed.
+
+mod probes;
+mod scene;
+
+pub use probes::{Column, Expect, PROBES, Probe};
+pub use scene::{Scene, Verdict};

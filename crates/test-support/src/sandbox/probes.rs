@@ -1,0 +1,147 @@
+//! The list: what is tried, and what shall come of it where.
+
+use Expect::{Absent, Any, Refused, Works};
+
+/// What comes of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// It can be done.
+    Works,
+    /// It is there, and is not permitted.
+    Refused,
+    /// There is nothing to do it to.
+    Absent,
+    /// Depends on the machine and its user; not looked at.
+    Any,
+}
+
+/// How the probes are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
+    /// Without a sandbox: what is refused below can be done here, or the probe would show nothing.
+    Free,
+    /// Level standard, no network.
+    Standard,
+    /// Level standard, all of the network.
+    StandardAll,
+    /// Level strict, no network.
+    Strict,
+    /// Level strict, a loopback device of its own.
+    StrictLoopback,
+    /// Level strict, all of the network.
+    StrictAll,
+}
+
+/// One thing to try.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// What it is called in the program that tries it.
+    pub name: &'static str,
+    expect: [Expect; 6],
+}
+
+impl Probe {
+    /// What shall come of it.
+    pub fn expect(&self, column: Column) -> Expect {
+        let [free, standard, standard_all, strict, strict_loopback, strict_all] = self.expect;
+        match column {
+            Column::Free => free,
+            Column::Standard => standard,
+            Column::StandardAll => standard_all,
+            Column::Strict => strict,
+            Column::StrictLoopback => strict_loopback,
+            Column::StrictAll => strict_all,
+        }
+    }
+}
+
+/// The same with every network.
+const fn probe(name: &'static str, free: Expect, standard: Expect, strict: Expect) -> Probe {
+    Probe { name, expect: [free, standard, standard, strict, strict, strict] }
+}
+
+/// One about the network: free, at standard none and all, at strict none, loopback and all.
+const fn net(name: &'static str, expect: [Expect; 6]) -> Probe {
+    Probe { name, expect }
+}
+
+/// All of them; a name is that of an arm in `sandbox-probe`.
+pub const PROBES: &[Probe] = &[
+    // What has to work.
+    probe("read-own-data", Works, Works, Works),
+    probe("write-own-data", Works, Works, Works),
+    probe("rename-in-own-data", Works, Works, Works),
+    probe("read-granted", Works, Works, Works),
+    probe("run-system-program", Works, Works, Works),
+    probe("start-thread", Works, Works, Works),
+    probe("signal-own-child", Works, Works, Works),
+    probe("limit-itself", Works, Works, Works),
+    probe("null-device", Works, Works, Works),
+    probe("own-status", Works, Works, Works),
+    probe("stream-pair", Works, Works, Works),
+    // Files.
+    probe("write-granted-to-read", Works, Refused, Refused),
+    probe("read-secret", Works, Refused, Absent),
+    probe("read-secret-by-link", Works, Refused, Absent),
+    probe("list-home", Works, Refused, Absent),
+    probe("write-workspace", Works, Refused, Absent),
+    probe("write-git-hook", Works, Refused, Absent),
+    probe("truncate-secret", Works, Refused, Absent),
+    probe("open-secret-to-truncate", Works, Refused, Absent),
+    probe("remove-secret", Works, Refused, Absent),
+    probe("rename-out", Works, Refused, Absent),
+    probe("link-in", Works, Refused, Absent),
+    // The kernel's rules do not cover it; see docs/sandbox.md.
+    probe("stat-secret", Works, Works, Absent),
+    probe("chmod-secret", Works, Works, Absent),
+    probe("watch-home", Works, Works, Absent),
+    probe("run-own-data", Works, Refused, Refused),
+    probe("list-root", Works, Refused, Refused),
+    probe("write-root", Any, Refused, Refused),
+    probe("open-terminal", Any, Refused, Refused),
+    // Other processes.
+    probe("environ-of-host", Works, Refused, Absent),
+    probe("command-line-of-host", Works, Refused, Absent),
+    probe("memory-of-host", Any, Refused, Absent),
+    probe("read-memory-by-call", Any, Refused, Refused),
+    probe("trace-host", Any, Refused, Refused),
+    probe("signal-host", Works, Refused, Absent),
+    probe("signal-guardian", Any, Refused, Any),
+    probe("signal-other", Works, Refused, Absent),
+    probe("signal-other-by-descriptor", Works, Refused, Absent),
+    probe("limit-other", Works, Refused, Refused),
+    probe("slow-all-of-user", Works, Refused, Refused),
+    probe("common-memory", Any, Refused, Refused),
+    probe("list-processes", Works, Refused, Works),
+    // The network.
+    net("tcp", [Works, Refused, Works, Refused, Absent, Works]),
+    net("tcp-listen", [Works, Refused, Works, Refused, Works, Works]),
+    net("udp", [Works, Refused, Works, Refused, Works, Works]),
+    net("tables-of-routes", [Works, Refused, Works, Refused, Works, Works]),
+    probe("raw-socket", Any, Refused, Refused),
+    probe("packet-socket", Any, Refused, Refused),
+    probe("unix-by-path", Works, Refused, Refused),
+    probe("unix-by-name", Works, Refused, Refused),
+    probe("unix-by-pair", Works, Refused, Refused),
+    // The kernel.
+    probe("own-users", Any, Refused, Refused),
+    probe("own-users-by-clone", Any, Refused, Refused),
+    probe("enter-namespace", Any, Refused, Refused),
+    probe("mount", Any, Refused, Refused),
+    probe("chroot", Any, Refused, Refused),
+    probe("ring", Any, Refused, Refused),
+    probe("kernel-program", Any, Refused, Refused),
+    probe("count-events", Any, Refused, Refused),
+    probe("handle-faults", Any, Refused, Refused),
+    probe("keys", Any, Refused, Refused),
+    probe("new-kernel", Any, Refused, Refused),
+    probe("newer-call", Any, Refused, Refused),
+    probe("type-into-terminal", Any, Refused, Refused),
+    // What it has become: few rights, a session of its own.
+    probe("no-capabilities", Any, Works, Works),
+    probe("no-new-rights", Any, Works, Works),
+    probe("is-filtered", Any, Works, Works),
+    probe("own-session", Any, Works, Works),
+    probe("no-core-dump", Any, Works, Works),
+    probe("nothing-inherited", Any, Works, Works),
+];
