@@ -8,6 +8,7 @@ mod life;
 mod pressure;
 mod protocol;
 mod sessions;
+mod trust;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
@@ -16,6 +17,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
     hello::ROWS,
@@ -37,6 +39,7 @@ const GROUPS: &[&[Row]] = &[
     chains::ROWS,
     sessions::ROWS,
     files::ROWS,
+    trust::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

@@ -16,17 +16,19 @@ use crate::session::age;
 pub(crate) struct Listed {
     pub(crate) row: Row,
     pub(crate) failure: Option<LastFailure>,
+    /// Whether the project is trusted that it may belong to.
+    pub(crate) trusted: bool,
 }
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "LANGUAGE", "DIRECTORY"];
 
 /// Prints the table on standard output, and below it on standard error what is wrong with whom.
-pub(super) fn print(rows: Vec<Row>, state: &Path) -> anyhow::Result<()> {
+pub(super) fn print(rows: Vec<Row>, state: &Path, trusted: bool) -> anyhow::Result<()> {
     if rows.is_empty() {
         note("no extensions installed; `haft ext install DIR` installs one");
         return Ok(());
     }
-    let listed: Vec<Listed> = rows.into_iter().map(|row| with_failure(row, state)).collect();
+    let listed: Vec<Listed> = rows.into_iter().map(|row| with_failure(row, state, trusted)).collect();
     let home = if io::stdout().is_terminal() { std::env::home_dir() } else { None };
     show(&table(&listed, home.as_deref()))?;
     let now = SystemTime::now();
@@ -34,22 +36,22 @@ pub(super) fn print(rows: Vec<Row>, state: &Path) -> anyhow::Result<()> {
         note(&rows_of("", "  ", &problem, width_of_terminal()));
     }
     if listed.iter().any(|listed| word(listed) == "untrusted") {
-        note("untrusted: the project's extensions run with --trust-project only");
+        note("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }
     Ok(())
 }
 
 /// What cannot run now did not fail when it ran.
-fn with_failure(row: Row, state: &Path) -> Listed {
+fn with_failure(row: Row, state: &Path, trusted: bool) -> Listed {
     let failure = match &row.state {
         State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.dir),
         State::Disabled | State::Broken(_) => None,
     };
-    Listed { row, failure }
+    Listed { row, failure, trusted }
 }
 
 /// What is wrong with one, in a line: what happened, and what to do.
-pub(crate) fn problem(Listed { row, failure }: &Listed, now: SystemTime) -> Option<String> {
+pub(crate) fn problem(Listed { row, failure, .. }: &Listed, now: SystemTime) -> Option<String> {
     let name = &row.name;
     let text = match (&row.state, failure) {
         (State::Broken(why), _) => format!("{name}: {why}"),
@@ -105,13 +107,13 @@ fn cells(listed: &Listed, home: Option<&Path>) -> [String; 6] {
     ]
 }
 
-fn word(Listed { row, failure }: &Listed) -> &'static str {
+fn word(Listed { row, failure, trusted }: &Listed) -> &'static str {
     match (&row.state, row.origin, failure) {
         (State::Broken(_), _, _) => "broken",
         (State::Disabled, _, _) => "disabled",
-        (State::Enabled, Origin::Project, _) => "untrusted",
+        (State::Enabled, Origin::Project, _) if !trusted => "untrusted",
         (State::Enabled, _, Some(_)) => "failed",
-        (State::Enabled, Origin::Explicit | Origin::BuiltIn | Origin::Global, None) => "enabled",
+        (State::Enabled, _, None) => "enabled",
     }
 }
 
@@ -139,7 +141,7 @@ mod tests {
             dir: dir.into(),
             state,
         };
-        Listed { row, failure: None }
+        Listed { row, failure: None, trusted: false }
     }
 
     /// It failed five minutes after the beginning of time.
