@@ -292,5 +292,7 @@ fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
     let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name))).collect();
     let mut hash = Fnv::default();
     (owner, &spec.launch, env, config.config_of(spec)).hash(&mut hash);
+    // What it could read, or whom it could ask, may decide what it registered. Those without have the number they had.
+    config.sandbox_of(spec).inspect(|grant| grant.hash(&mut hash));
     hash.finish()
 }
