@@ -7,6 +7,7 @@ mod ids;
 mod life;
 mod pressure;
 mod protocol;
+mod sandbox;
 mod sessions;
 
 use crate::row::Row;
@@ -35,6 +36,7 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
 ];

@@ -191,6 +191,9 @@ fn sandbox(
     sandbox.write = resolved(&grant.write);
     sandbox.exec = resolved(&grant.exec);
     sandbox.net = grant.net;
+    // All of it is its own, and need not be there yet.
+    sandbox.read.retain(|path| !path.starts_with(data));
+    sandbox.write.retain(|path| !path.starts_with(data));
     sandbox.write.push(data.to_owned());
     sandbox.exec.push(spec.dir.clone());
     sandbox.exec.extend(prefixes(program, std::env::home_dir().as_deref()));

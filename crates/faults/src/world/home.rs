@@ -110,6 +110,14 @@ impl Home {
         Ok(self)
     }
 
+    /// With more that the user grants the extension, as lines of its table.
+    pub(crate) fn granted(self, lines: &str) -> Result<Self> {
+        let path = self.dir.join("home/config.toml");
+        let before = fs::read_to_string(&path).context("read the configuration")?;
+        fs::write(path, format!("{before}{lines}\n")).context("write the configuration")?;
+        Ok(self)
+    }
+
     /// A run with this prompt: the arguments.
     pub(crate) fn run(&self, more: &[&str]) -> Vec<String> {
         let ext = ["--ext".to_owned(), self.extension(EVIL).display().to_string()];
@@ -118,8 +126,19 @@ impl Home {
 
     /// Starts it with pipes, and waits for its end.
     pub(crate) async fn piped(&self, args: Vec<String>) -> Result<Output> {
+        self.ended(beside("haft"), args).await
+    }
+
+    /// As [`piped`](Self::piped), with a kernel that lacks something.
+    pub(crate) async fn without(&self, lacking: &str, args: Vec<String>) -> Result<Output> {
+        let haft = beside("haft").display().to_string();
+        let before = ["--without", lacking, "--", &haft].map(str::to_owned);
+        self.ended(beside("sandbox-probe"), before.into_iter().chain(args).collect()).await
+    }
+
+    async fn ended(&self, program: PathBuf, args: Vec<String>) -> Result<Output> {
         #[expect(clippy::disallowed_methods, reason = "the program is no extension")]
-        let mut command = Command::new(beside("haft"));
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.dir.join("work")).env_clear().envs(self.env.iter().cloned());
         command.stdin(Stdio::null());
         let ended = tokio::task::spawn_blocking(move || command.output());

@@ -152,7 +152,7 @@ fn what_every_extension_may_is_added() {
         return;
     }
     let mut ground = Ground::new();
-    ground.grant(|grant| grant.write.push(path("$WORKSPACE")));
+    ground.grant(|grant| grant.write = vec![path("$WORKSPACE"), path("$DATA/not/there/yet")]);
     let confined = ground.confined().unwrap().unwrap();
     let data = ground.at("haft/data/x");
     assert_eq!(confined.sandbox.write, [ground.at("work"), data.clone()]);
