@@ -187,7 +187,7 @@ fn granted(file: &ReadFile) -> BTreeMap<String, Granted> {
     granted.collect()
 }
 
-fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
+pub(crate) fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
     let dir = file.source.path().parent().unwrap_or(Path::new(""));
     file.content.extensions.iter().map(move |path| {
         let path = match (path.strip_prefix("~/"), etcetera::home_dir()) {

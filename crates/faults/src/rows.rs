@@ -9,6 +9,7 @@ mod pressure;
 mod protocol;
 mod sandbox;
 mod sessions;
+mod trust;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
@@ -17,6 +18,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
     hello::ROWS,
@@ -39,6 +41,7 @@ const GROUPS: &[&[Row]] = &[
     sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
+    trust::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

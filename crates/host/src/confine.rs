@@ -99,10 +99,10 @@ impl GrantedPath {
         let below: PathBuf = parts.collect();
         let (base, path) = match first {
             Component::RootDir | Component::Prefix(_) => (Base::Root, Path::new(text).components().collect()),
-            Component::Normal(word) if word == "~" => (
-                Base::Root,
-                home.ok_or_else(|| error("needs a home directory, and there is none"))?.join(below),
-            ),
+            Component::Normal(word) if word == "~" => {
+                let home = home.ok_or_else(|| error("needs a home directory, and there is none"))?;
+                (Base::Root, joined(home, &below))
+            }
             Component::Normal(word) if word == "$WORKSPACE" => (Base::Workspace, below),
             Component::Normal(word) if word == "$DATA" => (Base::Data, below),
             Component::Normal(_) | Component::CurDir | Component::ParentDir => {
@@ -121,9 +121,13 @@ impl GrantedPath {
             Base::Workspace => workspace,
             Base::Data => data,
         };
-        // Joined with nothing, a path would end in a separator.
-        base.components().chain(self.path.components()).collect()
+        joined(base, &self.path)
     }
+}
+
+/// Without a separator at the end where there is nothing to join.
+fn joined(base: &Path, below: &Path) -> PathBuf {
+    base.components().chain(below.components()).collect()
 }
 
 impl Confined {

@@ -18,6 +18,8 @@ use crate::session::age;
 pub(crate) struct Listed {
     pub(crate) row: Row,
     pub(crate) failure: Option<LastFailure>,
+    /// Whether the project is trusted that it may belong to.
+    pub(crate) trusted: bool,
     /// Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
 }
@@ -25,14 +27,15 @@ pub(crate) struct Listed {
 const HEADER: [&str; 7] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "LANGUAGE", "DIRECTORY"];
 
 /// Prints the table on standard output, and below it on standard error what is wrong with whom.
-pub(super) fn print(rows: Vec<Row>, home: &Home) -> anyhow::Result<()> {
+pub(super) fn print(rows: Vec<Row>, home: &Home, trusted: bool) -> anyhow::Result<()> {
     if rows.is_empty() {
         note("no extensions installed; `haft ext install DIR` installs one");
         return Ok(());
     }
     let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
     let state = home.state_dir();
-    let listed: Vec<Listed> = rows.into_iter().map(|row| listed(row, &state, grants.as_ref().ok())).collect();
+    let look = |row| listed(row, &state, trusted, grants.as_ref().ok());
+    let listed: Vec<Listed> = rows.into_iter().map(look).collect();
     let home = if io::stdout().is_terminal() { std::env::home_dir() } else { None };
     show(&table(&listed, home.as_deref()))?;
     let now = SystemTime::now();
@@ -43,20 +46,20 @@ pub(super) fn print(rows: Vec<Row>, home: &Home) -> anyhow::Result<()> {
         note(&rows_of("", "  ", &sanitize_line(&error.to_string()), width_of_terminal()));
     }
     if listed.iter().any(|listed| word(listed) == "untrusted") {
-        note("untrusted: the project's extensions run with --trust-project only");
+        note("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }
     Ok(())
 }
 
 /// What cannot run now did not fail when it ran.
-fn listed(row: Row, state: &Path, grants: Option<&BTreeMap<String, Grant>>) -> Listed {
+fn listed(row: Row, state: &Path, trusted: bool, grants: Option<&BTreeMap<String, Grant>>) -> Listed {
     let failure = match &row.state {
         State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.dir),
         State::Disabled | State::Broken(_) => None,
     };
     let sandbox = grants
         .map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(SandboxLevel::None));
-    Listed { row, failure, sandbox }
+    Listed { row, failure, trusted, sandbox }
 }
 
 /// What is wrong with one, in a line: what happened, and what to do.
@@ -117,13 +120,13 @@ fn cells(listed: &Listed, home: Option<&Path>) -> [String; 7] {
     ]
 }
 
-fn word(Listed { row, failure, .. }: &Listed) -> &'static str {
+fn word(Listed { row, failure, trusted, .. }: &Listed) -> &'static str {
     match (&row.state, row.origin, failure) {
         (State::Broken(_), _, _) => "broken",
         (State::Disabled, _, _) => "disabled",
-        (State::Enabled, Origin::Project, _) => "untrusted",
+        (State::Enabled, Origin::Project, _) if !trusted => "untrusted",
         (State::Enabled, _, Some(_)) => "failed",
-        (State::Enabled, Origin::Explicit | Origin::BuiltIn | Origin::Global, None) => "enabled",
+        (State::Enabled, _, None) => "enabled",
     }
 }
 
@@ -151,7 +154,7 @@ mod tests {
             dir: dir.into(),
             state,
         };
-        Listed { row, failure: None, sandbox: Some(SandboxLevel::None) }
+        Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
     }
 
     /// It failed five minutes after the beginning of time.

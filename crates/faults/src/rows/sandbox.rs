@@ -209,8 +209,10 @@ async fn older_kernels(world: &mut World) -> Result<()> {
     let steps = calls(&[("bash", json!({"command": "touch ran"}))]);
     let level = if world.mode.undefended { "none" } else { "standard" };
     for lacking in ["landlock", "seccomp"] {
-        let home = world.home(lacking, "good", &steps)?.granted(&format!("sandbox = \"{level}\""))?;
-        let ended = home.without(lacking, home.run(&["--json", "go"])).await?;
+        let probe = shown(&beside("sandbox-probe"));
+        let home = world.home(lacking, "good", &steps)?.below(&[&probe, "--without", lacking, "--"]);
+        let home = home.granted(&format!("sandbox = \"{level}\""))?;
+        let ended = home.piped(home.run(&["--json", "go"])).await?;
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
         ensure!(
             said.contains("sandbox_unavailable"),

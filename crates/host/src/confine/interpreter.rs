@@ -22,18 +22,22 @@ pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// The tree of `…/bin/python3`: `…`, if it is one of an interpreter alone and nothing that the user keeps other things in,
-/// as `~/.local` and `~/.cargo` are.
+/// as `~/.local` and `~/.cargo` are; and that of `…/shims/python3`, which looks for the version to run in it.
 fn tree_of(file: &Path, home: &Path) -> Option<PathBuf> {
-    let bin = file.parent()?;
-    let root = bin.parent()?;
-    let is_tree = bin.file_name()? == "bin"
-        && (root.join("lib").is_dir() || root.join("pyvenv.cfg").is_file())
-        && root.starts_with(home)
-        && root != home;
+    let dir = file.parent()?;
+    let root = dir.parent()?;
+    if !root.starts_with(home) || root == home {
+        return None;
+    }
+    let is_environment = root.join("pyvenv.cfg").is_file();
     let is_hidden = root.file_name()?.to_string_lossy().starts_with('.');
     let is_shared = root.parent() == Some(home) && is_hidden;
-    let is_own = root.join("pyvenv.cfg").is_file();
-    (is_tree && (is_own || !is_shared)).then(|| root.to_owned())
+    let is_tree = match dir.file_name()?.to_str()? {
+        "bin" => is_environment || (root.join("lib").is_dir() && !is_shared),
+        "shims" => true,
+        _ => false,
+    };
+    is_tree.then(|| root.to_owned())
 }
 
 #[cfg(test)]
@@ -59,6 +63,8 @@ mod tests {
     fn an_interpreter_brings_its_library_and_nothing_else_of_the_home() {
         let pyenv = ".pyenv/versions/3.13/bin/python3";
         check(&[pyenv, ".pyenv/versions/3.13/lib/os.py"], pyenv, &[".pyenv/versions/3.13", pyenv]);
+        let shim = ".pyenv/shims/python3";
+        check(&[shim, ".pyenv/libexec/pyenv"], shim, &[".pyenv", shim]);
         let node = ".nvm/versions/node/v22/bin/node";
         check(&[node, ".nvm/versions/node/v22/lib/x"], node, &[".nvm/versions/node/v22", node]);
         check(&[".venv/bin/python", ".venv/pyvenv.cfg"], ".venv/bin/python", &[".venv", ".venv/bin/python"]);

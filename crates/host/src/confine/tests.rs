@@ -98,6 +98,7 @@ fn path(text: &str) -> GrantedPath {
     GrantedPath::parse(text, None).unwrap()
 }
 
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 fn is_available() -> bool {
     let available = haft_launch::sandbox::available().standard;
     available.inspect_err(|why| eprintln!("SKIP: no sandbox: {why}")).is_ok()

@@ -78,7 +78,7 @@ fn tried(grant: &str) -> Value {
     let ran = scene.haft(&["--json", "go"]);
     ran.expect(0);
     assert_eq!(ran.faults(), []);
-    let log = scene.log_of("nosy");
+    let log = std::fs::read_to_string(home.join("logs/ext-nosy.log")).unwrap_or_default();
     assert_eq!(log.contains("runs in a sandbox of level standard"), grant.contains("standard"), "{log}");
     serde_json::from_str(&said(&scene.server.requests()[1], "tool")[0]).unwrap()
 }
@@ -197,19 +197,17 @@ fn what_was_registered_at_another_level_does_not_stand_in() {
     let key = scene.world.home().join("auth.json");
     std::fs::write(&key, "{}").unwrap();
     scene.home_python("curious", &format!("KEY = {}\n{CURIOUS}", json!(key)));
-    let offered = || {
+    for _ in 0..RUNS {
         scene.haft(&["-p", "go"]).expect(0);
-        offered(scene.server.requests().last().unwrap())
-    };
-    let mut run = 0;
-    while !remembered(&scene) {
-        run += 1;
-        assert!(run <= RUNS, "no start was quick enough");
-        assert!(offered().contains(&"free".to_owned()));
+        if remembered(&scene) {
+            break;
+        }
     }
+    assert!(remembered(&scene), "no start was quick enough");
     configure(&scene, "[grant.curious]\nsandbox = 'standard'");
-    let now = offered();
-    assert!(now.contains(&"confined".to_owned()) && !now.contains(&"free".to_owned()), "{now:?}");
+    // A tool that is asked for by name is waited for.
+    scene.haft(&["-p", "--tools", "confined", "go"]).expect(0);
+    assert_eq!(offered(scene.server.requests().last().unwrap()), ["confined"]);
 }
 
 /// Whether what it registered is written down, without a reason to start it at once.

@@ -81,7 +81,7 @@ fn without_skills_there_is_no_tool_for_them_and_a_projects_need_trust() {
     write(&scene.world.project(), &[(".agents/skills/release/SKILL.md", SKILL)]);
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);
-    assert!(ran.stderr.contains(".agents/skills; --trust-project uses it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".agents/skills; `haft trust` shows and allows it"), "{}", ran.stderr);
     assert!(!offered(&scene.server.requests()[0]).contains(&"skill".to_owned()));
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
     assert!(offered(&scene.server.requests()[1]).contains(&"skill".to_owned()));
