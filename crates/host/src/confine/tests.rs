@@ -13,7 +13,7 @@ use crate::spec::{Launch, Lifecycle, Origin, Roles};
 fn check_path(text: &str, expect: Result<&str, &str>) {
     let parsed = GrantedPath::parse(text, Some(Path::new("/u")));
     let shown =
-        parsed.map(|path| path.resolved(Path::new("/work"), Path::new("/data/x")).display().to_string());
+        parsed.map(|path| path.resolved(Path::new("/w"), Path::new("/data/x")).display().to_string());
     match expect {
         Ok(path) => assert_eq!(shown, Ok(path.to_owned()), "{text}"),
         Err(part) => assert!(shown.as_ref().unwrap_err().to_string().contains(part), "{text}: {shown:?}"),
@@ -25,8 +25,8 @@ fn paths_are_absolute_or_begin_with_a_word() {
     check_path("/srv/maps/", Ok("/srv/maps"));
     check_path("~/maps", Ok("/u/maps"));
     check_path("~", Ok("/u"));
-    check_path("$WORKSPACE", Ok("/work"));
-    check_path("$WORKSPACE/src/./a", Ok("/work/src/a"));
+    check_path("$WORKSPACE", Ok("/w"));
+    check_path("$WORKSPACE/src/./a", Ok("/w/src/a"));
     check_path("$DATA/cache", Ok("/data/x/cache"));
     check_path("", Err("is empty"));
     check_path("maps", Err("\"maps\" is not absolute; name an absolute path"));
