@@ -31,7 +31,7 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = Store { global: home.extensions_dir(), project, path: std::env::var_os("PATH") };
     let outcome = match args.command {
-        ExtCommand::List => list::print(store.list(), &home.state_dir(), trusted),
+        ExtCommand::List => list::print(store.list(), &home, trusted),
         ExtCommand::Install { source, force } => install(&store, &cwd, &source, force),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => switch(&store, &which, true),

@@ -15,6 +15,7 @@ mod pages;
 mod prompt;
 mod resources;
 mod run;
+mod sandbox;
 mod session;
 mod setup;
 #[cfg(test)]

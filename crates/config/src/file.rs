@@ -231,6 +231,15 @@ mod tests {
             "\n[grant.guard]\non_timeout = 'alow'",
             &["line 3, column 14", "`allow`", "unknown variant `alow`"],
         );
+        check(
+            "[grant.g]\nsandbox = 'standrad'",
+            &["line 2, column 11", "unknown variant `standrad`", "`strict`"],
+        );
+        check("[grant.g]\nnet = true", &["line 2, column 7"]);
+        check(
+            "[grant.g]\nwrites = ['/x']",
+            &["config.toml:2: unknown key `grant.g.writes`; did you mean `grant.g.write`?"],
+        );
         check("extension = 3", &["line 1", "expected a map"]);
         check(
             "[extensions.guard]\nenv = []",

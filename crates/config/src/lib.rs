@@ -33,7 +33,7 @@ pub use file::{ConfigError, ReadFile, Source};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
-pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, all_keys};
+pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, SandboxLevel, SandboxNet, all_keys};
 pub use layers::{Config, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;
 pub use rows::Row;

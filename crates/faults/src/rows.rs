@@ -7,6 +7,7 @@ mod ids;
 mod life;
 mod pressure;
 mod protocol;
+mod sandbox;
 mod sessions;
 mod trust;
 
@@ -37,6 +38,7 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
     trust::ROWS,

@@ -112,6 +112,14 @@ impl Home {
         Ok(self)
     }
 
+    /// With more that the user grants the extension, as lines of its table.
+    pub(crate) fn granted(self, lines: &str) -> Result<Self> {
+        let path = self.dir.join("home/config.toml");
+        let before = fs::read_to_string(&path).context("read the configuration")?;
+        fs::write(path, format!("{before}{lines}\n")).context("write the configuration")?;
+        Ok(self)
+    }
+
     /// A run with this prompt: the arguments.
     pub(crate) fn run(&self, more: &[&str]) -> Vec<String> {
         let ext = ["--ext".to_owned(), self.extension(EVIL).display().to_string()];
