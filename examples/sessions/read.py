@@ -10,13 +10,14 @@ sections.
 """
 
 import json
+import os
 import sys
 
 # How many files of a kind the model is told.
 NAMED = 60
 SUMMED_UP = "{} was summed up as follows:\n\n<summary>\n{}\n</summary>"
-INTERRUPTED = ("interrupted: the tool was started, and may have done part of its work or all of it; "
-               "look before you call it again")
+INTERRUPTED = ("interrupted: the tool was started, and may have done part of its work or all of it, or "
+               "still be at it; look before you call it again")
 NOT_RUN = "not run: the turn ended before this call was carried out"
 
 
@@ -180,17 +181,37 @@ def show(message):
     return "".join(c for c in text if c in "\n\t" or c.isprintable())
 
 
+def is_session(data):
+    """Whether at least one whole line is one of a session; a file without a whole line may become one."""
+    lines = data.split(b"\n")[:-1]
+    return not lines or any(read_line(line) is not None for line in lines)
+
+
 def main(arguments):
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return
     options = [argument for argument in arguments[:1] if argument in ("--json", "--interventions")]
     files = arguments[len(options):]
     if len(files) != 1:
         sys.exit(__doc__)
-    with open(files[0], "rb") as file:
-        branch, compaction = branch_of(read_entries(file.read()))
+    try:
+        with open(files[0], "rb") as file:
+            data = file.read()
+    except OSError as error:
+        sys.exit(f"read.py: cannot read {files[0]}: {error.strerror}")
+    if not is_session(data):
+        sys.exit(f"read.py: {files[0]} is no session of haft")
+    branch, compaction = branch_of(read_entries(data))
     wanted = interventions_of(branch) if "--interventions" in options else messages_of(branch, compaction)
     for one in wanted:
         print(json.dumps(one, ensure_ascii=False) if options else show(one))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads has enough, as in `read.py FILE | head -1`; nothing more is to be written at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

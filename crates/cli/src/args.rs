@@ -4,12 +4,14 @@ mod compact;
 mod config;
 mod ext;
 mod help;
+mod misplaced;
 mod session;
 mod session_files;
 mod skill;
 mod trust;
 mod values;
 
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -102,7 +104,7 @@ pub(crate) struct RunArgs {
     /// Print the final answer only
     #[arg(short, long)]
     pub(crate) print: bool,
-    /// Print every event as a line of JSON
+    /// Print every event as a line of JSON, instead of -p
     #[arg(long, conflicts_with = "print")]
     pub(crate) json: bool,
     /// Tell on standard error what happens, as on a terminal, and at the end what it cost
@@ -129,7 +131,7 @@ pub(crate) struct ModelArgs {
     /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
     #[arg(long, value_name = "NAME", value_parser = values::Provider, hide_possible_values = true)]
     pub(crate) provider: Option<String>,
-    /// The model's id at that provider
+    /// The model's id at that provider, or PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     pub(crate) model: Option<String>,
     /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer
@@ -220,7 +222,18 @@ pub(crate) fn long_help() -> String {
 
 /// Reads the command line. The error may also be help or the version that was asked for.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches))
+    parse_from(std::env::args_os().collect())
+}
+
+/// Reads these words, the program's name first.
+fn parse_from(args: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut definition = command();
+    let matches = definition.try_get_matches_from_mut(&args)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    if cli.command.is_none() {
+        misplaced::check(&mut definition, &cli.run, &args)?;
+    }
+    Ok(cli)
 }
 
 /// Shows what [`parse`] returned instead of arguments.

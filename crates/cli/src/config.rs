@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, Files, Home, Layer, Place, Row, SettingOrigin};
+use haft_config::{Config, ContextFile, Files, Home, Layer, Place, Row, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
+use haft_providers::{Models, take_apart};
 use serde_json::{Value, json};
 
 use crate::args::{ConfigArgs, ConfigCommand, ShowArgs};
@@ -26,38 +27,50 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
     let project = setup::project(&home, cwd, &args.trust)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
-    let (files, mut mistakes) = Files::read_what_can_be(&home, &project);
-    let config = files.below_unchecked(Layer::empty(Place::Flags), env);
-    mistakes.extend(config.missing_places());
+    let (files, mistakes) = Files::read_what_can_be(&home, &project);
+    let mut mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    let models = Models::load(&home.models_file()).unwrap_or_else(|mistake| {
+        mistakes.push(mistake.to_string());
+        Models::default()
+    });
+    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
+    let config = files.below_unchecked(Layer::empty(Place::Flags), env, &apart);
+    mistakes.extend(config.missing_places().map(|missing| missing.to_string()));
     let resources = Resources::find(&home, &project, config.settings.context_files.value);
     print(&match (args.json, args.context) {
         (true, _) => as_json(&config, &resources)?,
-        (false, true) => as_context(&resources),
+        (false, true) => as_context(&resources)?,
         (false, false) => as_text(&config.rows(), args.origin),
     })?;
     setup::tell(&config, &resources, &project);
     match mistakes.is_empty() {
         true => Ok(Exit::Ok),
-        false => {
-            let mistakes: Vec<_> = mistakes.iter().map(ToString::to_string).collect();
-            Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration)
-        }
+        false => Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration),
     }
 }
 
-/// A line for each file that becomes part of the system prompt, and for each skill.
-fn as_context(resources: &Resources) -> String {
-    let files = resources.context.files.iter().map(|file| match file.cut {
-        0 => format!("{} ({} bytes)", file.path.display(), file.text.len()),
-        cut => format!("{} ({} bytes, {cut} cut)", file.path.display(), file.text.len()),
-    });
-    let skills = resources
-        .skills
-        .skills
-        .iter()
-        .map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
-    let lines: Vec<_> = files.chain(skills).map(|line| sanitize_line(&line)).collect();
-    if lines.is_empty() { "no context files and no skills".to_owned() } else { lines.join("\n") }
+/// A line for each file that becomes part of the system prompt, for each skill and each template.
+fn as_context(resources: &Resources) -> anyhow::Result<String> {
+    let system = resources.own_system_prompt()?;
+    let system = system.map(|file| format!("system prompt {}", sized(&file)));
+    let files = resources.context.files.iter().map(sized);
+    let skills = resources.skills.skills.iter();
+    let skills = skills.map(|skill| format!("skill {} in {}", skill.name, skill.dir.display()));
+    let templates = resources.templates().templates.into_iter();
+    let templates =
+        templates.map(|template| format!("template /{} in {}", template.name, template.path.display()));
+    let lines = system.into_iter().chain(files).chain(skills).chain(templates);
+    let lines: Vec<_> = lines.map(|line| sanitize_line(&line)).collect();
+    let nothing = "haft's own system prompt; no context files, no skills and no templates";
+    Ok(if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") })
+}
+
+fn sized(file: &ContextFile) -> String {
+    let (path, bytes) = (file.path.display(), file.text.len());
+    match file.cut {
+        0 => format!("{path} ({bytes} bytes)"),
+        cut => format!("{path} ({bytes} bytes, {cut} cut)"),
+    }
 }
 
 /// A line for each setting, as it would stand in `config.toml`; what nobody set is a comment.
@@ -103,14 +116,20 @@ fn as_json(config: &Config, resources: &Resources) -> anyhow::Result<String> {
     let settings: Vec<Value> = config.rows().iter().map(setting).collect();
     let unused = config.unused.iter().cloned().chain(resources.unused());
     let unused: Vec<_> = unused.map(|unused| json!({"path": unused.path, "sets": unused.sets})).collect();
+    let system = resources.own_system_prompt()?.map(|file| file.path);
     let context = resources.context.files.iter();
     let context: Vec<_> = context.map(|file| json!({"path": file.path, "cut": file.cut})).collect();
     let skills = resources.skills.skills.iter();
     let skills: Vec<_> = skills.map(|skill| json!({"name": skill.name, "path": skill.dir})).collect();
+    let templates = resources.templates().templates.into_iter();
+    let templates: Vec<_> =
+        templates.map(|template| json!({"name": template.name, "path": template.path})).collect();
     let all = json!({
         "settings": settings,
+        "system_prompt": system,
         "context": context,
         "skills": skills,
+        "templates": templates,
         "unused": unused,
         "refused": config.refused,
     });

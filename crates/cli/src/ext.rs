@@ -68,7 +68,7 @@ fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Resu
 fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Result<Exit> {
     let row = find(store, which).or_exit(Exit::Extensions)?;
     if !yes && !io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("nobody to ask whether to remove {}; use -y", row.dir.display()))
+        return Err(anyhow::anyhow!("nobody to ask whether to remove {}; use --yes", row.dir.display()))
             .or_exit(Exit::Extensions);
     }
     if !yes && !confirmed(&format!("remove {} ?", row.dir.display())).or_exit(Exit::Extensions)? {

@@ -8,7 +8,9 @@ use anyhow::Context as _;
 use haft_config::{
     Auth, ExposeSecret as _, Files, Home, Layer, Place, Project, SecretString, Settings, Trust,
 };
-use haft_providers::{KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server};
+use haft_providers::{
+    KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
+};
 
 use crate::args::{LoginArgs, LogoutArgs};
 use crate::console::note;
@@ -66,7 +68,7 @@ fn log_in(args: LoginArgs) -> anyhow::Result<Exit> {
     let KeyHome { stored_as, variable } = known(&provider, &models)?;
     let key = read_key(&stored_as)?;
     if !args.no_probe {
-        let base_url = set_address(&home, &provider)?;
+        let base_url = set_address(&home, &provider, &models)?;
         probe(&provider, base_url.as_deref(), &key, &models)?;
     }
     let file = home.auth_file();
@@ -114,7 +116,10 @@ fn known(name: &str, models: &Models) -> anyhow::Result<KeyHome> {
         || {
             let known: Vec<&str> =
                 PRESETS.iter().map(|preset| preset.name).chain(models.providers()).collect();
-            let unknown = anyhow::anyhow!("unknown provider {name:?}; choose one of {}", known.join(", "));
+            let unknown = anyhow::anyhow!(
+                "unknown provider {name:?}; choose one of {}, or name it in models.json",
+                known.join(", ")
+            );
             Err(unknown).or_exit(Exit::Usage)
         },
         Ok,
@@ -174,13 +179,14 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
 }
 
 /// The address at which a run would ask this provider, where the user's settings name one.
-fn set_address(home: &Home, provider: &str) -> anyhow::Result<Option<String>> {
+fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<Option<String>> {
     // A key is not sent where a project says, whoever trusts it.
     let project = Project { dir: setup::cwd(None).or_exit(Exit::Usage)?, trust: Trust::Untrusted };
     let files = Files::read(home, &project).or_exit(Exit::Configuration)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
+    let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, models);
     let named = Layer { provider: Some(provider.to_owned()), ..Layer::empty(Place::Flags) };
-    let Settings { base_url, .. } = files.below_unchecked(named, env).settings;
+    let Settings { base_url, .. } = files.below_unchecked(named, env, &apart).settings;
     Ok(base_url.map(|set| set.value))
 }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use haft_config::{ContextFiles, Expanded, Home, Project, Skill, Skills, Templates, Unused, system_prompt};
+use haft_config::{
+    ContextFile, ContextFiles, Expanded, Home, Project, Skill, Skills, Templates, Unused, system_prompt,
+};
 use haft_core::prompt::{ContextText, SkillSummary, SystemPrompt};
 use haft_tools::SkillSource;
 
@@ -33,10 +35,10 @@ impl Resources {
     /// What is not used, because the project is not trusted.
     pub(crate) fn unused(&self) -> impl Iterator<Item = Unused> {
         let system = self.project.as_ref().and_then(Unused::system_prompt);
-        system
-            .into_iter()
-            .chain(self.context.unused.iter().cloned())
-            .chain(self.skills.unused.iter().cloned())
+        let templates = self.home.as_ref().zip(self.project.as_ref());
+        let templates = templates.and_then(|(home, project)| Templates::unused(home, project));
+        let found = self.context.unused.iter().chain(&self.skills.unused).cloned();
+        system.into_iter().chain(found).chain(templates)
     }
 
     /// What could not be used as it is.
@@ -46,12 +48,9 @@ impl Resources {
 
     /// The system prompt of a run with these arguments.
     pub(crate) fn system_prompt(&self, args: &AgentArgs, facts: Vec<String>) -> anyhow::Result<SystemPrompt> {
-        let identity = match (&args.system_prompt, &self.home, &self.project) {
-            (Some(text), _, _) => Some(text.clone()),
-            (None, Some(home), Some(project)) => system_prompt(home, project)
-                .map_err(|(path, error)| anyhow::anyhow!("cannot read {}: {error}", path.display()))
-                .or_exit(Exit::Configuration)?,
-            (None, _, _) => None,
+        let identity = match &args.system_prompt {
+            Some(text) => Some(text.clone()),
+            None => self.own_system_prompt()?.map(|file| file.text),
         };
         let context = self.context.files.iter().map(|file| ContextText {
             path: file.path.display().to_string(),
@@ -70,6 +69,14 @@ impl Resources {
             context: context.collect(),
             skills: skills.collect(),
         })
+    }
+
+    /// The file that replaces haft's own system prompt, if there is one.
+    pub(crate) fn own_system_prompt(&self) -> anyhow::Result<Option<ContextFile>> {
+        let Some((home, project)) = self.home.as_ref().zip(self.project.as_ref()) else { return Ok(None) };
+        system_prompt(home, project)
+            .map_err(|(path, error)| anyhow::anyhow!("cannot read {}: {error}", path.display()))
+            .or_exit(Exit::Configuration)
     }
 
     /// Where the skill tool loads from; none where there are no skills.

@@ -86,7 +86,7 @@ mod tests {
         let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
         let files = Files::read(&Home::at(dir.path()), &project).unwrap();
         let layer = || Layer::from_env(|_| None).unwrap();
-        granted(&files.below_unchecked(layer(), layer())).map_err(|error| format!("{error:#}"))
+        granted(&files.below_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))
     }
 
     #[track_caller]

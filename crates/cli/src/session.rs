@@ -9,21 +9,21 @@ mod show;
 mod text;
 mod tree;
 
-use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::session::store::Store;
 
 use crate::args::{SessionCommand, SessionCommands, WhichSession};
 use crate::exit::{Exit, OrExit as _};
+use crate::setup;
 
 pub(crate) use find::{Sessions, explained, short};
 pub(crate) use list::{rows, table};
-pub(crate) use text::{Row, age, cost, digits, spent};
+pub(crate) use text::{Row, age, cost, cut, digits, spent};
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let cwd = std::env::current_dir().context("cannot tell the current directory")?;
+    let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
     let sessions = Sessions::new(&home, &cwd);
     let find = |which: &WhichSession| sessions.find(&which.id);
     match args.command {
@@ -36,7 +36,10 @@ pub(crate) fn run(args: SessionCommands) -> anyhow::Result<Exit> {
         SessionCommand::Tag { which, tags, remove } => edit::tag(&find(&which)?, &tags, remove),
         SessionCommand::Export(args) => export::run(&find(&args.which)?.path, &args),
         SessionCommand::Import(args) => import::run(&Store::new(home.sessions_dir()), &cwd, &args),
-        SessionCommand::Compact(args) => return crate::run::compact(*args),
+        SessionCommand::Compact(mut args) => {
+            args.cwd = Some(cwd);
+            return crate::run::compact(*args);
+        }
         SessionCommand::Rm { which, yes } => edit::remove(find(&which)?, yes),
     }
     .map(|()| Exit::Ok)

@@ -7,7 +7,7 @@ use haft_config::{Auth, Config, Decision, Files, Home, Layer, Owner, Project, Se
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Further, Search};
-use haft_providers::Models;
+use haft_providers::{Models, take_apart};
 
 use crate::args::{ExtensionArgs, RunArgs, TrustProject};
 use crate::console::note;
@@ -44,7 +44,9 @@ impl Setup {
         let project = project(&home, cwd.clone(), &args.ext.trust)?;
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
-        let config = files.below(args.model.layer(&args.agent), env).or_exit(Exit::Configuration)?;
+        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
+        let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, &models);
+        let config = files.below(args.model.layer(&args.agent), env, &apart).or_exit(Exit::Configuration)?;
         run::preload(&config.settings);
         let auth = Auth::load(&home.auth_file()).unwrap_or_else(|error| {
             note(&format!("haft: {:#}", anyhow::Error::new(error)));
@@ -52,7 +54,6 @@ impl Setup {
         });
         let resources = Resources::find(&home, &project, config.settings.context_files.value);
         let search = search(&args.ext, &home, &config, project.clone());
-        let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
         Ok(Self { home, cwd, project, config, resources, auth, models, search })
     }
 

@@ -125,11 +125,14 @@ pub(crate) fn owners(_: &Path) -> Vec<u32> {
 ///
 /// # Errors
 /// The file that cannot be read, and why.
-pub fn system_prompt(home: &Home, project: &Project) -> Result<Option<String>, (PathBuf, std::io::Error)> {
+pub fn system_prompt(
+    home: &Home,
+    project: &Project,
+) -> Result<Option<ContextFile>, (PathBuf, std::io::Error)> {
     let projects = project.is_trusted().then(|| project::system_prompt_file(project));
     for path in projects.into_iter().chain([home.system_prompt_file()]) {
         match read::text(&path, MAX_CONTEXT_FILE) {
-            Ok(text) => return Ok(Some(text)),
+            Ok(text) => return Ok(Some(ContextFile { path, text, cut: 0 })),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err((path, error)),
         }
@@ -257,9 +260,13 @@ mod tests {
         std::fs::create_dir(dir.join(".haft")).unwrap();
         std::fs::write(dir.join(".haft/SYSTEM.md"), "projects").unwrap();
         let home = Home::at(ground.0.path().join("home"));
-        let prompt = |trust| system_prompt(&home, &Project { dir: dir.clone(), trust }).unwrap();
-        assert_eq!(prompt(Trust::Trusted).as_deref(), Some("projects"));
-        assert_eq!(prompt(Trust::Untrusted).as_deref(), Some("users"));
+        let prompt = |trust| {
+            let found = system_prompt(&home, &Project { dir: dir.clone(), trust }).unwrap();
+            found.map(|file| (file.path, file.text))
+        };
+        let projects = (dir.join(".haft/SYSTEM.md"), "projects".to_owned());
+        assert_eq!(prompt(Trust::Trusted), Some(projects));
+        assert_eq!(prompt(Trust::Untrusted), Some((home.system_prompt_file(), "users".to_owned())));
         std::fs::remove_file(home.system_prompt_file()).unwrap();
         assert_eq!(prompt(Trust::Untrusted), None);
     }

@@ -51,6 +51,18 @@ pub enum ConfigError {
         /// Line and column, and what was expected; never what stands there, which may be a secret.
         detail: String,
     },
+    /// A value that its key does not take.
+    #[error("{}:{line}: `{key}` must be {takes}", path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// The key, with its tables.
+        key: String,
+        /// What may be given for it; never what stands there, which may be a secret.
+        takes: &'static str,
+    },
     /// A key that does not exist.
     #[error("{}:{line}: unknown key `{key}`{}", path.display(), advice(nearest))]
     UnknownKey {
@@ -101,9 +113,9 @@ impl ReadFile {
         let mistake =
             |error: toml::de::Error| ConfigError::Parse { path: path.into(), detail: detail(text, &error) };
         let table = DeTable::parse(text).map_err(mistake)?;
-        let mut lines = BTreeMap::new();
+        let mut begins = BTreeMap::new();
         walk::keys(table.get_ref(), &mut |key, at| {
-            lines.insert(key, line_of(text, at));
+            begins.insert(key, at);
         })
         .map_err(|unknown| ConfigError::UnknownKey {
             path: path.into(),
@@ -111,7 +123,18 @@ impl ReadFile {
             key: unknown.key,
             nearest: unknown.nearest,
         })?;
-        let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(mistake)?;
+        let lines = begins.iter().map(|(key, at)| (key.clone(), line_of(text, *at))).collect();
+        let content = ConfigFile::deserialize(toml::Deserializer::from(table)).map_err(|error| {
+            misfit(&error, &begins).map_or_else(
+                || mistake(error.clone()),
+                |(key, at, takes)| ConfigError::Value {
+                    path: path.into(),
+                    line: line_of(text, at),
+                    key,
+                    takes,
+                },
+            )
+        })?;
         Ok(Self { content, source: Source { path: path.into(), lines } })
     }
 }
@@ -138,6 +161,18 @@ pub(crate) fn top_keys(path: &Path) -> Vec<String> {
 /// The text of a regular file of bounded size.
 fn read(path: &Path) -> std::io::Result<String> {
     crate::read::text(path, MAX_FILE)
+}
+
+/// The key whose value cannot be, where that value begins, and what the key takes; none where the mistake is another one.
+fn misfit(
+    error: &toml::de::Error,
+    begins: &BTreeMap<String, usize>,
+) -> Option<(String, usize, &'static str)> {
+    const MISFITS: [&str; 4] = ["invalid type", "invalid value", "invalid length", "unknown variant"];
+    let at = error.span().filter(|_| MISFITS.iter().any(|kind| error.message().starts_with(kind)))?.start;
+    // The innermost one before it.
+    let (key, _) = begins.iter().filter(|(_, begin)| **begin <= at).max_by_key(|(_, begin)| **begin)?;
+    Some((key.clone(), at, walk::takes(key)))
 }
 
 /// Where a mistake is and what was expected there. The line itself stays in the file, since the value may be a secret.
@@ -213,12 +248,18 @@ mod tests {
             &["config.toml:2: unknown key `grant.g.envs`; did you mean `grant.g.env`?"],
         );
         check("[grants.g]\nenv = []", &["config.toml:1: unknown key `grants`; did you mean `grant`?"]);
-        check("thinking = 'hard'", &["line 1", "unknown variant", "high"]);
-        check("max_steps = 0", &["line 1", "nonzero"]);
-        check("[compaction]\nkeep = 0", &["line 2, column 8", "integer `0`, expected a nonzero u64"]);
-        check("[compaction]\nreserve = -5", &["line 2, column 11", "integer `-5`, expected a nonzero u64"]);
-        check("[compaction]\nreserve = '16k'", &["line 2, column 11", "expected a nonzero u64"]);
-        check("compaction = false", &["line 1, column 14", "boolean `false`, expected"]);
+        check("thinking = 'hard'", &["config.toml:1: `thinking` must be `default`, `off`, ", "or `xhigh`"]);
+        check("reasoning = 'hard'", &["config.toml:1: `thinking` must be `default`"]);
+        let number = "must be a whole number of at least 1";
+        check("max_steps = 0", &["config.toml:1: `max_steps` ", number]);
+        for value in ["0", "-5", "'16k'", "x"] {
+            let text = format!("model = 'm'\n[compaction]\nauto = true\nreserve = {value}\n[extension.z]\n");
+            let expect =
+                if value == "x" { "line 4, column 11" } else { "config.toml:4: `compaction.reserve` " };
+            check(&text, &[expect, if value == "x" { "mistake" } else { number }]);
+        }
+        check("compaction = false", &["config.toml:1: `compaction` must be a table"]);
+        check("fallback = [\n'a/b',\n1]", &["config.toml:3: `fallback` must be a list of models"]);
         check(
             "[compaction]\nreserved = 1",
             &["config.toml:2: unknown key `compaction.reserved`; did you mean `compaction.reserve`?"],
@@ -229,18 +270,19 @@ mod tests {
         );
         check(
             "\n[grant.guard]\non_timeout = 'alow'",
-            &["line 3, column 14", "`allow`", "unknown variant `alow`"],
+            &["config.toml:3: `grant.guard.on_timeout` must be `block` or `allow`"],
         );
         check(
             "[grant.g]\nsandbox = 'standrad'",
-            &["line 2, column 11", "unknown variant `standrad`", "`strict`"],
+            &["config.toml:2: `grant.g.sandbox` must be `none`, `standard` or `strict`"],
         );
-        check("[grant.g]\nnet = true", &["line 2, column 7"]);
+        check("[grant.g]\nnet = true", &["config.toml:2: `grant.g.net` must be"]);
         check(
             "[grant.g]\nwrites = ['/x']",
             &["config.toml:2: unknown key `grant.g.writes`; did you mean `grant.g.write`?"],
         );
-        check("extension = 3", &["line 1", "expected a map"]);
+        check("extension = 3", &["config.toml:1: `extension` must be a table"]);
+        check("\nextension.weather = 's'", &["config.toml:2: `extension.weather` must be a table"]);
         check(
             "[extensions.guard]\nenv = []",
             &[
@@ -267,7 +309,8 @@ mod tests {
         ] {
             let error = parse(text).unwrap_err();
             assert!(!format!("{error} {error:?}").contains("sk-live"), "{text}: {error} {error:?}");
-            assert!(error.to_string().contains("line 2, column "), "{error}");
+            let told = error.to_string();
+            assert!(told.contains("line 2, column ") || told.starts_with("config.toml:2: "), "{error}");
         }
     }
 
@@ -277,7 +320,7 @@ mod tests {
         assert_eq!(ReadFile::load(&dir.path().join("none.toml")).unwrap(), ReadFile::default());
         assert!(matches!(ReadFile::load(dir.path()), Err(ConfigError::Read { .. })));
         let path = dir.path().join("config.toml");
-        std::fs::write(&path, "provider = 1").unwrap();
+        std::fs::write(&path, "provider = ").unwrap();
         let error = ReadFile::load(&path).unwrap_err().to_string();
         assert!(error.contains("config.toml has a mistake: ") && error.contains("line 1"), "{error}");
     }

@@ -10,7 +10,7 @@ use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
 use crate::keys::{ConfigFile, OnTimeout, Reach, SandboxLevel, SandboxNet};
 use crate::project::{self, Unused};
-use crate::settings::{Layer, SettingOrigin, Settings, Sourced};
+use crate::settings::{Layer, SettingOrigin, Settings, Sourced, TakeApart};
 
 /// The two files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -132,23 +132,23 @@ impl Files {
         }
     }
 
-    /// What the files say together with what is stronger than they are.
+    /// What the files say together with what is stronger than they are; `apart` takes models' names apart.
     ///
     /// # Errors
     /// [`ConfigError::NoDirectory`] when a place of extensions is not there: a guard in it would be missing.
-    pub fn below(&self, flags: Layer, env: Layer) -> Result<Config, ConfigError> {
-        let config = self.below_unchecked(flags, env);
+    pub fn below(&self, flags: Layer, env: Layer, apart: TakeApart<'_>) -> Result<Config, ConfigError> {
+        let config = self.below_unchecked(flags, env, apart);
         let missing = config.missing_places().next();
         missing.map_or(Ok(config), Err)
     }
 
     /// As [`below`](Self::below), with places of extensions whether they are there or not.
-    pub fn below_unchecked(&self, flags: Layer, env: Layer) -> Config {
-        let layers = [flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
+    pub fn below_unchecked(&self, flags: Layer, env: Layer, apart: TakeApart<'_>) -> Config {
+        let layers = vec![flags, env, Layer::from_file(&self.project), Layer::from_file(&self.user)];
         let grant = granted(&self.user);
         let may_add = |name: &str| grant.get(name).is_some_and(Granted::project_may_add);
         Config {
-            settings: Settings::merge(&layers),
+            settings: Settings::merge(layers, apart),
             extensions: places(&self.user, Owner::User)
                 .chain(places(&self.project, Owner::Project))
                 .collect(),

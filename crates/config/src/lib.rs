@@ -38,7 +38,7 @@ pub use layers::{Config, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;
 pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
-pub use settings::{Layer, LayerError, Place, SettingOrigin, Settings, Sourced, env};
+pub use settings::{Layer, LayerError, Place, SettingOrigin, Settings, Sourced, TakeApart, env};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};
 pub use trust::{

@@ -223,7 +223,7 @@ mod tests {
         let files = Files::read(&Home::at(dir.path()), &project).unwrap();
         let flags = Layer { model: Some("f".into()), ..Layer::empty(Place::Flags) };
         let env = Layer::from_env(|name| (name == "HAFT_MAX_STEPS").then(|| "3".into())).unwrap();
-        let config = files.below_unchecked(flags, env);
+        let config = files.below_unchecked(flags, env, &|_, _| None);
         let root = dir.path().display().to_string();
         let shown = |row: Row| {
             let value = row.value.map_or_else(|| "-".into(), |value| value.to_string());

@@ -1,5 +1,7 @@
 //! Flags over environment over files over defaults, and where each value came from.
 
+mod carried;
+
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -9,6 +11,8 @@ use haft_protocol::thinking::Thinking;
 
 use crate::file::{ReadFile, Source};
 use crate::keys::all_keys;
+
+pub use carried::TakeApart;
 
 /// Names of the environment variables that set something.
 pub mod env {
@@ -95,6 +99,8 @@ pub struct Layer {
     pub place: Place,
     /// The provider to ask.
     pub provider: Option<String>,
+    /// Where `provider` stands, if that is not where the place usually has it: in the name of the model.
+    pub provider_origin: Option<SettingOrigin>,
     /// The model's id at that provider.
     pub model: Option<String>,
     /// Where the provider is reached.
@@ -164,6 +170,7 @@ impl Layer {
         Self {
             place,
             provider: None,
+            provider_origin: None,
             model: None,
             base_url: None,
             thinking: None,
@@ -184,6 +191,7 @@ impl Layer {
         Self {
             place: Place::File(file.source.clone()),
             provider: content.provider.clone(),
+            provider_origin: None,
             model: content.model.clone(),
             base_url: content.base_url.clone(),
             thinking: content.thinking,
@@ -241,9 +249,14 @@ impl Settings {
     /// Lays the layers over each other, the strongest first.
     ///
     /// A model and an address belong to the provider that is named beside them: where a stronger layer names
-    /// another provider, they are left out, so that a key is never sent to another provider's server.
-    pub fn merge(layers: &[Layer]) -> Self {
-        let provider = first(layers, "provider", |layer| layer.provider.clone());
+    /// another provider, they are left out, so that a key is never sent to another provider's server. A model whose
+    /// name `apart` takes apart names its provider itself.
+    pub fn merge(mut layers: Vec<Layer>, apart: TakeApart<'_>) -> Self {
+        carried::take_apart(&mut layers, apart);
+        let layers = layers.as_slice();
+        let provider = first_said(layers, "provider", |layer| {
+            Some((layer.provider.clone()?, layer.provider_origin.clone()))
+        });
         let same_provider: Vec<Layer> = layers
             .iter()
             .filter(|layer| match (&layer.provider, &provider) {
@@ -269,11 +282,18 @@ impl Settings {
 }
 
 fn thinking(layers: &[Layer]) -> Sourced<Thinking> {
-    let said = first(layers, "thinking", |layer| Some((layer.thinking?, layer.thinking_origin.clone())));
-    let Some(Sourced { value: (value, former), origin }) = said else {
-        return Sourced { value: Thinking::default(), origin: SettingOrigin::Default };
-    };
-    Sourced { value, origin: former.unwrap_or(origin) }
+    first_said(layers, "thinking", |layer| Some((layer.thinking?, layer.thinking_origin.clone())))
+        .unwrap_or(Sourced { value: Thinking::default(), origin: SettingOrigin::Default })
+}
+
+/// As [`first`], of a value that may stand elsewhere than its place usually has it.
+fn first_said<T>(
+    layers: &[Layer],
+    key: &str,
+    get: impl Fn(&Layer) -> Option<(T, Option<SettingOrigin>)>,
+) -> Option<Sourced<T>> {
+    let Sourced { value: (value, elsewhere), origin } = first(layers, key, get)?;
+    Some(Sourced { value, origin: elsewhere.unwrap_or(origin) })
 }
 
 /// What holds where nobody says no.
@@ -286,89 +306,4 @@ fn first<T>(layers: &[Layer], key: &str, get: impl Fn(&Layer) -> Option<T>) -> O
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn layer(place: Place, provider: Option<&str>, model: Option<&str>, base_url: Option<&str>) -> Layer {
-        Layer {
-            provider: provider.map(Into::into),
-            model: model.map(Into::into),
-            base_url: base_url.map(Into::into),
-            ..Layer::empty(place)
-        }
-    }
-
-    fn in_file() -> Place {
-        let text = "provider = 'p'\nmodel = 'm'\nbase_url = 'u'";
-        Place::File(ReadFile::parse(std::path::Path::new("config.toml"), text).unwrap().source)
-    }
-
-    fn shown(value: &Option<Sourced<String>>) -> String {
-        value.as_ref().map_or_else(|| "-".into(), |value| format!("{} ({})", value.value, value.origin))
-    }
-
-    #[track_caller]
-    fn check(layers: &[Layer], expect: [&str; 3]) {
-        let got = Settings::merge(layers);
-        assert_eq!([shown(&got.provider), shown(&got.model), shown(&got.base_url)], expect);
-    }
-
-    #[test]
-    fn the_stronger_layer_wins_and_says_where_it_stands() {
-        let flags = layer(Place::Flags, None, Some("f"), None);
-        let env = layer(Place::Env, Some("openai"), Some("e"), None);
-        let file = layer(in_file(), Some("openai"), None, Some("http://c"));
-        check(&[flags, env, file], ["openai (HAFT_PROVIDER)", "f (--model)", "http://c (config.toml:3)"]);
-        check(&[], ["-", "-", "-"]);
-    }
-
-    #[test]
-    fn another_providers_model_and_address_are_left_out() {
-        let flags = layer(Place::Flags, Some("openai"), None, None);
-        let file = layer(in_file(), Some("anthropic"), Some("claude"), Some("http://proxy"));
-        check(&[flags.clone(), file], ["openai (--provider)", "-", "-"]);
-        let nameless = layer(in_file(), None, None, Some("http://proxy"));
-        check(&[flags, nameless], ["openai (--provider)", "-", "http://proxy (config.toml:3)"]);
-    }
-
-    #[test]
-    fn the_rest_has_defaults() {
-        let got = Settings::merge(&[Layer { thinking: Some(Thinking::Low), ..Layer::empty(Place::Env) }]);
-        assert_eq!(got.thinking, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::THINKING) });
-        assert_eq!(got.max_steps, None);
-    }
-
-    #[test]
-    fn the_environment_is_read_and_checked() {
-        let with = |name: &'static str, value: &'static str| {
-            Layer::from_env(move |asked| (asked == name).then(|| value.to_owned()))
-        };
-        assert_eq!(with(env::MAX_STEPS, "3").unwrap().max_steps, NonZeroU32::new(3));
-        assert_eq!(with(env::FALLBACK, "a/b, c/d").unwrap().fallback.unwrap(), ["a/b", "c/d"]);
-        assert_eq!(with(env::FALLBACK, "a/b, ,").unwrap().fallback.unwrap(), ["a/b"]);
-        assert_eq!(with(env::MODEL, "").unwrap(), Layer::empty(Place::Env));
-        let error = with(env::MAX_STEPS, "0").unwrap_err().to_string();
-        assert_eq!(error, r#"HAFT_MAX_STEPS="0" cannot be used: it must be a whole number of at least 1"#);
-        assert_eq!(with(env::THINKING, "xhigh").unwrap().thinking, Some(Thinking::XHigh));
-        let former = Settings::merge(&[with(env::REASONING, "low").unwrap()]).thinking;
-        assert_eq!(former, Sourced { value: Thinking::Low, origin: SettingOrigin::Env(env::REASONING) });
-        let error = with(env::REASONING, "lots").unwrap_err().to_string();
-        assert!(
-            error.starts_with("HAFT_REASONING") && error.contains(&Thinking::NAMES[..6].join(", ")),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn every_level_is_read_alike_by_flag_and_file() {
-        for (name, level) in Thinking::NAMES.into_iter().zip(Thinking::ALL) {
-            for key in ["thinking", "reasoning"] {
-                let text = format!("\n{key} = '{name}'");
-                let file = ReadFile::parse(std::path::Path::new("c"), &text).unwrap();
-                assert_eq!(file.content.thinking, Some(level));
-                let settings = Settings::merge(&[Layer::from_file(&file)]);
-                assert_eq!(settings.thinking.origin.to_string(), "c:2");
-            }
-        }
-    }
-}
+mod tests;

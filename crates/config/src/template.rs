@@ -57,15 +57,25 @@ impl Templates {
     pub fn find(home: &Home, project: &Project) -> Self {
         let mut found = Self::default();
         found.scan(&home.prompts_dir());
-        let projects = project.dir.join(".haft").join("prompts");
-        if !projects.is_dir() || projects.canonicalize().ok() == home.prompts_dir().canonicalize().ok() {
-            return found;
-        }
+        let Some(projects) = projects_dir(home, project) else { return found };
         match project.is_trusted() {
             true => found.scan(&projects),
-            false => found.unused.push(Unused { path: projects, sets: Vec::new() }),
+            false => found.unused.extend(Self::unused(home, project)),
         }
         found
+    }
+
+    /// The templates of a project that is not trusted, if it has any. Reads none of them.
+    pub fn unused(home: &Home, project: &Project) -> Option<Unused> {
+        let path =
+            projects_dir(home, project).filter(|dir| !project.is_trusted() && !files(dir).is_empty())?;
+        Some(Unused { path, sets: Vec::new() })
+    }
+
+    /// Whether a template of this name is among what is not used.
+    pub fn is_unused(&self, name: &str) -> bool {
+        !name.contains('/')
+            && self.unused.iter().any(|unused| unused.path.join(format!("{name}.md")).is_file())
     }
 
     /// The template of a name.
@@ -89,11 +99,7 @@ impl Templates {
     }
 
     fn scan(&mut self, dir: &Path) {
-        let Ok(entries) = std::fs::read_dir(dir) else { return };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
-        paths.sort();
-        for path in paths {
+        for path in files(dir) {
             match Template::read(&path) {
                 Ok(template) => self.add(template),
                 Err(problem) => {
@@ -113,6 +119,22 @@ impl Templates {
             )),
         }
     }
+}
+
+/// Where a project has its templates; none where they are the user's own, or it has none.
+fn projects_dir(home: &Home, project: &Project) -> Option<PathBuf> {
+    let dir = project.own_dir().join("prompts");
+    let is_users = || dir.canonicalize().ok() == home.prompts_dir().canonicalize().ok();
+    (dir.is_dir() && !is_users()).then_some(dir)
+}
+
+/// The files in a place that may be templates, by name.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    paths.sort();
+    paths
 }
 
 impl Template {

@@ -27,7 +27,7 @@ pub use check::{KeyError, check_key, key_server};
 pub use error::ChooseError;
 pub use local::{LocalServer, local_servers};
 pub use machine::Machine;
-pub use provider::{KeyHome, key_home};
+pub use provider::{KeyHome, key_home, take_apart};
 
 /// What the user asked for by flags and configuration; everything may be left open.
 #[derive(Clone, Default)]
@@ -173,10 +173,9 @@ fn named(mut wish: Wish, models: &Models) -> Wish {
         wish.provider = Some("compatible".to_owned());
     }
     if wish.provider.is_none()
-        && let Some((name, model)) = wish.model.as_deref().and_then(|model| model.split_once('/'))
-        && (name == "scripted" || Provider::named(name, models).is_some())
+        && let Some((name, model)) = wish.model.as_deref().and_then(|model| take_apart(model, None, models))
     {
-        (wish.provider, wish.model) = (Some(name.to_owned()), Some(model.to_owned()));
+        (wish.provider, wish.model) = (Some(name), Some(model));
     }
     wish
 }

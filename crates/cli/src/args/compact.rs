@@ -19,9 +19,9 @@ pub(crate) struct CompactArgs {
     /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Work in this directory
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    cwd: Option<PathBuf>,
+    /// Where to work: the `--cwd` of all that `haft session` does.
+    #[arg(skip)]
+    pub(crate) cwd: Option<PathBuf>,
     #[command(flatten)]
     model: Summariser,
     #[command(flatten)]
@@ -35,7 +35,7 @@ struct Summariser {
     /// The provider of the model that writes the summary; without it the session's model does, which it keeps
     #[arg(long, value_name = "NAME", value_parser = values::Provider, hide_possible_values = true)]
     provider: Option<String>,
-    /// The model's id at that provider
+    /// The model's id at that provider, or PROVIDER/ID
     #[arg(long, value_name = "ID", value_hint = ValueHint::Other)]
     model: Option<String>,
     /// The provider's key. Other users can see it in the list of processes; a variable or auth.json is safer

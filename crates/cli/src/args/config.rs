@@ -26,7 +26,7 @@ pub(crate) struct ShowArgs {
     /// Say where each value is set
     #[arg(long)]
     pub(crate) origin: bool,
-    /// List the context files and skills that the model is told of
+    /// List what the model is told: system prompt, context files, skills, templates
     #[arg(long, conflicts_with = "json")]
     pub(crate) context: bool,
     /// Print one JSON object

@@ -1,5 +1,7 @@
 //! The command line of sessions: which one a run goes on with, and `haft session`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueHint};
 
 use super::CompactArgs;
@@ -34,6 +36,9 @@ pub(crate) struct SessionArgs {
 /// `haft session …`.
 #[derive(Debug, Args)]
 pub(crate) struct SessionCommands {
+    /// Take this directory for the one haft is started in
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cwd: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: SessionCommand,
 }

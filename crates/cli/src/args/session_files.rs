@@ -34,7 +34,4 @@ pub(crate) struct ImportArgs {
     /// Give the session a name
     #[arg(long, value_hint = ValueHint::Other)]
     pub(crate) name: Option<String>,
-    /// The directory that the session is about from now on, instead of this one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) cwd: Option<PathBuf>,
 }

@@ -200,7 +200,11 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
                 Expanded::Unknown => {}
             }
             templates.problems.iter().for_each(|problem| note(&sanitize_line(&format!("haft: {problem}"))));
-            if let Some(warning) = mistyped(name, &known(&host.commands(), &templates)) {
+            if templates.is_unused(name) {
+                note(&sanitize_line(&format!(
+                    "haft: /{name} is a template of the project, which is not trusted; sent to the model as a prompt"
+                )));
+            } else if let Some(warning) = mistyped(name, &known(&host.commands(), &templates)) {
                 note(&warning);
             }
             Ok(Next::Prompt(prompt.to_owned()))

@@ -1,11 +1,12 @@
 //! `haft --list-models`: the models of servers on this machine, those of `models.json`, then the known ones.
 
+use haft_config::Settings;
 use haft_core::model::{ModelFacts, Prices, Thinking};
 use haft_providers::{catalogue, local_servers};
 use serde_json::{Value, json};
 
-use crate::console::{note, print};
-use crate::exit::Exit;
+use crate::console::print;
+use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
 
 use super::model::Keyed;
@@ -32,7 +33,10 @@ struct Listed {
 
 /// Prints the models whose name holds `pattern`, in any case of its letters.
 pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> anyhow::Result<Exit> {
-    let only = setup.settings().provider.as_ref().map(|sourced| sourced.value.as_str());
+    let Settings { provider, model, .. } = setup.settings();
+    // One that a model's name carries is no wish to see that provider's alone.
+    let carried = |origin| model.as_ref().is_some_and(|model| model.origin == origin);
+    let only = provider.as_ref().filter(|set| !carried(set.origin.clone())).map(|set| set.value.as_str());
     let pattern = pattern.unwrap_or_default().to_lowercase();
     let mut models = gathered(setup).await;
     models.retain(|listed| {
@@ -46,9 +50,10 @@ pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> an
         print(&row)?;
     }
     if models.is_empty() {
-        note(
-            "haft: no such model is known; a provider may have it nevertheless: pass --provider and --model",
-        );
+        return Err(anyhow::anyhow!(
+            "no such model is known; a provider may have it nevertheless: pass --provider and --model"
+        ))
+        .or_exit(Exit::Failure);
     }
     Ok(Exit::Ok)
 }

@@ -316,7 +316,7 @@ mod tests {
     fn the_bill_names_the_session_where_it_cost_more() {
         let used = |input, cost_usd| Usage { input, cost_usd, ..Usage::default() };
         assert_eq!(bill(&[Usage::default(), used(9, 0.5)]), None);
-        let tokens = "-- tokens: 7 in, 0 read from the cache, 0 written to it, 0 out";
+        let tokens = "-- tokens: 7 in, 0 out";
         assert_eq!(bill(&[used(7, 0.0), used(9, 0.0)]).unwrap(), tokens);
         assert_eq!(bill(&[used(7, 0.25), used(7, 0.25)]).unwrap(), format!("{tokens}, $0.25"));
         assert_eq!(

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use haft_core::model::{Model, Thinking};
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
-use haft_core::session::entry::ModelChange;
+use haft_core::session::entry::{EntryBody, ModelChange};
 use haft_core::session::store::Found;
+use haft_protocol::message::{Message, Stop};
 
 use super::model;
 use crate::args::{RunArgs, SessionArgs};
@@ -17,6 +18,9 @@ use crate::console::{note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{Sessions, explained, rows, short, table};
 use crate::setup::Setup;
+
+/// The provider whose models are files.
+const SCRIPTED: &str = "scripted";
 
 /// What the arguments come to.
 pub(super) enum Opened {
@@ -46,12 +50,43 @@ pub(super) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::R
             Ok(found) => found,
             Err(exit) => return Ok(Opened::Nothing(exit)),
         },
+        (_, Some(name)) if !Sessions::may_be_called(name) => {
+            return Err(anyhow::anyhow!(
+                "--resume takes the beginning of an id, and {name:?} is none; for a prompt: haft -r -p …"
+            ))
+            .or_exit(Exit::Usage);
+        }
         (_, Some(name)) => sessions.find(name)?,
         (_, None) => {
             return Ok(Opened::Session(Chosen { session: sessions.create(), resumed: false }));
         }
     };
-    resume(&found, setup).map(|session| Opened::Session(Chosen { session, resumed: true }))
+    let session = resume(&found, setup)?;
+    match if prompt { None } else { nothing_due(&session) } {
+        Some(why) => {
+            let named = args.session.as_ref().map(|name| format!("--session {name}"));
+            let way = named.unwrap_or_else(|| format!("-r {}", short(session.id())));
+            Err(anyhow::anyhow!("{why}; give a prompt to go on: haft {way} -p …")).or_exit(Exit::Usage)
+        }
+        None => Ok(Opened::Session(Chosen { session, resumed: true })),
+    }
+}
+
+/// Why there is nothing to go on with but a prompt; none where the model has yet to answer.
+fn nothing_due(session: &Session) -> Option<String> {
+    let id = short(session.id());
+    if let Some(Message::User { .. } | Message::Tool(_)) = session.context().messages.last() {
+        return None;
+    }
+    let branch = session.branch();
+    let answer = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::Said(_)));
+    match answer.map(|entry| entry.body.answer().map(|answer| answer.stop)) {
+        None => Some(format!("nothing was said in session {id}")),
+        // Another one takes its place.
+        Some(Some(Stop::Error)) => None,
+        Some(Some(Stop::Aborted)) => Some(format!("the last answer in session {id} was stopped by you")),
+        Some(_) => Some(format!("session {id} has its answer")),
+    }
 }
 
 /// Lets the person choose one, or lists them where there is nobody to choose.
@@ -109,9 +144,18 @@ pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> any
         Ok(model) => return Ok(model),
         Err(error) => error,
     };
+    // The name that a script gives itself does not lead back to its file, and whoever played one wants no other model to
+    // be asked in its place, and paid.
+    let script = setup.settings().provider.as_ref().is_some_and(|set| set.value == SCRIPTED);
+    if provider == SCRIPTED && !script {
+        return Err(anyhow::anyhow!(
+            "the session was played by the script {model}, whose file is not known any more; name it, or another model: \
+             --model {SCRIPTED}/FILE"
+        ))
+        .or_exit(Exit::NoProvider);
+    }
     let chosen = model::choose(args, setup).await?;
     let info = chosen.info();
-    // A script has no name by which it could be found again.
     if (&info.provider, &info.model) != (&provider, &model) {
         let text = format!(
             "haft: the session's model {provider}/{model} cannot be used ({error:#}); {info} is used"

@@ -65,13 +65,18 @@ impl Sessions {
         )
     }
 
+    /// Whether a word can be one that [`find`](Self::find) takes.
+    pub(crate) fn may_be_called(name: &str) -> bool {
+        name == LAST || is_path(Path::new(name)) || name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     /// The one whose id begins so, the one in this file, or the latest.
     pub(crate) fn find(&self, name: &str) -> anyhow::Result<Found> {
         if name == LAST {
             return self.latest();
         }
         let path = Path::new(name);
-        if path.components().count() > 1 || path.extension().is_some() {
+        if is_path(path) {
             return at_path(path).or_exit(Exit::Session);
         }
         let mut found = self.all()?;
@@ -85,6 +90,11 @@ impl Sessions {
             several => Err(ambiguous(name, several)).or_exit(Exit::Session),
         }
     }
+}
+
+/// Whether a name is that of a file and no beginning of an id.
+fn is_path(name: &Path) -> bool {
+    name.components().count() > 1 || name.extension().is_some()
 }
 
 /// A file that somebody named. Only one that begins like a session is taken for one: opening it cuts off a torn end.

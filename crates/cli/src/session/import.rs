@@ -17,9 +17,7 @@ const TOLD: usize = 10;
 
 /// Makes a new session and prints its id.
 pub(super) fn run(store: &Store, cwd: &Path, args: &ImportArgs) -> anyhow::Result<()> {
-    let dir = args.cwd.as_deref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
-    let dir = dir.canonicalize().with_context(|| format!("there is no directory {}", dir.display()))?;
-    anyhow::ensure!(dir.is_dir(), "{} is no directory", dir.display());
+    let dir = cwd.canonicalize().with_context(|| format!("there is no directory {}", cwd.display()))?;
     let limits = Limits::default();
     let shown = args.file.display();
     let bytes = match args.file.as_os_str() == "-" {

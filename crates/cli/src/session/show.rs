@@ -28,7 +28,7 @@ pub(super) fn run(found: &Found, json: bool) -> anyhow::Result<()> {
         note(&sanitize_line(&format!("haft: {repair}")));
     }
     let row = Row::of(found)?;
-    let calls = entries.iter().filter(|entry| matches!(&entry.body, EntryBody::ToolStart(_))).count();
+    let calls = entries.iter().map(|entry| calls_of(&entry.body)).sum();
     let branch = branch(entries);
     let settings = context(&branch).settings;
     if json {
@@ -75,6 +75,12 @@ fn pieces(branch: &[Arc<Entry>]) -> Vec<Piece> {
     }
     pieces.extend(bill(&mut used));
     pieces
+}
+
+/// How many tools the model called, whether they ran or not.
+fn calls_of(body: &EntryBody) -> usize {
+    let EntryBody::Said(Said { message: Message::Assistant(said), .. }) = body else { return 0 };
+    said.tool_calls().count()
 }
 
 fn is_prompt(body: &EntryBody) -> bool {
@@ -208,8 +214,21 @@ fn of_intervention(it: &Intervention, tools: &HashMap<&ToolCallId, &str>) -> Pie
 fn of_result(result: &ToolMessage) -> Piece {
     let mark = if result.is_error { "✗" } else { "←" };
     let by = result.extension.as_ref().map(|extension| format!("[{extension}] ")).unwrap_or_default();
-    let text = line(&format!("{mark} {by}{} {}", result.name, first_line(&joined_text(&result.content))));
+    let text = line(&format!("{mark} {by}{} {}", result.name, gist(result)));
     Piece { kind: Kind::Tool, text }
+}
+
+/// The first line of a result, and before that of a failure how the tool ended, which stands in brackets below the rest.
+fn gist(result: &ToolMessage) -> String {
+    let text = joined_text(&result.content);
+    let first = first_line(&text);
+    let last = text.trim_end().lines().last().unwrap_or_default();
+    let is_end = result.is_error && last != first && last.starts_with('[') && last.ends_with(']');
+    match (is_end, first.as_str()) {
+        (false, _) => first,
+        (true, "[no output]") => last.to_owned(),
+        (true, _) => format!("{last} {first}"),
+    }
 }
 
 /// One row, whatever it quotes.
@@ -244,4 +263,34 @@ fn of_json(row: &Row, branch: &[Arc<Entry>]) -> serde_json::Value {
         fields.insert("interventions".to_owned(), json!(interventions));
     }
     json
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::content::Content;
+    use haft_protocol::message::Time;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(is_error: bool, text: &str, expect: &str) {
+        let result = ToolMessage {
+            call_id: ToolCallId::new("t1"),
+            name: "bash".to_owned(),
+            content: vec![Content::text(text)],
+            is_error,
+            extension: None,
+            details: None,
+            time: Time("t".to_owned()),
+        };
+        assert_eq!(of_result(&result).text, expect);
+    }
+
+    #[test]
+    fn how_a_tool_that_failed_ended_is_told() {
+        check(true, "[no output]\n[cancelled and killed]", "✗ bash [cancelled and killed]");
+        check(true, "one\ntwo\n[exit code 1]", "✗ bash [exit code 1] one");
+        check(true, "no such file", "✗ bash no such file");
+        check(false, "one\n[note]", "← bash one");
+    }
 }

@@ -75,16 +75,20 @@ pub(crate) fn cost(dollars: f64) -> String {
     }
 }
 
-/// What requests to models used; the price where it is known.
+/// What requests to models used; of the cache only what was used of it, and the price where it is known.
 pub(crate) fn spent(usage: &Usage) -> String {
-    let Usage { input, output, cache_read, cache_write, .. } = usage;
+    let Usage { input, output, .. } = usage;
+    let of_cache = |tokens: u64, what: &str| match tokens {
+        0 => String::new(),
+        tokens => format!(", {tokens} {what}"),
+    };
+    let read = of_cache(usage.cache_read, "read from the cache");
+    let written = of_cache(usage.cache_write, "written to the cache");
     let price = match usage.cost_usd {
         0.0 => String::new(),
         dollars => format!(", {}", cost(dollars)),
     };
-    format!(
-        "tokens: {input} in, {cache_read} read from the cache, {cache_write} written to it, {output} out{price}"
-    )
+    format!("tokens: {input} in{read}{written}, {output} out{price}")
 }
 
 /// The first line that says something.
@@ -124,6 +128,17 @@ mod tests {
     #[test]
     fn costs_have_two_places() {
         assert_eq!([0.0, 0.004, 0.01, 12.345].map(cost), ["-", "<$0.01", "$0.01", "$12.35"]);
+    }
+
+    #[test]
+    fn of_the_cache_only_what_was_used_is_told() {
+        let usage = Usage { input: 1, output: 2, ..Usage::default() };
+        assert_eq!(spent(&usage), "tokens: 1 in, 2 out");
+        let usage = Usage { cache_read: 3, cache_write: 4, cost_usd: 0.5, ..usage };
+        assert_eq!(
+            spent(&usage),
+            "tokens: 1 in, 3 read from the cache, 4 written to the cache, 2 out, $0.50"
+        );
     }
 
     #[test]

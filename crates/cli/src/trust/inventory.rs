@@ -22,10 +22,12 @@ impl Inventory {
         let of = |trust| Project { dir: dir.into(), trust };
         let trusted = of(Trust::Trusted);
         let (files, mistakes) = Files::read_what_can_be(home, &trusted);
-        let config = files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env));
+        let config =
+            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
         let mut all = extensions(home, &config, &trusted);
         let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
-        let unused = unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env)).unused;
+        let unused =
+            unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None).unused;
         all.extend(unused.map(|unused| ("settings", sets(&unused, dir))));
         all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
         let resources = Resources::find(home, &of(Trust::Untrusted), true);

@@ -23,6 +23,7 @@ mod session;
 mod session_commands;
 mod session_compact;
 mod session_files;
+mod session_going_on;
 mod session_interrupted;
 mod session_pick;
 mod settings;

@@ -80,7 +80,7 @@ fn removing_is_asked_for_where_nobody_can_answer() {
     world.haft(&["ext", "install", "src/hello"]);
     let ended = world.haft_reading(&["ext", "remove", "hello"], "y\n");
     assert_eq!(ended.code, 8, "{ended:?}");
-    assert!(ended.stderr.contains("use -y"), "{ended:?}");
+    assert!(ended.stderr.contains("use --yes"), "{ended:?}");
     assert!(world.home().join("extensions/hello").exists());
 }
 

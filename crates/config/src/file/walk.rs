@@ -71,6 +71,17 @@ fn leads_to(known: &Key, path: &[&str]) -> bool {
     path.iter().all(|name| segments.next().is_some_and(|segment| segment == "NAME" || segment == *name))
 }
 
+/// What may be given for a key, or for the table around others.
+pub(super) fn takes(key: &str) -> &'static str {
+    let path: Vec<&str> = key.split('.').collect();
+    let known = all_keys().filter(|known| leads_to(known, &path));
+    let exact = known
+        .map(|known| (known.path.split('.').count(), known.takes))
+        .find(|(names, _)| *names == path.len());
+    // The documentation goes on below it.
+    exact.map_or("a table", |(_, takes)| takes.trim_end_matches(", below"))
+}
+
 /// Whether the first so many names of a key are a table.
 fn is_table(known: &Key, names: usize) -> bool {
     known.path.split('.').count() > names || known.path == "extension.NAME"

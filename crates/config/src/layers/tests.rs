@@ -29,7 +29,7 @@ impl Ground {
 
     fn config(&self, trust: Trust) -> Config {
         let files = Files::read(&self.home(), &self.project(trust)).unwrap();
-        files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env))
+        files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None)
     }
 
     /// An origin without the directory of the test.
@@ -142,7 +142,7 @@ fn a_broken_file_of_the_project_is_named_and_the_users_is_not_lost() {
         "{error}"
     );
     let (files, mistakes) = Files::read_what_can_be(&home, &project);
-    let config = files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env)).unwrap();
+    let config = files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None).unwrap();
     assert_eq!((config.settings.model.unwrap().value.as_str(), mistakes.len()), ("users", 1));
 }
 
@@ -154,7 +154,8 @@ fn the_users_own_file_is_no_projects() {
     std::fs::write(home.config_file(), "[grant.guard]\non_timeout = 'allow'").unwrap();
     for trust in [Trust::Trusted, Trust::Untrusted] {
         let files = Files::read(&home, &Project { dir: root.path().into(), trust }).unwrap();
-        let config = files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env));
+        let config =
+            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
         assert_eq!((config.grant.len(), config.unused, config.refused), (1, None, None));
     }
 }
@@ -163,7 +164,7 @@ fn the_users_own_file_is_no_projects() {
 fn a_place_of_extensions_that_is_not_there_is_named_with_its_line() {
     let ground = Ground::new("\nextensions = ['mine']", "");
     let files = Files::read(&ground.home(), &ground.project(Trust::Untrusted)).unwrap();
-    let below = || files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env));
+    let below = || files.below(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
     let error = below().unwrap_err().to_string();
     assert!(error.contains("home/config.toml:2: extensions: there is no directory "), "{error}");
     std::fs::create_dir(ground.home().root().join("mine")).unwrap();

@@ -13,8 +13,8 @@ use haft_protocol::message::{AssistantMessage, Message, Time, ToolMessage};
 use super::entry::{Compaction, Entry, EntryBody, Said, Settings};
 
 /// What a tool's result says when the tool was started and nobody knows how it ended.
-pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it; \
-                               look before you call it again";
+pub const INTERRUPTED: &str = "interrupted: the tool was started, and may have done part of its work or all of it, or \
+                               still be at it; look before you call it again";
 
 /// What a tool's result says when the call was never carried out.
 pub const NOT_RUN: &str = "not run: the turn ended before this call was carried out";

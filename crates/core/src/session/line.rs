@@ -150,16 +150,16 @@ pub(super) struct Reading {
 /// # Errors
 /// What is wrong with a line that is none of these things.
 pub(super) fn read(line: &[u8]) -> Result<Reading, String> {
-    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let Head { kind, id, parent, time } = Head::read(line).map_err(|error| error.to_string())?;
+    let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
+    let Head { kind, id, parent, time } = Head::read(line).map_err(|error| wrong(&error))?;
     if kind == HEADER {
         return Err("a second header".to_owned());
     }
     let (body, unread) = match EntryBody::read(&kind, line) {
         Some(Ok(body)) => (body, None),
         other => {
-            serde_json::from_str::<IgnoredAny>(line).map_err(|error| error.to_string())?;
-            let unread = other.and_then(Result::err).map(|error| error.to_string());
+            serde_json::from_str::<IgnoredAny>(line).map_err(|error| wrong(&error))?;
+            let unread = other.and_then(Result::err).map(|error| wrong(&error));
             (EntryBody::Unknown(Unknown { kind, line: line.into() }), unread)
         }
     };
@@ -176,10 +176,45 @@ pub(super) fn read_header(line: &[u8]) -> Result<Header, String> {
         #[serde(rename = "type")]
         kind: String,
     }
-    let line = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let Kind { kind } = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let line = std::str::from_utf8(line).map_err(|_| NO_TEXT.to_owned())?;
+    let Kind { kind } = serde_json::from_str(line).map_err(|error| wrong(&error))?;
     if kind != HEADER {
         return Err("it does not begin with a header".to_owned());
     }
-    serde_json::from_str(line).map_err(|error| error.to_string())
+    serde_json::from_str(line).map_err(|error| wrong(&error))
+}
+
+/// Why bytes are no line at all.
+const NO_TEXT: &str = "it is not UTF-8 text";
+
+/// What is wrong with a line. Where in it does not help, since it is looked for by its number in the file.
+fn wrong(error: &serde_json::Error) -> String {
+    if !error.is_data() {
+        return "it is not JSON".to_owned();
+    }
+    let text = error.to_string();
+    text.rfind(" at line ").and_then(|at| text.get(..at)).unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said_without_a_place_in_it() {
+        for (line, expect) in [
+            (&b"garbage"[..], "it is not JSON"),
+            (br#"{"type":"label","id"#, "it is not JSON"),
+            (b"\xff", "it is not UTF-8 text"),
+            (br#"{"id":"x"}"#, "missing field `type`"),
+        ] {
+            let (entry, header) = (read(line).unwrap_err(), read_header(line).unwrap_err());
+            assert_eq!(header, expect);
+            // Of an entry the id is read before it is missed that there is no type.
+            assert!(
+                entry == expect || expect.starts_with("missing") && !entry.contains(" at line "),
+                "{entry}"
+            );
+        }
+    }
 }

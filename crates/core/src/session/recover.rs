@@ -86,10 +86,10 @@ impl fmt::Display for Repair {
             Self::NoHeader { reason } => write!(f, "the header cannot be read: {reason}"),
             Self::BadLine { line, reason } => write!(f, "line {line} was passed over: {reason}"),
             Self::Reattached { entry, to: Some(to) } => {
-                write!(f, "entry {entry} has lost its parent and follows {to} now")
+                write!(f, "entry {} has lost its parent and follows {} now", short(*entry), short(*to))
             }
             Self::Reattached { entry, to: None } => {
-                write!(f, "entry {entry} has lost its parent and begins the session now")
+                write!(f, "entry {} has lost its parent and begins the session now", short(*entry))
             }
             Self::Newer { version } => {
                 write!(
@@ -107,6 +107,11 @@ impl fmt::Display for Repair {
             }
         }
     }
+}
+
+/// Enough of an id for people.
+fn short(id: EntryId) -> String {
+    id.to_string().chars().take(8).collect()
 }
 
 /// Reads a whole file.

@@ -130,6 +130,41 @@ fn theirs(what: &str, path: &Path) -> Vec<serde_json::Value> {
     lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
 }
 
+/// What the other reader says of these arguments: its code, and both outputs.
+#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
+fn said(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new("python3").arg(READER).args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn the_other_reader_says_what_it_cannot_read() {
+    let (code, out, err) = said(&["--help"]);
+    assert!(code == Some(0) && out.starts_with("Reads a session file") && err.is_empty(), "{out}{err}");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x");
+    let name = path.to_str().unwrap();
+    let gone = format!("read.py: cannot read {name}: No such file or directory\n");
+    assert_eq!(said(&[name]), (Some(1), String::new(), gone));
+    std::fs::write(&path, "root:x:0:0\n{}\n").unwrap();
+    let none = format!("read.py: {name} is no session of haft\n");
+    assert_eq!(said(&["--json", name]), (Some(1), String::new(), none));
+}
+
+/// Its reader has gone before anything is read.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the example is started as its user would start it")]
+fn the_other_reader_ends_in_silence_when_nobody_listens() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(format!("{:032x}.jsonl", 1));
+    std::fs::write(&path, EVERY_TYPE).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Command::new("python3").arg(READER).arg(&path).stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
 #[tokio::test]
 async fn what_extensions_did_is_read_alike() {
     let by = || vec!["guard".to_owned()];

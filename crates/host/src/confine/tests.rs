@@ -12,8 +12,7 @@ use crate::spec::{Launch, Lifecycle, Origin, Roles};
 #[track_caller]
 fn check_path(text: &str, expect: Result<&str, &str>) {
     let parsed = GrantedPath::parse(text, Some(Path::new("/u")));
-    let shown =
-        parsed.map(|path| path.resolved(Path::new("/w"), Path::new("/data/x")).display().to_string());
+    let shown = parsed.map(|path| path.resolved(Path::new("/w"), Path::new("/data/x")).display().to_string());
     match expect {
         Ok(path) => assert_eq!(shown, Ok(path.to_owned()), "{text}"),
         Err(part) => assert!(shown.as_ref().unwrap_err().to_string().contains(part), "{text}: {shown:?}"),

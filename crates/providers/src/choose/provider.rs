@@ -24,6 +24,19 @@ pub fn key_home(provider: &str, models: &Models) -> Option<KeyHome> {
     Some(KeyHome { stored_as: provider.stored_as().to_owned(), variable })
 }
 
+/// Takes `provider/model` apart, where that provider is known: its name, and the model's id there. `beside` is the
+/// provider that is named beside the model, if one is: then only its own name is taken off, and only where it is no part
+/// of the id.
+pub fn take_apart(model: &str, beside: Option<&str>, models: &Models) -> Option<(String, String)> {
+    let (name, id) = model.split_once('/').filter(|(_, id)| !id.is_empty())?;
+    let provider = Provider::named(name, models);
+    let is_prefix = match beside {
+        None => name == "scripted" || provider.is_some(),
+        Some(beside) => beside == name && provider.is_some_and(|provider| !provider.knows(model)),
+    };
+    is_prefix.then(|| (name.to_owned(), id.to_owned()))
+}
+
 /// What is known of a provider before a model of it is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Provider<'a> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use haft_providers::{
     Because, Choice, ChooseError, Chosen, Dialect, Machine, ModelConfig, Models, Surroundings, Timeouts,
-    Wish, choose, local_servers,
+    Wish, catalogue, choose, local_servers, take_apart,
 };
 use haft_test_support::model_server::{ModelServer, Wire};
 use secrecy::{ExposeSecret, SecretString};
@@ -325,6 +325,30 @@ async fn a_server_is_asked_for_its_models_as_it_is_for_answers() {
         assert_eq!((asked.path.as_str(), asked.header(key.0)), (path, Some(key.1)));
         assert_eq!(asked.header("x-team"), Some("blue"));
     }
+}
+
+#[test]
+fn a_models_name_is_taken_apart_where_its_provider_is_known() {
+    let (listed, whole) = (Models::default(), catalogue());
+    let apart = |model: &str, beside| take_apart(model, beside, &listed);
+    let two = |provider: &str, id: &str| Some((provider.to_owned(), id.to_owned()));
+    assert_eq!(apart("openrouter/anthropic/x", None), two("openrouter", "anthropic/x"));
+    assert_eq!(apart("scripted//a.json", None), two("scripted", "/a.json"));
+    assert_eq!(apart("openai/m", Some("openai")), two("openai", "m"));
+    for (model, beside) in [
+        ("qwen/qwen3", None),
+        ("openai/", None),
+        ("plain", None),
+        ("anthropic/x", Some("openrouter")),
+        ("scripted/a.json", Some("scripted")),
+        ("mine/x", Some("mine")),
+    ] {
+        assert_eq!(apart(model, beside), None, "{model} beside {beside:?}");
+    }
+    // What is part of the id at its own provider stays there.
+    let own = whole.iter().find(|known| known.model.starts_with(&format!("{}/", known.provider)));
+    let own = own.expect("openrouter has models of its own");
+    assert_eq!(apart(&own.model, Some(own.provider)), None);
 }
 
 /// A server that lists models without an end; says how many bytes it got rid of.

@@ -1,35 +1,252 @@
 //! Choosing a session on a terminal.
 
+use std::io;
 use std::time::SystemTime;
 
+use ::console::{Key, Term};
 use anyhow::Context as _;
-use dialoguer::FuzzySelect;
-use dialoguer::console::Term;
 use haft_core::session::store::Found;
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::console::width;
-use crate::session::{Row, digits};
+use crate::session::{Row, cut, digits};
 
 /// How many sessions are seen at a time.
 const VISIBLE: usize = 15;
 
-/// What the choice draws before a line.
-const MARGIN: usize = 3;
+/// What is drawn before a line.
+const MARK: &str = "> ";
+const NO_MARK: &str = "  ";
 
-/// Lets the person choose by arrow keys and by typing a part of the line; none if they leave with Esc. Drawn on
-/// standard error, and wiped at the end.
+/// What stands before what is typed.
+const QUESTION: &str = "Session (type to search, Esc to leave): ";
+
+/// Lets the person choose by arrow keys and by typing a part of the text; none if they leave with Esc or Ctrl-C. Drawn
+/// on standard error, and wiped at the end. The cursor is never hidden, so that nothing that ends haft meanwhile leaves
+/// the terminal without one.
 pub(super) fn pick(rows: &[Row]) -> anyhow::Result<Option<Found>> {
+    let term = Term::buffered_stderr();
+    let (height, width) = term.size();
+    let (height, width) = (usize::from(height), usize::from(width));
     let digits = digits(rows.iter().map(|row| &row.found));
-    let columns = width().unwrap_or(80).saturating_sub(MARGIN);
     let now = SystemTime::now();
-    let lines: Vec<String> = rows.iter().map(|row| row.line(now, digits, columns)).collect();
-    let chosen = FuzzySelect::new()
-        .with_prompt("Session (type to search, Esc to leave)")
-        .items(&lines)
-        .default(0)
-        .max_length(VISIBLE)
-        .report(false)
-        .interact_on_opt(&Term::stderr())
-        .context("cannot ask which session is meant; name one with --resume ID")?;
+    // A line that fills its row would be two.
+    let room = width.saturating_sub(MARK.len() + 1);
+    let sessions = rows.iter().map(|row| Session {
+        line: row.line(now, digits, room),
+        sought: format!("{} {}", row.found.id, row.text).to_lowercase(),
+    });
+    let mut picker = Picker {
+        sessions: sessions.collect(),
+        visible: VISIBLE.min(height.saturating_sub(2)).max(1),
+        width,
+        typed: String::new(),
+        at: 0,
+    };
+    let keys = Keys::taken();
+    let chosen = ask(&term, &mut picker).context("cannot ask which session is meant; name one with -r ID");
+    drop(keys);
+    let chosen = chosen?;
     Ok(chosen.and_then(|at| rows.get(at)).map(|row| row.found.clone()))
+}
+
+/// Draws, reads a key, and wipes what was drawn, until one is chosen or the person leaves.
+fn ask(term: &Term, picker: &mut Picker) -> io::Result<Option<usize>> {
+    loop {
+        let (above, question) = picker.drawn();
+        above.iter().try_for_each(|line| term.write_line(line))?;
+        term.write_str(&question)?;
+        term.flush()?;
+        let key = term.read_key_raw();
+        term.clear_line()?;
+        term.clear_last_lines(above.len())?;
+        term.flush()?;
+        match picker.press(&key?) {
+            Pressed::GoOn => {}
+            Pressed::Chosen(at) => return Ok(Some(at)),
+            Pressed::Left => return Ok(None),
+        }
+    }
+}
+
+/// The terminal, while what is typed is neither shown nor obeyed: Ctrl-C between two keys is a key like those before it.
+struct Keys {
+    #[cfg(unix)]
+    before: Option<Termios>,
+}
+
+impl Keys {
+    /// From here on.
+    fn taken() -> Self {
+        #[cfg(unix)]
+        let before = tcgetattr(io::stdin()).ok().inspect(|before| {
+            let mut taken = before.clone();
+            taken.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &taken);
+        });
+        Self {
+            #[cfg(unix)]
+            before,
+        }
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
+}
+
+/// One that can be chosen.
+struct Session {
+    /// As it is shown.
+    line: String,
+    /// What is typed is a part of it: the id and the text, in small letters.
+    sought: String,
+}
+
+/// What is on the screen.
+struct Picker {
+    sessions: Vec<Session>,
+    /// How many are seen at a time.
+    visible: usize,
+    /// The columns of the terminal.
+    width: usize,
+    typed: String,
+    /// Which of those that match the mark is at.
+    at: usize,
+}
+
+/// What a key comes to.
+#[derive(Debug, PartialEq, Eq)]
+enum Pressed {
+    GoOn,
+    /// This session, counted among all.
+    Chosen(usize),
+    Left,
+}
+
+impl Picker {
+    /// Which sessions have what was typed.
+    fn matching(&self) -> Vec<usize> {
+        let typed = self.typed.to_lowercase();
+        let matching =
+            self.sessions.iter().enumerate().filter(|(_, session)| session.sought.contains(&typed));
+        matching.map(|(index, _)| index).collect()
+    }
+
+    /// The lines of the list, and the one below it, where the cursor stays.
+    fn drawn(&self) -> (Vec<String>, String) {
+        let matching = self.matching();
+        let first = (self.at + 1).saturating_sub(self.visible);
+        let seen = matching.iter().enumerate().skip(first).take(self.visible);
+        let mut lines: Vec<String> = seen
+            .filter_map(|(at, index)| {
+                let mark = if at == self.at { MARK } else { NO_MARK };
+                Some(format!("{mark}{}", self.sessions.get(*index)?.line))
+            })
+            .collect();
+        if lines.is_empty() {
+            lines.push(cut(&format!("{NO_MARK}nothing matches"), self.width.saturating_sub(1)));
+        }
+        (lines, cut(&format!("{QUESTION}{}", self.typed), self.width.saturating_sub(1)))
+    }
+
+    fn press(&mut self, key: &Key) -> Pressed {
+        let matching = self.matching();
+        let last = matching.len().saturating_sub(1);
+        match key {
+            Key::Escape | Key::CtrlC => return Pressed::Left,
+            Key::Enter => {
+                return matching.get(self.at).map_or(Pressed::GoOn, |index| Pressed::Chosen(*index));
+            }
+            Key::ArrowUp => self.at = self.at.saturating_sub(1),
+            Key::ArrowDown => self.at = last.min(self.at + 1),
+            Key::PageUp => self.at = self.at.saturating_sub(self.visible),
+            Key::PageDown => self.at = last.min(self.at + self.visible),
+            Key::Home => self.at = 0,
+            Key::End => self.at = last,
+            Key::Backspace => {
+                self.typed.pop();
+                self.at = 0;
+            }
+            Key::Char(typed) if !typed.is_control() => {
+                self.typed.push(*typed);
+                self.at = 0;
+            }
+            Key::Char(_)
+            | Key::ArrowLeft
+            | Key::ArrowRight
+            | Key::Tab
+            | Key::BackTab
+            | Key::Alt
+            | Key::Del
+            | Key::Shift
+            | Key::Insert
+            | Key::Unknown
+            | Key::UnknownEscSeq(_)
+            | _ => {}
+        }
+        Pressed::GoOn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picker(texts: &[&str], visible: usize) -> Picker {
+        let session =
+            |text: &&str| Session { line: format!("just now  {text}"), sought: text.to_lowercase() };
+        let sessions = texts.iter().map(session).collect();
+        Picker { sessions, visible, width: 80, typed: String::new(), at: 0 }
+    }
+
+    fn press(picker: &mut Picker, keys: &[Key]) -> Pressed {
+        keys.iter().map(|key| picker.press(key)).last().unwrap()
+    }
+
+    fn typed(text: &str) -> Vec<Key> {
+        text.chars().map(Key::Char).collect()
+    }
+
+    #[test]
+    fn what_is_typed_is_a_part_of_the_text_and_of_nothing_else() {
+        let mut picker = picker(&["first thing", "Second thing", "the third"], 9);
+        assert_eq!(press(&mut picker, &typed("sec")), Pressed::GoOn);
+        assert_eq!(picker.drawn().0, ["> just now  Second thing"]);
+        assert_eq!(picker.press(&Key::Enter), Pressed::Chosen(1));
+        // Letters in this order but not together, and the time that all lines have.
+        for absent in ["snd", "just"] {
+            picker.typed = absent.to_owned();
+            assert_eq!(picker.drawn().0, ["  nothing matches"]);
+            assert_eq!(picker.press(&Key::Enter), Pressed::GoOn);
+        }
+        picker.typed = "x".to_owned();
+        press(&mut picker, &[Key::Backspace, Key::ArrowDown]);
+        assert_eq!((picker.matching().len(), picker.press(&Key::Enter)), (3, Pressed::Chosen(1)));
+        assert!(picker.drawn().1.ends_with("to leave):"), "{}", picker.drawn().1);
+    }
+
+    #[test]
+    fn the_mark_is_always_seen() {
+        let mut picker = picker(&["a", "b", "c", "d"], 2);
+        press(&mut picker, &[Key::ArrowDown, Key::ArrowDown]);
+        assert_eq!(picker.drawn().0, ["  just now  b", "> just now  c"]);
+        press(&mut picker, &[Key::End, Key::ArrowDown]);
+        assert_eq!(picker.drawn().0, ["  just now  c", "> just now  d"]);
+        press(&mut picker, &[Key::PageUp]);
+        assert_eq!(picker.press(&Key::Enter), Pressed::Chosen(1));
+        press(&mut picker, &[Key::Home, Key::ArrowUp]);
+        assert_eq!(picker.press(&Key::Enter), Pressed::Chosen(0));
+    }
+
+    #[test]
+    fn esc_and_ctrl_c_leave() {
+        assert_eq!(picker(&["a"], 1).press(&Key::Escape), Pressed::Left);
+        assert_eq!(picker(&["a"], 1).press(&Key::CtrlC), Pressed::Left);
+    }
 }

@@ -91,6 +91,49 @@ fn without_skills_there_is_no_tool_for_them_and_a_projects_need_trust() {
     assert_eq!(shown.stdout, "skill release in ROOT/project/.agents/skills/release\n");
 }
 
+#[test]
+fn a_projects_templates_need_trust_and_are_told_of_without_it() {
+    let scene = Scene::new(vec![Scenario::text("Hi."); 4]);
+    fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
+    assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
+    write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
+    let unused =
+        "haft: not used, because the project is not trusted: .haft/prompts; --trust-project uses it\n";
+    assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
+    let ran = scene.haft(&["-p", "/review a.rs"]);
+    let told =
+        "haft: /review is a template of the project, which is not trusted; sent to the model as a prompt\n";
+    assert_eq!(ran.expect(0).stderr, format!("{unused}{told}"));
+    scene.haft(&["-p", "--trust-project", "/review a.rs"]).expect(0);
+    assert_eq!(said(scene.server.requests().last().unwrap(), "user"), ["Review a.rs."]);
+}
+
+#[test]
+fn all_that_the_model_is_told_is_listed() {
+    let scene = Scene::new(Vec::new());
+    let shown = |args: &[&str]| scene.world.haft(&[&["config", "show"], args].concat()).stdout;
+    let nothing = "haft's own system prompt; no context files, no skills and no templates\n";
+    assert_eq!(shown(&["--context"]), nothing);
+    write(&scene.world.home(), &[("prompts/fix.md", "Fix."), ("SYSTEM.md", "You are Eve.")]);
+    let project = [
+        ("AGENTS.md", "Outer."),
+        (".haft/SYSTEM.md", "You are Bob."),
+        (".haft/prompts/review.md", "Review."),
+    ];
+    write(&scene.world.project(), &project);
+    assert_eq!(
+        shown(&["--context", "--trust-project"]),
+        "system prompt ROOT/project/.haft/SYSTEM.md (12 bytes)\nROOT/project/AGENTS.md (6 bytes)\n\
+         template /fix in ROOT/home/prompts/fix.md\n\
+         template /review in ROOT/project/.haft/prompts/review.md\n"
+    );
+    let users = "system prompt ROOT/home/SYSTEM.md (12 bytes)\ntemplate /fix in ROOT/home/prompts/fix.md\n";
+    assert_eq!(shown(&["--context"]), users);
+    let json: serde_json::Value = serde_json::from_str(&shown(&["--json"])).unwrap();
+    assert_eq!(json["templates"][0]["name"], "fix");
+    assert!(json["system_prompt"].as_str().unwrap().ends_with("home/SYSTEM.md"), "{json}");
+}
+
 const COMMAND: &str = r#"
 emit("register_command", name="review", description="Reviews.")
 emit("ready")

@@ -74,7 +74,7 @@ fn the_list_has_a_model_a_line() {
     assert_eq!((&models[0]["window"], &models[0]["prices"]["output"]), (&json!(200_000), &json!(5.0)));
     assert_eq!(models[0]["thinking"][0], "off");
     let none = world.haft(&["--list-models", "no-such-model"]);
-    assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+    assert_eq!((none.code, none.stdout.as_str()), (1, ""));
     assert!(none.stderr.contains("pass --provider and --model"), "{}", none.stderr);
 }
 
@@ -139,4 +139,70 @@ fn a_fallback_of_the_same_provider_is_asked_at_the_same_address_with_the_same_ke
     assert!(usual.requests().is_empty());
     let models: Vec<_> = corp.requests().into_iter().map(|request| request.body["model"].clone()).collect();
     assert_eq!(models, ["m", "other", "m", "other"]);
+}
+
+/// Two providers of ones own, `lab` and `dn`, each at a server.
+fn two(lab: &ModelServer, dn: &ModelServer, config: &str) -> World {
+    let at = |server: &ModelServer| json!({"base_url": server.base_url()});
+    let world = with_models(&json!({"providers": {"lab": at(lab), "dn": at(dn)}}).to_string());
+    fs::write(world.home().join("config.toml"), config).unwrap();
+    world
+}
+
+#[test]
+fn a_models_own_provider_is_asked_whichever_the_settings_name() {
+    let answers = |count| (0..count).map(|_| Scenario::text("Hi.")).collect();
+    let lab = ModelServer::spawn_thread(Wire::OpenAiChat, answers(4));
+    let dn = ModelServer::spawn_thread(Wire::OpenAiChat, answers(5));
+    let config = format!("provider = 'lab'\nmodel = 'big'\nbase_url = '{}'\n", lab.base_url());
+    let world = two(&lab, &dn, &config);
+    for (args, vars) in [
+        (&["-p", "--model", "dn/x", "hi"][..], &[][..]),
+        (&["-p", "-c", "hi"], &[]),
+        (&["-p", "--model", "dn/x", "hi"], &[("HAFT_PROVIDER", "lab")]),
+        (&["-p", "hi"], &[("HAFT_MODEL", "dn/x")]),
+        (&["-p", "-c", "--model", "lab/tiny", "hi"], &[]),
+        (&["-p", "-c", "--model", "dn/x", "hi"], &[]),
+        (&["-p", "--provider", "lab", "--model", "lab/tiny", "hi"], &[]),
+        (&["-p", "--provider", "lab", "--model", "dn/x", "hi"], &[]),
+        (&["-p", "--model", "other/x", "hi"], &[]),
+    ] {
+        run(&world, args, vars).expect(0);
+    }
+    let asked = |server: &ModelServer| -> Vec<String> {
+        server.requests().iter().map(|request| request.body["model"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(asked(&dn), ["x", "x", "x", "x", "x"]);
+    assert_eq!(asked(&lab), ["tiny", "tiny", "dn/x", "other/x"]);
+    let shown = run(&world, &["config", "show", "--origin"], &[("HAFT_MODEL", "dn/x")]);
+    shown.expect(0);
+    let lines: Vec<&str> = shown.stdout.lines().take(3).collect();
+    assert!(lines[0].starts_with("provider = \"dn\" ") && lines[0].ends_with("# HAFT_MODEL"), "{lines:?}");
+    assert!(
+        lines[1].starts_with("model = \"x\" ") && lines[2].starts_with("# base_url is not set"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn a_fallback_named_with_its_provider_is_asked_there() {
+    let down = Scenario::status(401, "authentication_error", "no");
+    let lab = ModelServer::spawn_thread(Wire::OpenAiChat, vec![Scenario::text("Here.")]);
+    let dn = ModelServer::spawn_thread(Wire::OpenAiChat, vec![down]);
+    let world = two(&lab, &dn, "provider = 'lab'\nmodel = 'big'\nfallback = ['lab/tiny']\n");
+    let ran = run(&world, &["-p", "--model", "dn/x", "hi"], &[]);
+    ran.expect(0);
+    assert_eq!(lab.requests()[0].body["model"], "tiny");
+}
+
+#[test]
+fn the_list_is_not_narrowed_by_a_models_own_provider() {
+    let server = ModelServer::spawn_thread(Wire::OpenAiChat, Vec::new());
+    let world = lab(&server);
+    fs::write(world.home().join("config.toml"), "model = 'lab/small'\n").unwrap();
+    let all = world.haft(&["--list-models"]);
+    assert!(all.stdout.contains("\nanthropic/"), "{}", all.stdout);
+    fs::write(world.home().join("config.toml"), "provider = 'lab'\n").unwrap();
+    let labs = world.haft(&["--list-models"]);
+    assert!(labs.stdout.contains("lab/small") && !labs.stdout.contains("anthropic/"), "{}", labs.stdout);
 }

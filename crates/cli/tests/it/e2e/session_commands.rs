@@ -69,7 +69,7 @@ fn a_session_is_listed_and_shown() {
 
     Twice.
 
-    -- 4 messages, 1 tool call; tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
+    -- 4 messages, 1 tool call; tokens: 31 in, 100 read from the cache, 12 out
     "#);
 }
 
@@ -109,15 +109,15 @@ fn what_each_of_several_prompts_used_is_shown() {
     let shown = session(&scene, &["show", "last"]).stdout;
     let (_, rest) = shown.split_once("Twice.\n\n").unwrap();
     insta::assert_snapshot!(rest, @r#"
-    -- tokens: 31 in, 100 read from the cache, 0 written to it, 12 out
+    -- tokens: 31 in, 100 read from the cache, 12 out
 
     > More?
 
     More.
 
-    -- tokens: 11 in, 0 read from the cache, 0 written to it, 7 out
+    -- tokens: 11 in, 7 out
 
-    -- 6 messages, 1 tool call; tokens: 42 in, 100 read from the cache, 0 written to it, 19 out
+    -- 6 messages, 1 tool call; tokens: 42 in, 100 read from the cache, 19 out
     "#);
 }
 

@@ -53,10 +53,7 @@ fn the_model_sums_up_what_was_said_and_heeds_what_the_user_wants() {
     let tokens =
         |before: &str| lines[0].split_once(before).unwrap().0.rsplit(' ').next().unwrap().parse::<u64>();
     assert!(tokens(" tokens before").unwrap() > tokens(" now").unwrap(), "{ran:?}");
-    assert_eq!(
-        lines[1],
-        "-- written by openai-chat/m; tokens: 400 in, 0 read from the cache, 0 written to it, 20 out"
-    );
+    assert_eq!(lines[1], "-- written by openai-chat/m; tokens: 400 in, 20 out");
     let asked = &said(&scene.server.requests()[3], "user")[0];
     assert!(asked.contains("mind the even ones") && asked.contains("One. And so on."), "{asked}");
     scene.haft(&["-p", "-c", "Further."]).expect(0);
@@ -196,7 +193,7 @@ fn a_run_that_tells_what_happens_ends_with_what_it_cost() {
     let models =
         json!({"providers": {"openai-chat": {"models": {"m": {"prices": {"input": 1e5, "output": 0}}}}}});
     std::fs::write(scene.world.home().join("models.json"), models.to_string()).unwrap();
-    let bill = "-- tokens: 11 in, 0 read from the cache, 0 written to it, 7 out, $1.10";
+    let bill = "-- tokens: 11 in, 7 out, $1.10";
     let ran = scene.haft(&["-p", "-v", "-c", "Further."]);
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("Four.\n", format!("{bill}\n")));
     let ran = scene.haft(&["-p", "-v", "-c", "Further."]);

@@ -65,9 +65,16 @@ fn typing_filters() {
 }
 
 #[test]
-fn leaving_starts_nothing() {
-    let scene = two_sessions();
-    let (code, shown) = chosen(&scene, b"\x1b");
-    assert_eq!(code, 130, "{shown}");
-    assert_eq!(scene.server.requests().len(), 2);
+fn leaving_starts_nothing_and_leaves_the_terminal_as_it_was() {
+    for key in [b"\x1b", b"\x03"] {
+        let scene = two_sessions();
+        let (code, shown) = chosen(&scene, key);
+        assert_eq!(code, 130, "{key:?}: {shown}");
+        assert_eq!(scene.server.requests().len(), 2);
+        let cursor = |what: &str| shown.rfind(what);
+        assert!(cursor("\x1b[?25l") <= cursor("\x1b[?25h"), "the cursor is seen: {shown:?}");
+        // Nothing but what wipes it comes behind the list.
+        let behind = shown.rsplit("to leave):").next().unwrap();
+        assert!(behind.contains("\x1b[2K") && !behind.contains("about"), "{behind:?}");
+    }
 }
