@@ -8,6 +8,7 @@ mod misplaced;
 mod session;
 mod session_files;
 mod skill;
+mod trust;
 mod values;
 
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
 pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 pub(crate) use session_files::{ExportArgs, ImportArgs};
 pub(crate) use skill::{SkillArgs, SkillCommand};
+pub(crate) use trust::{TrustArgs, TrustProject};
 
 /// A coding agent whose every point of customisation is an extension, in any language.
 #[derive(Debug, Parser)]
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Config(ConfigArgs),
     /// List skills
     Skill(SkillArgs),
+    /// Show what the project here would run and have obeyed, and allow it
+    Trust(TrustArgs),
     /// Store a provider's key in auth.json, once the provider has taken it
     Login(LoginArgs),
     /// Remove a stored key
@@ -186,9 +190,8 @@ pub(crate) struct ExtensionArgs {
     /// Run no installed extensions, only those named by --ext
     #[arg(long)]
     pub(crate) no_ext: bool,
-    /// Trust the project: run its extensions, use its settings and read its context files
-    #[arg(long)]
-    pub(crate) trust_project: bool,
+    #[command(flatten)]
+    pub(crate) trust: TrustProject,
 }
 
 impl ModelArgs {

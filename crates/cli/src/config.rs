@@ -25,7 +25,7 @@ pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
 fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
-    let project = setup::project(cwd, args.trust_project);
+    let project = setup::project(&home, cwd, &args.trust)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let (files, mistakes) = Files::read_what_can_be(&home, &project);
     let mut mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();

@@ -18,6 +18,7 @@ pub(crate) enum Exit {
     Configuration = 9,
     SessionInUse = 10,
     Session = 11,
+    Trust = 12,
     Aborted = 130,
 }
 
@@ -36,6 +37,7 @@ impl Exit {
         Self::Configuration,
         Self::SessionInUse,
         Self::Session,
+        Self::Trust,
         Self::Aborted,
     ];
 
@@ -59,6 +61,7 @@ impl Exit {
             Self::Configuration => "a setting in config.toml or the environment cannot be used",
             Self::SessionInUse => "the session is open elsewhere",
             Self::Session => "there is no such session, or it can only be looked at",
+            Self::Trust => "the project cannot be trusted, or is not the one whose digest was given",
             Self::Aborted => "the user stopped it",
         }
     }

@@ -9,27 +9,29 @@ use std::path::Path;
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Project, Trust, extensions_dir};
+use haft_host::discovery::extensions_dir;
 use haft_host::install::{Existing, Row, Source, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, Scope, Which};
+use crate::args::{ExtArgs, ExtCommand, Scope, TrustProject, Which};
 use crate::ask::confirmed;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
+use crate::setup;
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd =
         std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
-    let project = Project { dir: cwd.clone(), trust: Trust::Untrusted };
+    let project = setup::project(&home, cwd.clone(), &TrustProject::default())?;
+    let trusted = project.is_trusted();
     // In the user's own home directory the project's place can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = Store { global: home.extensions_dir(), project, path: std::env::var_os("PATH") };
     let outcome = match args.command {
-        ExtCommand::List => list::print(store.list(), &home.state_dir()),
+        ExtCommand::List => list::print(store.list(), &home, trusted),
         ExtCommand::Install { source, force } => install(&store, &cwd, &source, force),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => switch(&store, &which, true),

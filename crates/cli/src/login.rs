@@ -5,7 +5,9 @@ mod typed;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use anyhow::Context as _;
-use haft_config::{Auth, ExposeSecret as _, Files, Home, Layer, Place, SecretString, Settings};
+use haft_config::{
+    Auth, ExposeSecret as _, Files, Home, Layer, Place, Project, SecretString, Settings, Trust,
+};
 use haft_providers::{
     KeyError, KeyHome, Machine, Models, PRESETS, check_key, key_home, key_server, take_apart,
 };
@@ -178,7 +180,8 @@ fn read_key(provider: &str) -> anyhow::Result<SecretString> {
 
 /// The address at which a run would ask this provider, where the user's settings name one.
 fn set_address(home: &Home, provider: &str, models: &Models) -> anyhow::Result<Option<String>> {
-    let project = setup::project(setup::cwd(None).or_exit(Exit::Usage)?, false);
+    // A key is not sent where a project says, whoever trusts it.
+    let project = Project { dir: setup::cwd(None).or_exit(Exit::Usage)?, trust: Trust::Untrusted };
     let files = Files::read(home, &project).or_exit(Exit::Configuration)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let apart = |model: &str, beside: Option<&str>| take_apart(model, beside, models);

@@ -15,12 +15,14 @@ mod pages;
 mod prompt;
 mod resources;
 mod run;
+mod sandbox;
 mod session;
 mod setup;
 #[cfg(test)]
 mod sinks;
 mod skill;
 mod timeouts;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -51,6 +53,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Ext(args)) => ext::run(args),
         Some(Command::Session(args)) => session::run(args),
         Some(Command::Config(args)) => config::run(args),
+        Some(Command::Trust(args)) => trust::run(args),
         Some(Command::Login(args)) => login::login(args),
         Some(Command::Logout(args)) => login::logout(args),
         Some(Command::Demo) => demo::run(),

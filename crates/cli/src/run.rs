@@ -10,6 +10,7 @@ pub(crate) mod output;
 mod session;
 
 use anyhow::Context as _;
+use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
 use crate::console::note;
@@ -47,18 +48,20 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         return Err(anyhow::anyhow!("nothing to do; give a prompt, or see haft --help and haft demo"))
             .or_exit(Exit::Usage);
     }
-    check(&setup)?;
     let output = match (args.json, args.verbose) {
         (true, _) => Output::json(),
         (false, true) => Output::story(),
         (false, false) => Output::answer(),
     };
-    complete(async move {
-        let parts = parts(&args, setup, chosen).await?;
-        if let Some(warning) = model::clamped(&*parts.model, parts.thinking) {
-            note(&warning);
-        }
-        drive::drive(parts, Task::Prompt(prompt), output).await
+    telling_repairs(args.json, chosen.session.clone(), || {
+        check(&setup)?;
+        complete(async move {
+            let parts = parts(&args, setup, chosen).await?;
+            if let Some(warning) = model::clamped(&*parts.model, parts.thinking) {
+                note(&warning);
+            }
+            drive::drive(parts, Task::Prompt(prompt), output).await
+        })
     })
 }
 
@@ -75,12 +78,26 @@ fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
     logging::init(&setup.home)?;
     let found = Sessions::new(&setup.home, &setup.cwd).find(&id)?;
     let chosen = Chosen { session: session::resume(&found, &setup)?, resumed: true };
-    check(&setup)?;
     let output = if wish.json { Output::json() } else { Output::answer() };
-    complete(async move {
-        let parts = Parts { observed: Some(wish.observed()), ..parts(&args, setup, chosen).await? };
-        drive::drive(parts, Task::Compact(wish), output).await
+    telling_repairs(wish.json, chosen.session.clone(), || {
+        check(&setup)?;
+        complete(async move {
+            let parts = Parts { observed: Some(wish.observed()), ..parts(&args, setup, chosen).await? };
+            drive::drive(parts, Task::Compact(wish), output).await
+        })
     })
+}
+
+/// Works in a session, and tells behind that what was mended of its file and no run has told. Opening has mended it
+/// already: what is not told now, nobody ever hears of.
+fn telling_repairs(
+    json: bool,
+    session: Session,
+    work: impl FnOnce() -> anyhow::Result<Exit>,
+) -> anyhow::Result<Exit> {
+    let outcome = work();
+    Output::repaired(json, &session);
+    outcome
 }
 
 /// Says what is not used, and makes sure that all that is named can be started.
@@ -98,7 +115,10 @@ async fn parts(args: &RunArgs, setup: Setup, chosen: Chosen) -> anyhow::Result<P
 
 /// Works on one prompt with parts that are chosen already: what the demo does.
 pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::Result<Exit> {
-    complete(drive::drive(parts, Task::Prompt(Some(prompt)), output))
+    let json = matches!(output, Output::Json(_));
+    telling_repairs(json, parts.session.clone(), || {
+        complete(drive::drive(parts, Task::Prompt(Some(prompt)), output))
+    })
 }
 
 /// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use haft_config::{Auth, Config, Files, Home, Layer, Owner, Project, Settings, Trust, Unused};
+use haft_config::{Auth, Config, Decision, Files, Home, Layer, Owner, Project, Settings, Unused};
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Further, Search};
 use haft_providers::{Models, take_apart};
 
-use crate::args::{ExtensionArgs, RunArgs};
+use crate::args::{ExtensionArgs, RunArgs, TrustProject};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::resources::Resources;
@@ -41,7 +41,7 @@ impl Setup {
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
-        let project = project(cwd.clone(), args.ext.trust_project);
+        let project = project(&home, cwd.clone(), &args.ext.trust)?;
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
         let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
@@ -84,12 +84,17 @@ pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     Ok(dir)
 }
 
-/// The project in a directory.
-pub(crate) fn project(dir: PathBuf, trusted: bool) -> Project {
-    Project { dir, trust: if trusted { Trust::Trusted } else { Trust::Untrusted } }
+/// The project in a directory, and whether it is trusted. Says why it no longer is, before anything is read of it.
+pub(crate) fn project(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Project> {
+    let decision = Decision::make(home, dir, trust.asked()).or_exit(Exit::Trust)?;
+    if let Some(told) = decision.told {
+        note(&sanitize_line(&format!("haft: {told}")));
+    }
+    Ok(decision.project)
 }
 
-fn search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> Search {
+/// Where a run looks for extensions.
+pub(crate) fn search(args: &ExtensionArgs, home: &Home, config: &Config, project: Project) -> Search {
     let further = config.extensions.iter().map(|place| Further {
         dir: place.path.clone(),
         origin: match place.owner {

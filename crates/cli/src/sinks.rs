@@ -137,7 +137,7 @@ fn list(text: &str) -> Vec<u8> {
         state: State::Broken(text.into()),
     };
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
-    let mut listed = ext::list::Listed { row, failure: None };
+    let mut listed = ext::list::Listed { row, failure: None, trusted: false, sandbox: None };
     let broken = ext::list::problem(&listed, SystemTime::now()).unwrap_or_default();
     (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
     let failed = ext::list::problem(&listed, SystemTime::now()).unwrap_or_default();

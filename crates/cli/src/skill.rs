@@ -13,9 +13,9 @@ use crate::setup;
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
-    let SkillCommand::List { cwd, trust_project } = args.command;
+    let SkillCommand::List { cwd, trust } = args.command;
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let project = setup::project(setup::cwd(cwd).or_exit(Exit::Usage)?, trust_project);
+    let project = setup::project(&home, setup::cwd(cwd).or_exit(Exit::Usage)?, &trust)?;
     let user_home = std::env::home_dir();
     let skills = Skills::find(&home, user_home.as_deref(), &project);
     let short = user_home.as_deref().filter(|_| io::stdout().is_terminal());

@@ -90,7 +90,7 @@ impl ContextFiles {
 }
 
 /// The context file of each directory from here to the root, if it has one.
-fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<PathBuf> {
+pub(crate) fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<PathBuf> {
     // Not the owner of a link that leads here.
     let own = owners(dir).last().copied();
     let trusted = |path: &Path| {
@@ -109,7 +109,7 @@ fn outwards(dir: &Path, owners: impl Fn(&Path) -> Vec<u32>) -> Vec<PathBuf> {
 
 /// Whose a path is, and whose what it links to is; empty where that cannot be told.
 #[cfg(unix)]
-fn owners(path: &Path) -> Vec<u32> {
+pub(crate) fn owners(path: &Path) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let both = [std::fs::symlink_metadata(path), std::fs::metadata(path)];
     let both: Result<Vec<_>, _> = both.into_iter().map(|read| read.map(|metadata| metadata.uid())).collect();
@@ -117,7 +117,7 @@ fn owners(path: &Path) -> Vec<u32> {
 }
 
 #[cfg(not(unix))]
-fn owners(_: &Path) -> Vec<u32> {
+pub(crate) fn owners(_: &Path) -> Vec<u32> {
     vec![0]
 }
 

@@ -245,6 +245,40 @@ keys! {
             default: "`false`",
             reach: User,
         }
+        /// The sandbox that the extension runs in; where this system does not have it, the extension is not started. See
+        /// [sandbox.md](sandbox.md#confining-an-extension).
+        sandbox: Option<SandboxLevel> = "grant.NAME.sandbox" {
+            takes: "`none`, `standard` or `strict`",
+            default: "`none`",
+            reach: User,
+        }
+        /// What the extension may read in its sandbox beside its own directory: files, and directories with all below
+        /// them. Absolute, or beginning with `~`, `$WORKSPACE` (where haft works) or `$DATA` (where it keeps its state).
+        read: Option<Vec<String>> = "grant.NAME.read" {
+            takes: "a list of paths",
+            default: "none",
+            reach: User,
+        }
+        /// What the extension may read and change in its sandbox beside `$DATA`.
+        write: Option<Vec<String>> = "grant.NAME.write" {
+            takes: "a list of paths",
+            default: "none",
+            reach: User,
+        }
+        /// What the extension may read and execute in its sandbox beside its own directory, its interpreter and the
+        /// system's programs.
+        exec: Option<Vec<String>> = "grant.NAME.exec" {
+            takes: "a list of paths",
+            default: "none",
+            reach: User,
+        }
+        /// Whom the extension may talk to from its sandbox. `all` includes what listens on this machine; `loopback` is
+        /// a device of its own and needs `strict`.
+        net: Option<SandboxNet> = "grant.NAME.net" {
+            takes: "`none`, `loopback` or `all`",
+            default: "`none`",
+            reach: User,
+        }
     }
 }
 
@@ -264,6 +298,52 @@ impl OnTimeout {
         match self {
             Self::Block => "block",
             Self::Allow => "allow",
+        }
+    }
+}
+
+/// The sandbox that an extension runs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxLevel {
+    /// It runs with the user's rights.
+    None,
+    /// The kernel's access control and a filter of system calls.
+    Standard,
+    /// That, in namespaces of its own.
+    Strict,
+}
+
+impl SandboxLevel {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Standard => "standard",
+            Self::Strict => "strict",
+        }
+    }
+}
+
+/// Whom an extension may talk to from its sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxNet {
+    /// Nobody.
+    None,
+    /// Its own processes.
+    Loopback,
+    /// Everybody.
+    All,
+}
+
+impl SandboxNet {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Loopback => "loopback",
+            Self::All => "all",
         }
     }
 }
@@ -290,8 +370,10 @@ mod tests {
 
     #[test]
     fn what_loosens_a_gate_is_the_users_alone() {
-        let mut file: ConfigFile =
-            toml::from_str("model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']").unwrap();
+        let mut file: ConfigFile = toml::from_str(
+            "model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']\nsandbox = 'none'",
+        )
+        .unwrap();
         file.forget_the_users();
         assert_eq!(file, ConfigFile { model: Some("m".into()), ..ConfigFile::default() });
         assert!(Grant::KEYS.iter().all(|key| key.reach == Reach::User));

@@ -8,7 +8,7 @@ use haft_protocol::project::Project;
 use crate::file::{ConfigError, ReadFile, top_keys};
 use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
-use crate::keys::{ConfigFile, OnTimeout, Reach};
+use crate::keys::{ConfigFile, OnTimeout, Reach, SandboxLevel, SandboxNet};
 use crate::project::{self, Unused};
 use crate::settings::{Layer, SettingOrigin, Settings, Sourced, TakeApart};
 
@@ -48,6 +48,16 @@ pub struct Granted {
     pub on_timeout: Option<Sourced<OnTimeout>>,
     /// Whether a trusted project may add to its settings.
     pub project_settings: Option<Sourced<bool>>,
+    /// The sandbox that it runs in.
+    pub sandbox: Option<Sourced<SandboxLevel>>,
+    /// What it may read there, as it is written.
+    pub read: Option<Sourced<Vec<String>>>,
+    /// What it may read and change there.
+    pub write: Option<Sourced<Vec<String>>>,
+    /// What it may read and execute there.
+    pub exec: Option<Sourced<Vec<String>>>,
+    /// Whom it may talk to from there.
+    pub net: Option<Sourced<SandboxNet>>,
 }
 
 impl Granted {
@@ -166,13 +176,18 @@ fn granted(file: &ReadFile) -> BTreeMap<String, Granted> {
             project_settings: grant
                 .project_settings
                 .map(|value| Sourced { value, origin: origin("project_settings") }),
+            sandbox: grant.sandbox.map(|value| Sourced { value, origin: origin("sandbox") }),
+            read: grant.read.clone().map(|value| Sourced { value, origin: origin("read") }),
+            write: grant.write.clone().map(|value| Sourced { value, origin: origin("write") }),
+            exec: grant.exec.clone().map(|value| Sourced { value, origin: origin("exec") }),
+            net: grant.net.map(|value| Sourced { value, origin: origin("net") }),
         };
         (name.clone(), granted)
     });
     granted.collect()
 }
 
-fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
+pub(crate) fn places(file: &ReadFile, owner: Owner) -> impl Iterator<Item = ExtensionPlace> {
     let dir = file.source.path().parent().unwrap_or(Path::new(""));
     file.content.extensions.iter().map(move |path| {
         let path = match (path.strip_prefix("~/"), etcetera::home_dir()) {

@@ -8,6 +8,7 @@
 //! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
 //! * [`ConfigFile`]: `config.toml`, and [`Key`]: what is known of each key in it; [`Auth`]: `auth.json`;
 //! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
+//! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`Decision`]: what counts in a run;
 //! * [`Layer`] and [`Settings`]: flags over environment over files over defaults; [`Files`] and [`Config`]: all of it.
 
 mod auth;
@@ -24,6 +25,7 @@ mod rows;
 mod settings;
 mod skill;
 mod template;
+mod trust;
 
 pub use auth::{Auth, AuthError};
 pub use context::{ContextFile, ContextFiles, MAX_CONTEXT, MAX_CONTEXT_FILE, system_prompt};
@@ -31,7 +33,7 @@ pub use file::{ConfigError, ReadFile, Source};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
-pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, all_keys};
+pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, SandboxLevel, SandboxNet, all_keys};
 pub use layers::{Config, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;
 pub use rows::Row;
@@ -39,3 +41,7 @@ pub use secrecy::{ExposeSecret, SecretString};
 pub use settings::{Layer, LayerError, Place, SettingOrigin, Settings, Sourced, TakeApart, env};
 pub use skill::{Skill, Skills};
 pub use template::{Expanded, Template, Templates};
+pub use trust::{
+    Asked, Decision, Difference, Digest, MAX_BYTES, MAX_FILES, NoDigest, PinError, Record, Snapshot,
+    SnapshotError, TrustError, TrustFile,
+};

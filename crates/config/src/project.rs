@@ -50,7 +50,9 @@ impl Unused {
             }
         });
         let names = names.collect::<Vec<_>>().join(", ");
-        Some(format!("not used, because the project is not trusted: {names}; --trust-project uses it"))
+        Some(format!(
+            "not used, because the project is not trusted: {names}; `haft trust` shows and allows it"
+        ))
     }
 }
 
@@ -83,7 +85,7 @@ mod tests {
             Unused { path: "/w/.haft/config.toml".into(), sets: vec!["base_url".into(), "model".into()] };
         let context = Unused { path: "/AGENTS.md".into(), sets: Vec::new() };
         let expect = "not used, because the project is not trusted: .haft/config.toml (sets base_url, model), \
-                      /AGENTS.md; --trust-project uses it";
+                      /AGENTS.md; `haft trust` shows and allows it";
         assert_eq!(Unused::told(&[config, context], &project).as_deref(), Some(expect));
         assert_eq!(Unused::told(&[], &project), None);
         let many = (0..60_000).map(|n| format!("k{n}")).collect();

@@ -127,6 +127,18 @@ impl Config {
             if let Some(may_add) = &granted.project_settings {
                 rows.push(set(&path("project_settings"), key, may_add, may_add.value.into()));
             }
+            if let Some(level) = &granted.sandbox {
+                rows.push(set(&path("sandbox"), key, level, level.value.name().into()));
+            }
+            for (own, paths) in [("read", &granted.read), ("write", &granted.write), ("exec", &granted.exec)]
+            {
+                rows.extend(
+                    paths.iter().map(|paths| set(&path(own), key, paths, paths.value.clone().into())),
+                );
+            }
+            if let Some(net) = &granted.net {
+                rows.push(set(&path("net"), key, net, net.value.name().into()));
+            }
         }
         rows
     }
@@ -223,6 +235,7 @@ mod tests {
     #[test]
     fn every_value_stands_beside_its_origin_and_secrets_are_not_shown() {
         let text = "extensions = ['a', 'b']\nthinking = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
+                    sandbox = 'strict'\nnet = 'all'\nwrite = ['$DATA/x']\n\
                     [extension.x]\napi_token = 'sk-1'\nplaces = [{name = 'n', password = 'p'}]\n\
                     [compaction]\nkeep = 9000\n";
         insta::assert_snapshot!(rows(text).join("\n"), @r#"
@@ -236,13 +249,16 @@ mod tests {
         context_files = true # default
         compaction.auto = true # default
         compaction.reserve = - # default
-        compaction.keep = 9000 # /config.toml:10
+        compaction.keep = 9000 # /config.toml:13
         extensions = "/a" # /config.toml:1
         extensions = "/b" # /config.toml:1
-        extension.x.api_token = "(hidden)" # /config.toml:7
-        extension.x.places = [{"name":"n","password":"(hidden)"}] # /config.toml:8
+        extension.x.api_token = "(hidden)" # /config.toml:10
+        extension.x.places = [{"name":"n","password":"(hidden)"}] # /config.toml:11
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4
+        grant.x.sandbox = "strict" # /config.toml:6
+        grant.x.write = ["$DATA/x"] # /config.toml:8
+        grant.x.net = "all" # /config.toml:7
         "#);
     }
 

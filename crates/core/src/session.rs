@@ -238,9 +238,20 @@ impl Session {
     }
 
     /// What was wrong with the file and has been mended, each told once. The runs of an agent on this session take them
-    /// and tell them as events.
+    /// and tell them as [events](Self::take_repair_events).
     pub fn take_repairs(&self) -> Vec<Repair> {
         self.shared.lock().take_repairs()
+    }
+
+    /// Takes the repairs as front ends are told of them: behind one that had the session go on in another file comes where
+    /// it is now.
+    pub fn take_repair_events(&self) -> Vec<AgentEvent> {
+        let events = |repair: Repair| {
+            let (id, message) = (self.id().to_string(), repair.to_string());
+            let moved = matches!(repair, Repair::Moved { .. }).then(|| self.event());
+            std::iter::once(AgentEvent::SessionRepaired { id, message }).chain(moved)
+        };
+        self.take_repairs().into_iter().flat_map(events).collect()
     }
 }
 

@@ -65,15 +65,20 @@ impl Transcript {
         Ok(())
     }
 
-    /// Leaves an answer that the provider did not end, if it is what was said last: it stays in the log, on a branch of
-    /// its own, and the next answer takes its place.
+    /// Leaves an answer that the provider did not end, if it is what the model would be sent last: it stays in the log, on
+    /// a branch of its own, and the next answer takes its place. What stands behind it is not left with it: a summary was
+    /// paid for, and what an extension told is meant for the model.
     pub(crate) fn leave_failed(&self) -> Result<(), SessionError> {
         let mut state = self.lock();
         state.catch_up(&self.session)?;
         let branch = self.session.branch();
-        let last = branch.iter().rfind(|entry| matches!(entry.body, EntryBody::Said(_)));
-        if let Some(last) = last
-            && last.body.answer().is_some_and(|answer| answer.stop == Stop::Error)
+        let is_told = |body: &EntryBody| {
+            use EntryBody::{BranchSummary, Compaction, CustomMessage, Said};
+            matches!(body, Said(_) | Compaction(_) | BranchSummary(_) | CustomMessage(_))
+        };
+        if let Some(last) = branch.iter().rfind(|entry| is_told(&entry.body))
+            && let EntryBody::Said(Said { answer: Some(answer), .. }) = &last.body
+            && answer.stop == Stop::Error
         {
             self.session.move_to(last.parent)?;
             *state = State::of(&self.session);

@@ -22,8 +22,8 @@ use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
 use crate::queue::Taken;
+use crate::session::SessionError;
 use crate::session::intervention::{Action, Intervention};
-use crate::session::{Repair, SessionError};
 use crate::transcript::Saved;
 use ask::Partial;
 pub(crate) use compact::by_hand as compact;
@@ -145,14 +145,8 @@ impl Turn {
 
     /// Tells what was wrong with the session's file and has been mended, once each.
     fn tell_repairs(&self) {
-        let session = &self.agent.transcript.session;
-        for repair in session.take_repairs() {
-            let (id, message) = (session.id().to_string(), repair.to_string());
-            self.emitter.emit(AgentEvent::SessionRepaired { id, message });
-            if let Repair::Moved { .. } = repair {
-                self.emitter.emit(session.event());
-            }
-        }
+        let repaired = self.agent.transcript.session.take_repair_events();
+        repaired.into_iter().for_each(|event| self.emitter.emit(event));
     }
 
     /// Puts into the transcript what the run begins with, and asks the hooks for the system prompt.

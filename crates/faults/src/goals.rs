@@ -9,6 +9,7 @@
 
 mod chains;
 mod figure;
+mod hostile;
 mod kill;
 mod neighbours;
 mod observers;
@@ -75,6 +76,12 @@ const GOALS: &[Goal] = &[
         title: "what a program in a sandbox can do",
         is_latency: false,
         measure: sandbox::measure,
+    },
+    Goal {
+        id: "G10",
+        title: "what a project that nobody trusts has executed, with a terminal and without",
+        is_latency: false,
+        measure: hostile::measure,
     },
     Goal {
         id: "G11",

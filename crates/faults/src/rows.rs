@@ -7,7 +7,9 @@ mod ids;
 mod life;
 mod pressure;
 mod protocol;
+mod sandbox;
 mod sessions;
+mod trust;
 
 use crate::row::Row;
 use content::{registration, results, terminal};
@@ -16,6 +18,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
     hello::ROWS,
@@ -35,8 +38,10 @@ const GROUPS: &[&[Row]] = &[
     passing::ROWS,
     failures::ROWS,
     chains::ROWS,
+    sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
+    trust::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
@@ -294,7 +295,8 @@ impl Collect<'_> {
 
     fn reason_to_skip(&self, origin: Origin, manifest: &Manifest) -> Option<SkipReason> {
         let trusted = self.search.project.as_ref().is_some_and(Project::is_trusted);
-        if let Some(by) = self.names.get(&key(manifest.name.as_str())) {
+        if let Some(by) = self.names.get(&key(manifest.name.as_str())).filter(|_| is_up(Defence::NamesTaken))
+        {
             Some(SkipReason::NameTaken { by: by.clone() })
         } else if !manifest.enabled {
             Some(SkipReason::Disabled)

@@ -6,6 +6,8 @@
 pub enum FaultCode {
     /// The process could not be started.
     SpawnFailed,
+    /// The sandbox that the user confines it to cannot be had. It was not started.
+    SandboxUnavailable,
     /// No `hello` in time.
     HelloTimeout,
     /// The first frame was not a usable `hello`.
@@ -63,6 +65,7 @@ impl FaultCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SpawnFailed => "spawn_failed",
+            Self::SandboxUnavailable => "sandbox_unavailable",
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",
             Self::VersionMismatch => "version_mismatch",

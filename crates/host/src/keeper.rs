@@ -132,6 +132,9 @@ impl Keeper {
                 return None;
             }
         };
+        if let Some(sandbox) = self.shared.config.sandbox_of(&self.spec) {
+            self.log().host(sandbox);
+        }
         let start = Start {
             facts: self.shared.facts(&self.spec),
             reporter: self.shared.reporter(&self.spec.name),

@@ -20,6 +20,7 @@ mod timeouts;
 // What a host is made of: one entry an extension, and its face towards core.
 mod backlog;
 mod catalog;
+mod confine;
 mod dormant;
 mod entry;
 mod environment;
@@ -45,6 +46,7 @@ mod framer;
 mod log;
 mod process;
 
+pub use confine::{GrantedPath, PathError, SandboxGrant};
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
 pub use failures::{LastFailure, forget_failure, last_failure};

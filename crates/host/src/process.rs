@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 
-use haft_launch::{EnvPolicy, GroupChild, Launcher, Spawn, Stderr, Stream};
+use haft_launch::{EnvPolicy, GroupChild, Launcher, Sandbox, Spawn, Stderr, Stream};
 use haft_protocol::defence::{Defence, is_up};
 #[cfg(not(unix))]
 pub(crate) use tokio::process::ChildStdin as Input;
@@ -49,20 +49,22 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts the program of an extension in the extension's directory with nothing but this environment, by the
-    /// launcher if there is one.
+    /// launcher if there is one, and confined if that is asked for.
     ///
     /// # Errors
-    /// When the system cannot start it.
+    /// When the system cannot start it, or cannot confine it.
     pub(crate) fn start(
         spec: &ExtensionSpec,
         program: &Path,
         args: &[String],
         env: Arc<[(OsString, OsString)]>,
         launcher: Option<Launcher>,
+        sandbox: Option<Sandbox>,
     ) -> io::Result<(Self, Pipes)> {
         let mut spawn = Spawn::new(program, &spec.dir).args(args);
         spawn.env = EnvPolicy::Only(env);
         spawn.launcher = launcher.filter(|_| is_up(Defence::OwnSession));
+        spawn.sandbox = sandbox;
         #[cfg(unix)]
         let stdin = {
             let (theirs, ours) = Input::pipe()?;

@@ -292,5 +292,9 @@ fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
     let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name))).collect();
     let mut hash = Fnv::default();
     (owner, &spec.launch, env, config.config_of(spec)).hash(&mut hash);
+    // What it could read, and whom it could ask, may decide what it registered. Those without have the number they had.
+    if let Some(grant) = config.sandbox_of(spec) {
+        grant.hash(&mut hash);
+    }
     hash.finish()
 }

@@ -8,13 +8,13 @@ use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::confine::Confined;
 use crate::extension::{Common, Connection, Facts, Greeting, Places};
 use crate::failures;
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
-use crate::log::slug;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::silent::{self, SilentStarts};
@@ -92,7 +92,16 @@ impl Shared {
         let failed = |message| Failure { code: FaultCode::SpawnFailed, message };
         match &spec.launch {
             Launch::Process { program, args } => {
-                Process::start(spec, program, args, self.env(&spec.name), self.config.launcher.clone())
+                let confined = Confined::new(spec, program, &self.config)
+                    .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
+                let (env, sandbox) = match confined {
+                    None => (self.env(&spec.name), None),
+                    Some(confined) => {
+                        let env = self.config.env.of(&spec.name, std::env::vars_os());
+                        (confined.env(env).into(), Some(confined.sandbox))
+                    }
+                };
+                Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
                     .map_err(|error| failed(error.to_string()))
             }
@@ -125,9 +134,10 @@ impl Shared {
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
+        let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
         Facts {
             name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config })),
+            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config, sandbox })),
             timeouts,
             limits: Arc::clone(&self.limits),
         }
@@ -155,12 +165,13 @@ impl Shared {
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
             config: None,
+            sandbox: None,
         })
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.
     fn data_dir(&self, name: &ExtensionName) -> Option<String> {
-        let dir = self.config.data.as_ref()?.join(slug(name.as_str()));
+        let dir = self.config.data_dir(name)?;
         if let Err(error) = std::fs::create_dir_all(&dir) {
             tracing::warn!(extension = %name, dir = %dir.display(), %error, "cannot make the data directory");
         }

@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use bubblewrap::{Bubblewrap, Wrapped};
 #[cfg(target_os = "linux")]
 pub(crate) use confinement::{Confinement, Place};
+#[cfg(target_os = "linux")]
+pub use places::started_by;
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::words as seatbelt_words;
 pub use support::{Support, available};
@@ -177,6 +179,12 @@ impl Sandbox {
     fn may_write(&self, path: &Path) -> bool {
         self.write.iter().any(|writable| path.starts_with(writable))
     }
+}
+
+/// What has to be executed for a program to start: itself, and the interpreter that its first line names.
+#[cfg(not(target_os = "linux"))]
+pub fn started_by(program: &Path) -> Vec<PathBuf> {
+    vec![program.to_owned()]
 }
 
 fn listable(path: &Path) -> Result<(), SandboxError> {

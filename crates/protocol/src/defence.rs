@@ -67,16 +67,20 @@ defences! {
     MendedNames,
     /// Names of tools and commands are made of few characters.
     Names,
-    /// Only regular files are read and written.
-    OnlyFiles,
+    /// An earlier extension keeps its name.
+    NamesTaken,
     /// A reload that finds something broken leaves what works in its place.
     OldStays,
     /// Reloads come one after the other.
     OneReload,
+    /// Only regular files are read and written.
+    OnlyFiles,
     /// An extension runs in a session of its own, without a terminal.
     OwnSession,
     /// The end of an extension's task is a failure of the extension.
     PanicsCount,
+    /// A project that nobody trusts is not obeyed.
+    ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.
     PromptFence,
     /// An extension that speaks another version of the protocol is refused.
@@ -93,18 +97,24 @@ defences! {
     Sanitiser,
     /// A schema is looked at before it is used.
     SchemaWork,
-    /// A file that changed since it was read is not changed before it is read again.
-    StaleCheck,
     /// A session is written by one.
     SessionLock,
     /// Going on with a session reads the end of its file only.
     SessionTail,
+    /// A file that changed since it was read is not changed before it is read again.
+    StaleCheck,
     /// An answer to no open question is reported.
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
     StrictFrames,
     /// The torn end of a session file is cut off before the next line.
     TornTails,
+    /// A file that somebody else may have written says nothing about trust.
+    TrustFile,
+    /// Trust in a project ends when what lies in it changes.
+    TrustedContent,
+    /// Trust is in one directory, and in none below it.
+    TrustedPath,
     /// What was typed before a question does not answer it.
     TypeAhead,
     /// No two questions have one id.

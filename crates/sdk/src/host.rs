@@ -73,6 +73,12 @@ impl Host {
             .map_or_else(|| PathBuf::from("."), PathBuf::from)
     }
 
+    /// The level of the sandbox that the extension runs in, `standard` or `strict`; none when it runs in none. Waits as
+    /// [`info`](Self::info) does.
+    pub async fn sandbox(&self) -> Option<String> {
+        self.info().await.sandbox.clone()
+    }
+
     /// What the user set for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it is read from
     /// an empty object, so give the fields defaults. Waits as [`info`](Self::info) does.
     ///

@@ -79,6 +79,7 @@ pub fn host_info() -> HelloAck {
         capabilities: vec!["before_agent_start".into(), "panel_resize".into(), "intercept_roles".into()],
         limits: None,
         config: None,
+        sandbox: None,
     }
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use super::TrustProject;
+
 /// `haft config …`.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
@@ -33,7 +35,6 @@ pub(crate) struct ShowArgs {
     /// As seen from this directory
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// As in a run that trusts the project
-    #[arg(long)]
-    pub(crate) trust_project: bool,
+    #[command(flatten)]
+    pub(crate) trust: TrustProject,
 }

@@ -18,6 +18,7 @@ Examples:
   haft -p /hello world                       a command of an extension
   haft -e ./my-extension -p hi               with an extension that is not installed
   haft ext install ./my-extension            for all runs from now on
+  haft trust                                 show what the project here brings, and allow it
   haft login anthropic                       store a key; it is read without being shown, or from a pipe
 
 Environment:

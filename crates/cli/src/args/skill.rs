@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
 
+use super::TrustProject;
+
 /// `haft skill …`.
 #[derive(Debug, Args)]
 pub(crate) struct SkillArgs {
@@ -20,8 +22,7 @@ pub(crate) enum SkillCommand {
         /// As seen from this directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         cwd: Option<PathBuf>,
-        /// As in a run that trusts the project
-        #[arg(long)]
-        trust_project: bool,
+        #[command(flatten)]
+        trust: TrustProject,
     },
 }

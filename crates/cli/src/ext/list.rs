@@ -1,9 +1,11 @@
 //! The table of `haft ext list`.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::time::SystemTime;
 
+use haft_config::{Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_host::install::{Row, State};
 use haft_host::{LastFailure, Origin, last_failure};
@@ -12,44 +14,56 @@ use haft_protocol::ids::ExtensionName;
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal};
 use crate::session::age;
 
-/// An extension, and how it failed when it last ran.
+/// An extension, how it failed when it last ran, and what confines it.
 pub(crate) struct Listed {
     pub(crate) row: Row,
     pub(crate) failure: Option<LastFailure>,
+    /// Whether the project is trusted that it may belong to.
+    pub(crate) trusted: bool,
+    /// Nothing where the user's file cannot be read, which would say so.
+    pub(crate) sandbox: Option<SandboxLevel>,
 }
 
-const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "LANGUAGE", "DIRECTORY"];
+const HEADER: [&str; 7] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "LANGUAGE", "DIRECTORY"];
 
 /// Prints the table on standard output, and below it on standard error what is wrong with whom.
-pub(super) fn print(rows: Vec<Row>, state: &Path) -> anyhow::Result<()> {
+pub(super) fn print(rows: Vec<Row>, home: &Home, trusted: bool) -> anyhow::Result<()> {
     if rows.is_empty() {
         note("no extensions installed; `haft ext install DIR` installs one");
         return Ok(());
     }
-    let listed: Vec<Listed> = rows.into_iter().map(|row| with_failure(row, state)).collect();
+    let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
+    let state = home.state_dir();
+    let look = |row| listed(row, &state, trusted, grants.as_ref().ok());
+    let listed: Vec<Listed> = rows.into_iter().map(look).collect();
     let home = if io::stdout().is_terminal() { std::env::home_dir() } else { None };
     show(&table(&listed, home.as_deref()))?;
     let now = SystemTime::now();
     for problem in listed.iter().filter_map(|listed| problem(listed, now)) {
         note(&rows_of("", "  ", &problem, width_of_terminal()));
     }
+    if let Err(error) = &grants {
+        note(&rows_of("", "  ", &sanitize_line(&error.to_string()), width_of_terminal()));
+    }
     if listed.iter().any(|listed| word(listed) == "untrusted") {
-        note("untrusted: the project's extensions run with --trust-project only");
+        note("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }
     Ok(())
 }
 
 /// What cannot run now did not fail when it ran.
-fn with_failure(row: Row, state: &Path) -> Listed {
+fn listed(row: Row, state: &Path, trusted: bool, grants: Option<&BTreeMap<String, Grant>>) -> Listed {
     let failure = match &row.state {
         State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.dir),
         State::Disabled | State::Broken(_) => None,
     };
-    Listed { row, failure }
+    let sandbox = grants
+        .map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(SandboxLevel::None));
+    Listed { row, failure, trusted, sandbox }
 }
 
 /// What is wrong with one, in a line: what happened, and what to do.
-pub(crate) fn problem(Listed { row, failure }: &Listed, now: SystemTime) -> Option<String> {
+pub(crate) fn problem(Listed { row, failure, .. }: &Listed, now: SystemTime) -> Option<String> {
     let name = &row.name;
     let text = match (&row.state, failure) {
         (State::Broken(why), _) => format!("{name}: {why}"),
@@ -68,13 +82,13 @@ pub(crate) fn problem(Listed { row, failure }: &Listed, now: SystemTime) -> Opti
 pub(crate) fn table(rows: &[Listed], home: Option<&Path>) -> String {
     let mut lines = vec![HEADER.map(str::to_owned)];
     lines.extend(rows.iter().map(|row| cells(row, home)));
-    let widths: [usize; 6] =
+    let widths: [usize; 7] =
         std::array::from_fn(|column| lines.iter().map(|line| width(&line[column])).max().unwrap_or(0));
     let text: Vec<String> = lines.iter().map(|line| aligned(line, &widths)).collect();
     text.join("\n")
 }
 
-fn aligned(line: &[String; 6], widths: &[usize; 6]) -> String {
+fn aligned(line: &[String; 7], widths: &[usize; 7]) -> String {
     let mut text = String::new();
     for (cell, column) in line.iter().zip(widths) {
         text.push_str(cell);
@@ -88,7 +102,7 @@ fn width(cell: &str) -> usize {
     cell.chars().count()
 }
 
-fn cells(listed: &Listed, home: Option<&Path>) -> [String; 6] {
+fn cells(listed: &Listed, home: Option<&Path>) -> [String; 7] {
     let row = &listed.row;
     let scope = match row.origin {
         Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
@@ -100,18 +114,19 @@ fn cells(listed: &Listed, home: Option<&Path>) -> [String; 6] {
         text(&row.version),
         scope.into(),
         word(listed).into(),
+        listed.sandbox.map_or("?", SandboxLevel::name).into(),
         text(&row.language),
         sanitize_line(&short(&row.dir, home)),
     ]
 }
 
-fn word(Listed { row, failure }: &Listed) -> &'static str {
+fn word(Listed { row, failure, trusted, .. }: &Listed) -> &'static str {
     match (&row.state, row.origin, failure) {
         (State::Broken(_), _, _) => "broken",
         (State::Disabled, _, _) => "disabled",
-        (State::Enabled, Origin::Project, _) => "untrusted",
+        (State::Enabled, Origin::Project, _) if !trusted => "untrusted",
         (State::Enabled, _, Some(_)) => "failed",
-        (State::Enabled, Origin::Explicit | Origin::BuiltIn | Origin::Global, None) => "enabled",
+        (State::Enabled, _, None) => "enabled",
     }
 }
 
@@ -139,7 +154,7 @@ mod tests {
             dir: dir.into(),
             state,
         };
-        Listed { row, failure: None }
+        Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
     }
 
     /// It failed five minutes after the beginning of time.
@@ -153,22 +168,25 @@ mod tests {
     fn columns_are_aligned_and_nothing_escapes() {
         let mut todo = row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo");
         (todo.row.version, todo.row.language) = (Some("1\x1b[31m.0\n".into()), Some("go".into()));
+        todo.sandbox = Some(SandboxLevel::Standard);
+        let mut off = row("off", Origin::Global, State::Disabled, "/srv/off");
+        off.sandbox = None;
         let rows = [
             todo,
-            row("off", Origin::Global, State::Disabled, "/srv/off"),
+            off,
             row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
             row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
             failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash")),
             failed(row("q", Origin::Project, State::Enabled, "/w/q")),
         ];
         insta::assert_snapshot!(table(&rows, Some(Path::new("/u"))), @"
-        NAME        VERSION  SCOPE    STATE      LANGUAGE  DIRECTORY
-        todo-panel  1.0      global   enabled    go        ~/ext/todo
-        off         1.0.0    global   disabled   -         /srv/off
-        p           1.0.0    project  untrusted  -         /w/.haft/extensions/p
-        b           1.0.0    global   broken     -         ~/ext/b
-        crash       1.0.0    global   failed     -         ~/ext/crash
-        q           1.0.0    project  untrusted  -         /w/q
+        NAME        VERSION  SCOPE    STATE      SANDBOX   LANGUAGE  DIRECTORY
+        todo-panel  1.0      global   enabled    standard  go        ~/ext/todo
+        off         1.0.0    global   disabled   ?         -         /srv/off
+        p           1.0.0    project  untrusted  none      -         /w/.haft/extensions/p
+        b           1.0.0    global   broken     none      -         ~/ext/b
+        crash       1.0.0    global   failed     none      -         ~/ext/crash
+        q           1.0.0    project  untrusted  none      -         /w/q
         ");
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
         let problems: Vec<String> = rows.iter().filter_map(|row| problem(row, now)).collect();

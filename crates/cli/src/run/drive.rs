@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 use super::compact::{self, Wish};
 use super::join::{Joined, Parts, join};
 use super::output::Output;
-use super::session;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
@@ -41,8 +40,6 @@ pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::R
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
     let shown = rest(&mut joined, &mut screen).await;
-    // What no run has told.
-    session::tell_repairs(joined.agent.session());
     haft_tools::clear_results(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;

@@ -18,7 +18,7 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
-use haft_host::{ExtensionEnv, Host, HostConfig, check_grant};
+use haft_host::{ExtensionEnv, Host, HostConfig, SandboxGrant, check_grant};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
@@ -68,6 +68,8 @@ pub(crate) struct Parts {
     pub(crate) only_projects: OnlyProjects,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
+    /// What confines single extensions.
+    pub(crate) sandbox: BTreeMap<ExtensionName, SandboxGrant>,
 }
 
 /// Which tools the model is offered.
@@ -120,6 +122,7 @@ impl Parts {
             project_extension_config: extension_config(config, Owner::Project)?,
             only_projects: OnlyProjects::of(config),
             granted: granted(config).or_exit(Exit::Configuration)?,
+            sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
             resources: setup.resources,
         })
@@ -216,6 +219,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);
+    config.sandbox = parts.sandbox;
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use haft_core::sanitize::{sanitize, sanitize_line};
+use haft_core::session::Session;
 use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ids::ExtensionName;
@@ -55,6 +56,18 @@ impl Output {
         if json && let Ok(line) = event_line(&event) {
             // Where nobody reads events any more, the exit code is left.
             let _ = write(format!("{line}\n").as_bytes());
+        }
+    }
+
+    /// Tells what was wrong with a session's file, has been mended, and no run has told: there was none, or it has ended.
+    pub(crate) fn repaired(json: bool, session: &Session) {
+        for event in session.take_repair_events() {
+            if json && let Ok(line) = event_line(&event) {
+                let _ = write(format!("{line}\n").as_bytes());
+            }
+            if let Told::Always(line) = told(&event, width) {
+                note(&line);
+            }
         }
     }
 

@@ -135,14 +135,6 @@ pub(super) fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
     Ok(session)
 }
 
-/// Says what was wrong with the session's file and has been mended, in a line each.
-pub(super) fn tell_repairs(session: &Session) {
-    let id = short(session.id());
-    for repair in session.take_repairs() {
-        note(&sanitize_line(&format!("haft: session {id}: {repair}")));
-    }
-}
-
 /// The model: what the flags say, otherwise the session's, otherwise what the settings say.
 pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> anyhow::Result<Arc<dyn Model>> {
     let flags = args.model.provider.is_some() || args.model.model.is_some();

@@ -63,7 +63,7 @@ fn a_projects_settings_hold_in_a_run_that_trusts_it() {
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
     assert_eq!(ended.code, 6);
     let told = "haft: not used, because the project is not trusted: .haft/config.toml (sets grant, model, \
-                provider); --trust-project uses it\n";
+                provider); `haft trust` shows and allows it\n";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
 }
 

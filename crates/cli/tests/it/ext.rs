@@ -183,7 +183,7 @@ fn one_that_failed_is_listed_so_until_it_is_ready_again() {
     world.haft(&["ext", "install", "src/hello"]);
     run("echo one >&2; echo 'line 7: boom' >&2; exit 3");
     let (line, below) = listed(&world);
-    assert_eq!(line, "hello 1.2.0 global failed sh ROOT/home/extensions/hello");
+    assert_eq!(line, "hello 1.2.0 global failed none sh ROOT/home/extensions/hello");
     let below = below.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(below.starts_with("hello: failed "), "{below}");
     let rest = "(exited): before hello: exited with status 3: line 7: boom. The next run starts it anew; `haft ext logs \

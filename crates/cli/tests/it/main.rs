@@ -7,4 +7,5 @@ mod e2e;
 mod exit_codes;
 mod ext;
 mod help;
+mod trust;
 mod world;

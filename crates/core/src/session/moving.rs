@@ -19,6 +19,9 @@ use super::recover::{Recovered, Repair, recover};
 use super::tree::Tree;
 use super::{file_name, line};
 
+/// What the name of a copy ends with until it is whole.
+pub(super) const MOVING: &str = "moving";
+
 /// What has to be in the new file.
 pub(super) struct Moving {
     pub(super) disk: Arc<dyn Disk>,
@@ -74,7 +77,7 @@ impl Moving {
 
     /// It has its name when it is on the disk, and this returns when the name is, too.
     fn write(&self, lines: &[u8], to: &Path) -> io::Result<Log> {
-        let half = to.with_extension("moving");
+        let half = to.with_extension(MOVING);
         let mut log = Log::create(Arc::clone(&self.disk), &half, lines)?;
         let named = log.file().sync().and_then(|()| log.rename(to));
         if let Err(error) = named.and_then(|()| self.disk.sync_dir(to.parent().unwrap_or(Path::new(".")))) {

@@ -58,6 +58,8 @@ struct Broken {
     reason: String,
     /// There are entries in memory that are in no file yet.
     owed: bool,
+    /// The leaf when it was given up: the last entry that it has, too.
+    leaf: Option<EntryId>,
 }
 
 /// What has to be done so that everything that was given until now is on the disk.
@@ -183,7 +185,7 @@ impl State {
             Ok(()) => Ok(Written::Handed),
             Err(AppendError::Io(error)) => Err(SessionError::io("write", log.path(), error)),
             Err(AppendError::Lost(reason)) => {
-                *broken = Some(Broken { reason: reason.to_owned(), owed: true });
+                *broken = Some(Broken { reason: reason.to_owned(), owed: true, leaf: self.leaf });
                 Ok(Written::Owed)
             }
         }
@@ -193,13 +195,13 @@ impl State {
     /// synced again: the session goes on in a new one, and when that fails it is tried again the next time.
     pub(super) fn work(&self) -> Result<Work, SessionError> {
         let Kept::File { disk, log, broken, known } = &self.kept else { return Ok(Work::Nothing) };
-        let Some(Broken { reason, owed }) = broken else {
+        let Some(Broken { reason, owed, leaf }) = broken else {
             return Ok(Work::Sync { file: Arc::clone(log.file()), given: self.given });
         };
         if self.closed && !owed {
             return Err(SessionError::Unknown);
         }
-        let forked_from = Some(Origin { session: self.header.id, entry: self.leaf });
+        let forked_from = Some(Origin { session: self.header.id, entry: *leaf });
         Ok(Work::Move(Box::new(Moving {
             disk: Arc::clone(disk),
             file: Arc::clone(log.file()),
@@ -219,7 +221,7 @@ impl State {
         if let (Err(error), None) = (&outcome, &broken)
             && Arc::ptr_eq(log.file(), file)
         {
-            *broken = Some(Broken { reason: error.to_string(), owed: false });
+            *broken = Some(Broken { reason: error.to_string(), owed: false, leaf: self.leaf });
         }
         let sound = broken.is_none();
         if sound {

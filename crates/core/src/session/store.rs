@@ -15,6 +15,7 @@ use super::id::{EntryId, SessionId};
 use super::index::Index;
 use super::line::{self, Head};
 use super::log::Log;
+use super::moving::MOVING;
 use super::recover::{Recovered, recover};
 use super::{Session, SessionError, file_name, header};
 
@@ -201,7 +202,7 @@ impl Found {
         fork(&self.path, at)
     }
 
-    /// Deletes the session, and what was torn off its file.
+    /// Deletes the session, what was torn off its file, and the copies of it that the end of the program left half made.
     ///
     /// # Errors
     /// [`SessionError::Locked`] when somebody has it open, [`SessionError::Io`].
@@ -211,12 +212,25 @@ impl Found {
         let _log = Log::open(Arc::new(RealDisk), &self.path).map_err(io)?;
         let torn = format!("{}.torn-", self.id);
         for beside in entries_of(self.path.parent().unwrap_or(Path::new(".")))? {
-            if beside.file_name().to_string_lossy().starts_with(&torn) {
-                fs::remove_file(beside.path()).map_err(io)?;
+            let path = beside.path();
+            if beside.file_name().to_string_lossy().starts_with(&torn) || is_left_copy(&path, self.id) {
+                fs::remove_file(path).map_err(io)?;
             }
         }
         fs::remove_file(&self.path).map_err(io)
     }
+}
+
+/// Whether a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what
+/// that session's own file has lost.
+fn is_left_copy(path: &Path, of: SessionId) -> bool {
+    if path.extension().is_none_or(|extension| extension != MOVING) {
+        return false;
+    }
+    // Whoever makes one holds its lock.
+    let Ok(log) = Log::open(Arc::new(RealDisk), path) else { return false };
+    let header = super::resume::header(log.file().as_ref(), log.end()).ok().flatten();
+    header.and_then(|header| header.forked_from).is_some_and(|origin| origin.session == of)
 }
 
 /// How many messages are looked at for one of the user.

@@ -57,13 +57,20 @@ pub(crate) async fn by_hand(
         return Err(CompactError::Busy);
     }
     let turn = Turn::new(agent, emitter, cancel);
-    turn.settle_calls().map_err(lost)?;
-    // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
-    let plan = turn.plan(CompactReason::Manual, instructions).ok_or(CompactError::Nothing)?;
-    turn.compact(plan).await
+    turn.tell_repairs();
+    let outcome = turn.compact_by_hand(instructions).await;
+    turn.tell_repairs();
+    outcome
 }
 
 impl Turn {
+    async fn compact_by_hand(&self, instructions: Option<String>) -> Result<Compacted, CompactError> {
+        self.settle_calls().map_err(lost)?;
+        // The model that sums up is noted with the summary: it becomes the session's only when it is asked something.
+        let plan = self.plan(CompactReason::Manual, instructions).ok_or(CompactError::Nothing)?;
+        self.compact(plan).await
+    }
+
     /// Sums up if the context has come near the window. That this could not be done is told, and the turn goes on: the
     /// provider decides whether the request is too long.
     ///

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use futures::{FutureExt, StreamExt};
 use haft_core::error::TurnErrorKind;
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
-use haft_core::session::entry::{EntryBody, ToolStart};
+use haft_core::session::entry::{Compaction, CustomMessage, EntryBody, ToolStart};
 use haft_core::session::{Durability, Session};
 use haft_core::tool::ToolOutput;
 use haft_protocol::content::Content;
@@ -161,6 +161,47 @@ async fn going_on_after_an_answer_that_failed_gives_another_one_in_its_place() {
     let all = haft_core::session::recover(&std::fs::read(&path).unwrap()).entries;
     assert_eq!(all.iter().filter(|entry| entry.body.answer().is_some()).count(), 3, "nothing is deleted");
     assert_eq!(*agent.messages(), session.context().messages);
+}
+
+/// Goes on after half an answer behind which this stands; gives how that ended and what the model was sent last.
+async fn goes_on_behind(body: EntryBody) -> (Result<(), TurnErrorKind>, Vec<String>) {
+    let session = Session::in_memory(Path::new("/work"));
+    let script = Script::new(vec![fails("half an ans"), says("ok")]);
+    let agent = script.agent().session(session.clone()).build().unwrap();
+    run(&agent).await.1.unwrap_err();
+    let first = session.branch().iter().find(|entry| matches!(entry.body, EntryBody::Said(_))).unwrap().id;
+    let body = match body {
+        EntryBody::Compaction(summary) => Compaction { first_kept: Some(first), ..summary }.into(),
+        body => body,
+    };
+    let behind = session.append(body, Durability::Now).await.unwrap();
+    agent.reload().unwrap();
+    let outcome = agent.go_on().finish().await.map_err(|error| error.kind);
+    assert!(session.branch().iter().any(|entry| entry.id == behind), "it was left with the answer");
+    (outcome, transcript(&agent))
+}
+
+#[tokio::test]
+async fn what_stands_behind_an_answer_that_failed_is_not_left_with_it() {
+    let summary = Compaction {
+        summary: "notes".into(),
+        first_kept: None,
+        tokens_before: 10,
+        files_read: vec![],
+        files_modified: vec![],
+        by: None,
+        answer: None,
+        used: None,
+        settings: Default::default(),
+    };
+    let (outcome, said) = goes_on_behind(summary.into()).await;
+    assert_eq!(outcome, Err(TurnErrorKind::NothingToDo));
+    assert!(said[0].contains("notes") && said[2] == "assistant half an ans ", "{said:?}");
+    let content = vec![Content::text("told")];
+    let told = CustomMessage { owner: "ext".into(), kind: "k".into(), content, display: true };
+    let (outcome, said) = goes_on_behind(EntryBody::CustomMessage(told)).await;
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(said, ["user go", "assistant half an ans ", "user told", "assistant ok "]);
 }
 
 #[tokio::test]

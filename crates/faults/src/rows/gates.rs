@@ -20,7 +20,7 @@ fn without_guard(setup: &mut Setup) {
 }
 
 /// Steps in which a model makes these calls one after the other: tool and arguments.
-fn calls(calls: &[(&str, Value)]) -> Value {
+pub(super) fn calls(calls: &[(&str, Value)]) -> Value {
     let steps = calls.iter().map(|(name, args)| json!({"say": [{"call": {"name": name, "args": args}}]}));
     steps.chain([last_word()]).collect()
 }

@@ -36,6 +36,8 @@ pub(crate) struct Home {
     dir: PathBuf,
     env: Vec<(String, String)>,
     model: Vec<String>,
+    /// What starts the program, if it is not started itself.
+    below: Vec<String>,
 }
 
 /// `haft` in a terminal.
@@ -79,7 +81,7 @@ impl World {
             ("TERM".to_owned(), "xterm-256color".to_owned()),
             (defence::VARIABLE.to_owned(), defence::taken_down()),
         ];
-        Home { dir, env, model: model.into() }.manifest("evil", &manifest)
+        Home { dir, env, model: model.into(), below: Vec::new() }.manifest("evil", &manifest)
     }
 }
 
@@ -110,16 +112,59 @@ impl Home {
         Ok(self)
     }
 
+    /// With more that the user grants the extension, as lines of its table.
+    pub(crate) fn granted(self, lines: &str) -> Result<Self> {
+        let path = self.dir.join("home/config.toml");
+        let before = fs::read_to_string(&path).context("read the configuration")?;
+        fs::write(path, format!("{before}{lines}\n")).context("write the configuration")?;
+        Ok(self)
+    }
+
     /// A run with this prompt: the arguments.
     pub(crate) fn run(&self, more: &[&str]) -> Vec<String> {
         let ext = ["--ext".to_owned(), self.extension(EVIL).display().to_string()];
         self.model.iter().cloned().chain(ext).chain(more.iter().map(|&arg| arg.to_owned())).collect()
     }
 
+    /// A run with this prompt and without an extension that misbehaves: the arguments.
+    pub(crate) fn alone(&self, more: &[&str]) -> Vec<String> {
+        self.model.iter().cloned().chain(more.iter().map(|&arg| arg.to_owned())).collect()
+    }
+
+    /// Where haft keeps its files.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.dir.join("home")
+    }
+
+    /// With one more variable.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With these words before each command line.
+    pub(crate) fn below(mut self, words: &[&str]) -> Self {
+        self.below = words.iter().map(|&word| word.to_owned()).collect();
+        self
+    }
+
+    /// The program that is started, and all of its arguments.
+    fn command_line(&self, args: Vec<String>) -> (PathBuf, Vec<String>) {
+        let haft = beside("haft");
+        match self.below.split_first() {
+            None => (haft, args),
+            Some((program, words)) => {
+                let haft = haft.display().to_string();
+                (program.into(), words.iter().cloned().chain([haft]).chain(args).collect())
+            }
+        }
+    }
+
     /// Starts it with pipes, and waits for its end.
     pub(crate) async fn piped(&self, args: Vec<String>) -> Result<Output> {
+        let (program, args) = self.command_line(args);
         #[expect(clippy::disallowed_methods, reason = "the program is no extension")]
-        let mut command = Command::new(beside("haft"));
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.dir.join("work")).env_clear().envs(self.env.iter().cloned());
         command.stdin(Stdio::null());
         let ended = tokio::task::spawn_blocking(move || command.output());
@@ -131,7 +176,8 @@ impl Home {
     pub(crate) fn terminal(&self, args: Vec<String>, typed: &str) -> Result<Terminal> {
         let size = PtySize { rows: SIZE.0.get(), cols: SIZE.1.get(), ..PtySize::default() };
         let pair = native_pty_system().openpty(size).context("open a terminal")?;
-        let mut command = CommandBuilder::new(beside("haft"));
+        let (program, args) = self.command_line(args);
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(self.dir.join("work"));
         command.env_clear();

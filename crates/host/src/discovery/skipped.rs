@@ -14,7 +14,7 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Disabled => f.write_str("it is disabled; run `haft ext enable`"),
-            Self::Untrusted => f.write_str("the project is not trusted; use --trust-project to run it"),
+            Self::Untrusted => f.write_str("the project is not trusted; `haft trust` shows and allows it"),
             Self::NameTaken { by } => write!(f, "{} has the same name and comes first", by.display()),
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct Places {
     pub(crate) data_dir: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) config: Option<ExtensionConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sandbox: Option<String>,
 }
 
 impl Greeting {
@@ -60,7 +62,12 @@ mod tests {
     use haft_protocol::ext::PROTOCOL_VERSION;
 
     #[track_caller]
-    fn check(extension_dir: Option<&str>, data_dir: Option<&str>, config: Option<&str>) {
+    fn check(
+        extension_dir: Option<&str>,
+        data_dir: Option<&str>,
+        config: Option<&str>,
+        sandbox: Option<&str>,
+    ) {
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
             zot_version: "0.1.0".into(),
@@ -73,26 +80,29 @@ mod tests {
             capabilities: vec!["ping".into()],
             limits: None,
             config: None,
+            sandbox: None,
         };
         let config = config.and_then(|config| ExtensionConfig::new(RawJson::parse(config).unwrap()));
         let (extension_dir, data_dir) = (extension_dir.map(str::to_owned), data_dir.map(str::to_owned));
+        let sandbox = sandbox.map(str::to_owned);
         let places = Places {
             extension_dir: extension_dir.clone(),
             data_dir: data_dir.clone(),
             config: config.clone(),
+            sandbox: sandbox.clone(),
         };
         let line = Greeting::new(Greeting::common(ack.clone()), places).line().unwrap();
         assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
         let read: HelloAck = serde_json::from_str(&line).unwrap();
-        assert_eq!(read, HelloAck { extension_dir, data_dir, config, ..ack });
+        assert_eq!(read, HelloAck { extension_dir, data_dir, config, sandbox, ..ack });
     }
 
     #[test]
     fn the_parts_make_the_frame_that_the_whole_would_have_made() {
-        check(None, None, None);
-        check(Some("/ext"), None, None);
-        check(None, None, Some(r#"{"units":{"wind":"kn"},"since":1.50}"#));
-        check(None, Some("/data \"x\"\n\u{2028}"), Some("{}"));
-        check(Some("/ext}"), Some("{}"), Some(r#"{"a":"}"}"#));
+        check(None, None, None, None);
+        check(Some("/ext"), None, None, None);
+        check(None, None, Some(r#"{"units":{"wind":"kn"},"since":1.50}"#), None);
+        check(None, Some("/data \"x\"\n\u{2028}"), Some("{}"), Some("strict"));
+        check(Some("/ext}"), Some("{}"), Some(r#"{"a":"}"}"#), None);
     }
 }

@@ -10,8 +10,10 @@ use haft_launch::Launcher;
 use haft_protocol::ext::{ExtensionConfig, Limits};
 use haft_protocol::ids::ExtensionName;
 
+use crate::confine::SandboxGrant;
 use crate::environment::ExtensionEnv;
-use crate::spec::{ExtensionSpec, Origin};
+use crate::log::slug;
+use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::timeouts::Timeouts;
 
 /// What a host needs to know of the program around it.
@@ -55,6 +57,9 @@ pub struct HostConfig {
     pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// What those of [`Origin::Project`](crate::Origin::Project) are told in its place, where there is something for them.
     pub project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
+    /// The sandboxes of those that run in one; what is not named here runs with this program's rights. Needs `launcher`
+    /// and `data`: without them, and where the system does not have the level, the extension is not started.
+    pub sandbox: BTreeMap<ExtensionName, SandboxGrant>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -82,10 +87,22 @@ impl HostConfig {
             launcher: None,
             extension_config: BTreeMap::new(),
             project_extension_config: BTreeMap::new(),
+            sandbox: BTreeMap::new(),
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),
         }
+    }
+
+    /// Where an extension keeps its data, whether it is there or not; none when data has no place of its own.
+    pub(crate) fn data_dir(&self, name: &ExtensionName) -> Option<PathBuf> {
+        Some(self.data.as_ref()?.join(slug(name.as_str())))
+    }
+
+    /// The sandbox that the process of an extension runs in, if any.
+    pub(crate) fn sandbox_of(&self, spec: &ExtensionSpec) -> Option<&SandboxGrant> {
+        let is_process = matches!(spec.launch, Launch::Process { .. });
+        self.sandbox.get(&spec.name).filter(|_| is_process)
     }
 
     /// What this extension is told as `hello_ack.config`.

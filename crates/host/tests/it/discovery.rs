@@ -89,7 +89,7 @@ fn an_untrusted_projects_extensions_are_listed_and_not_run() {
     let found = world.found(Trust::Untrusted);
     assert!(found.specs.is_empty());
     assert_eq!(reasons(&found), [("beta", &SkipReason::Untrusted)]);
-    assert!(found.skipped[0].to_string().contains("--trust-project"));
+    assert!(found.skipped[0].to_string().contains("`haft trust`"));
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(super) fn name_servers() -> Option<PathBuf> {
 }
 
 /// What has to be executed for a program to start: itself, and the interpreter that its first line names.
-pub(super) fn started_by(program: &Path) -> Vec<PathBuf> {
+pub fn started_by(program: &Path) -> Vec<PathBuf> {
     let mut all = vec![program.to_owned()];
     if let Some((interpreter, argument)) = crate::program::first_line(program) {
         let named = (interpreter.file_name() == Some(OsStr::new("env")))

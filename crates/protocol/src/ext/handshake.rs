@@ -120,6 +120,9 @@ pub struct HelloAck {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
     pub config: Option<ExtensionConfig>,
+    /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
 }
 
 /// The settings of one extension: a JSON object. They may hold keys, so `Debug` does not show them.

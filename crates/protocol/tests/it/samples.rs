@@ -77,6 +77,7 @@ fn hello_ack() -> HelloAck {
         ],
         limits: Some(Box::default()),
         config: ExtensionConfig::new(json(r#"{"units":"si"}"#)),
+        sandbox: Some("standard".into()),
     }
 }
 

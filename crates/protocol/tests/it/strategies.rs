@@ -95,11 +95,11 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
 
 fn hello_ack() -> impl Strategy<Value = HostFrame> {
     let words = (text(), text(), text(), text());
-    let options = (option::of(text()), option::of(text()), option::of(text()));
+    let options = (option::of(text()), option::of(text()), option::of(text()), option::of(text()));
     let config = option::of(object().prop_map(|object| ExtensionConfig::new(object).unwrap()));
     (any::<u32>(), words, options, texts(), (any::<bool>(), config)).prop_map(
         |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, (limits, config))| {
-            let (haft_version, extension_dir, data_dir) = options;
+            let (haft_version, extension_dir, data_dir, sandbox) = options;
             let limits = limits.then(Box::<Limits>::default);
             let ack = HelloAck {
                 protocol_version,
@@ -113,6 +113,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
                 capabilities,
                 limits,
                 config,
+                sandbox,
             };
             ack.into()
         },

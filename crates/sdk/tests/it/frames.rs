@@ -63,6 +63,19 @@ async fn the_limits_are_the_hosts() {
 }
 
 #[tokio::test]
+async fn the_sandbox_is_told() {
+    for level in [None, Some("strict".to_owned())] {
+        let extension =
+            Extension::new("told", "1.0.0").tool("level", "", |_: NoArgs, host: Host| async move {
+                ToolResult::text(format!("{:?}", host.sandbox().await))
+            });
+        let info = HostInfo { sandbox: level.clone(), ..host_info() };
+        let harness = Harness::start_with(extension, info).await;
+        assert_eq!(harness.tool("level", json!({})).await, ToolResult::text(format!("{level:?}")));
+    }
+}
+
+#[tokio::test]
 async fn images_are_encoded() {
     let harness = Harness::start(extension()).await;
     harness.tool("image", json!({})).await;

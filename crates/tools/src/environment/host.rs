@@ -97,14 +97,17 @@ impl HostEnvironment {
     }
 
     /// Keeps the changes of files inside a directory, which is opened here: no file and no directory is made, replaced or
-    /// overwritten outside of it, whatever links lead there and even if a directory is swapped for a link meanwhile. A
-    /// file with hard links is not overwritten, because one of them may be outside. Reading is not kept anywhere, nor
+    /// overwritten outside of it, whatever links lead there and even if a directory is swapped for a link meanwhile; nor
+    /// is a write undone there that was interrupted before. A file with hard links is not overwritten, because one of
+    /// them may be outside. Reading is not kept anywhere, nor
     /// are commands: whoever needs that has to leave [`Environment::run`] out.
     ///
     /// # Errors
     /// When the directory cannot be opened, and on systems other than Unix.
     pub fn with_root(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
         self.root = Some(Arc::new(Root::open(root.as_ref())?));
+        // What is cleared up for one with another root is not for this one.
+        self.disk = Arc::new(self.disk.another());
         Ok(self)
     }
 }

@@ -54,6 +54,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         project_extension_config: BTreeMap::new(),
         only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
+        sandbox: BTreeMap::new(),
     };
     join(parts).await.unwrap()
 }

@@ -109,7 +109,7 @@ for frame in frames():
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);
     assert_eq!(ran.stdout, "Hi.\n");
-    assert!(ran.stderr.contains("local") && ran.stderr.contains("--trust-project"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("local") && ran.stderr.contains("`haft trust`"), "{}", ran.stderr);
     assert_eq!(scene.marks(), Vec::<String>::new());
 
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);

@@ -81,7 +81,7 @@ fn without_skills_there_is_no_tool_for_them_and_a_projects_need_trust() {
     write(&scene.world.project(), &[(".agents/skills/release/SKILL.md", SKILL)]);
     let ran = scene.haft(&["-p", "hi"]);
     ran.expect(0);
-    assert!(ran.stderr.contains(".agents/skills; --trust-project uses it"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".agents/skills; `haft trust` shows and allows it"), "{}", ran.stderr);
     assert!(!offered(&scene.server.requests()[0]).contains(&"skill".to_owned()));
     scene.haft(&["-p", "--trust-project", "hi"]).expect(0);
     assert!(offered(&scene.server.requests()[1]).contains(&"skill".to_owned()));
@@ -97,8 +97,7 @@ fn a_projects_templates_need_trust_and_are_told_of_without_it() {
     fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
     write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
-    let unused =
-        "haft: not used, because the project is not trusted: .haft/prompts; --trust-project uses it\n";
+    let unused = "haft: not used, because the project is not trusted: .haft/prompts; `haft trust` shows and allows it\n";
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     let told =

@@ -173,14 +173,46 @@ fn a_session_that_is_open_elsewhere_can_be_forked() {
     running.kill();
 }
 
-#[test]
-fn what_was_mended_is_told() {
-    let scene = answers(&["One.", "Two."]);
-    scene.haft(&["-p", "first"]).expect(0);
-    let file = files(&scene).remove(0);
+/// A session with one answer, and a line that was torn behind it.
+fn tear(scene: &Scene) {
+    if files(scene).is_empty() {
+        scene.haft(&["-p", "first"]).expect(0);
+    }
+    let file = files(scene).into_iter().find(|file| file.extension().unwrap() == "jsonl").unwrap();
     let mut bytes = fs::read(&file).unwrap();
     bytes.extend_from_slice(b"{\"type\":\"mess");
     fs::write(&file, bytes).unwrap();
+}
+
+/// Opening mends the file: the next run has nothing to tell any more.
+#[test]
+fn what_was_mended_is_told_when_the_run_cannot_begin() {
+    let scene = answers(&["One."]);
+    for args in [&["-p", "-c", "second"][..], &["--json", "-c", "second"], &["session", "compact", "last"]] {
+        tear(&scene);
+        let ran = scene.world.haft(&[args, &["--provider", "anthropic"]].concat());
+        assert!(ran.code == 6 && ran.stderr.contains("ANTHROPIC_API_KEY"), "{ran:?}");
+        assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{ran:?}");
+        assert_eq!(ran.stdout.contains(r#"{"type":"session_repaired","#), args[0] == "--json", "{ran:?}");
+    }
+}
+
+#[test]
+fn what_was_mended_before_a_summary_is_told() {
+    let scene = answers(&["One.", "Two."]);
+    tear(&scene);
+    let args = ["last", "--json"];
+    let ran = super::running::Running::start(scene.command_of(&["session", "compact"], &args), None).wait();
+    let kinds: Vec<String> =
+        ran.events().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(kinds[..2], ["session", "session_repaired"], "{ran:?}");
+    assert_eq!(ran.of("session_repaired").len(), 1, "{ran:?}");
+}
+
+#[test]
+fn what_was_mended_is_told() {
+    let scene = answers(&["One.", "Two."]);
+    tear(&scene);
     let ran = scene.haft(&["-p", "-c", "second"]);
     ran.expect(0);
     assert!(ran.stderr.contains("the last line was torn: its 13 bytes are in "), "{}", ran.stderr);

@@ -54,6 +54,7 @@ enum What {
     Read,
     Sync,
     Create,
+    Rename,
     Thread,
 }
 
@@ -139,7 +140,10 @@ impl Disk for FaultyDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.rename(from, to)
+        match self.0.fails(What::Rename) {
+            Some(fault) => Err(self.0.error(fault)),
+            None => RealDisk.rename(from, to),
+        }
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {

@@ -86,6 +86,30 @@ async fn a_fork_has_one_branch_and_a_file_of_its_own() {
     assert!(matches!(found.fork(Some(crate::session::EntryId::from(7))), Err(SessionError::NoEntry(_))));
 }
 
+/// The program was killed while the session moved.
+#[tokio::test]
+async fn a_copy_that_was_left_goes_with_its_session_and_no_other_does() {
+    let dir = TempDir::new().unwrap();
+    let store = Store::new(dir.path());
+    let copy_of = async |session: &Session| {
+        let entry = said(session, user("first")).await;
+        let origin = Origin { session: session.id(), entry: Some(entry) };
+        let header = Header { id: Default::default(), forked_from: Some(origin), ..session.header() };
+        let copy = session.path().unwrap().with_file_name(format!("{}.moving", header.id));
+        fs::write(&copy, header.to_line().unwrap()).unwrap();
+        copy
+    };
+    let (session, other) = (store.create(Path::new("/project")), store.create(Path::new("/project")));
+    let (left, made, others) = (copy_of(&session).await, copy_of(&session).await, copy_of(&other).await);
+    let lock = fs::File::open(&made).unwrap();
+    lock.lock().unwrap();
+    let id = session.id().to_string();
+    drop(session);
+    store.find(&id).unwrap().remove().unwrap();
+    assert!(!left.exists() && made.exists() && others.exists());
+    assert_eq!(store.list_all().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn a_session_in_use_is_not_removed() {
     let dir = TempDir::new().unwrap();

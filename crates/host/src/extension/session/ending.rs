@@ -9,6 +9,9 @@ use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
 use crate::timeouts::Timeouts;
 
+/// What the launcher says when it could not confine what it was to start.
+const NO_SANDBOX: &str = "no sandbox: ";
+
 impl<T> Session<T> {
     pub(crate) fn timeouts(&self) -> &Timeouts {
         &self.facts.timeouts
@@ -70,7 +73,11 @@ impl<T> Session<T> {
         match self.phase {
             Phase::Draining { .. } => self.close(ExtensionState::Stopped, "was stopped"),
             Phase::AwaitHello { .. } if self.never_started => {
-                self.fail(FaultCode::SpawnFailed, text.to_owned());
+                let code = match text.contains(NO_SANDBOX) {
+                    true => FaultCode::SandboxUnavailable,
+                    false => FaultCode::SpawnFailed,
+                };
+                self.fail(code, text.to_owned());
             }
             Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
             Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),

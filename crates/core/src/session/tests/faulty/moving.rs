@@ -11,6 +11,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tempfile::TempDir;
 
+use super::{Fault, Faulty, FaultyDisk, What};
 use crate::session::disk::{Disk, DiskFile, RealDisk, Seen};
 use crate::session::entry::Name;
 use crate::session::{Durability, EntryId, Repair, Session, SessionError, recover};
@@ -22,9 +23,19 @@ type Appended = BoxFuture<'static, Result<EntryId, SessionError>>;
 
 /// A disk on which the second file is made only when it may be.
 struct Slow {
+    disk: Arc<dyn Disk>,
     made: AtomicUsize,
     making: Sender<String>,
     may: Mutex<Receiver<()>>,
+}
+
+impl Slow {
+    /// Around another disk, with what says that a file is about to be made, and what lets it be.
+    fn around(disk: impl Disk + 'static) -> (Arc<Self>, Receiver<String>, Sender<()>) {
+        let ((making, begun), (go, may)) = (channel(), channel());
+        let (disk, may) = (Arc::new(disk), Mutex::new(may));
+        (Arc::new(Self { disk, made: AtomicUsize::new(0), making, may }), begun, go)
+    }
 }
 
 impl Disk for Slow {
@@ -33,23 +44,23 @@ impl Disk for Slow {
             self.making.send(path.extension().unwrap().to_str().unwrap().to_owned()).unwrap();
             self.may.lock().unwrap().recv().unwrap();
         }
-        RealDisk.create(path)
+        self.disk.create(path)
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        RealDisk.open(path)
+        self.disk.open(path)
     }
 
     fn look(&self, path: &Path) -> io::Result<Seen> {
-        RealDisk.look(path)
+        self.disk.look(path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.rename(from, to)
+        self.disk.rename(from, to)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        RealDisk.sync_dir(dir)
+        self.disk.sync_dir(dir)
     }
 }
 
@@ -60,11 +71,11 @@ fn name(name: &str) -> Name {
 #[test]
 fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_file() {
     let dir = TempDir::new().unwrap();
-    let ((making, begun), (go, may)) = (channel(), channel());
-    let disk = Slow { made: AtomicUsize::new(0), making, may: Mutex::new(may) };
-    let session = Session::create_on(Arc::new(disk), dir.path(), Path::new("/project"));
+    let (disk, begun, go) = Slow::around(RealDisk);
+    let session = Session::create_on(disk, dir.path(), Path::new("/project"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    let first = runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    let before = session.id();
     let old = session.path().unwrap();
     std::fs::remove_file(&old).unwrap();
     let (inside, (appended, done)) = (session.clone(), channel::<(Appended, Appended)>());
@@ -87,21 +98,97 @@ fn whoever_appends_while_a_session_moves_is_not_held_up_and_waits_for_the_new_fi
     assert!(matches!(&session.take_repairs()[..], [Repair::Moved { .. }]));
     let recovered = recover(&std::fs::read(session.path().unwrap()).unwrap());
     assert_eq!((recovered.entries.len(), recovered.repairs), (3, vec![]));
+    // What was added since the file was gone, it never had.
+    let origin = recovered.header.unwrap().forked_from.unwrap();
+    assert_eq!((origin.session, origin.entry), (before, Some(first)));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "the copy has its own name alone");
 }
 
 #[test]
 fn what_was_given_is_kept_when_the_session_is_closed_while_it_moves() {
     let dir = TempDir::new().unwrap();
-    let session = Session::create(dir.path(), Path::new("/project"));
+    let (disk, begun, go) = Slow::around(RealDisk);
+    let session = Session::create_on(disk, dir.path(), Path::new("/project"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
     std::fs::remove_file(session.path().unwrap()).unwrap();
     let owed = session.append(name("second"), Durability::Soon);
+    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    // Behind what the copy will have, and the session is closed before anybody could begin with it.
+    let behind = session.append(name("third"), Durability::Soon);
     drop(session);
+    go.send(()).unwrap();
     runtime.block_on(owed).unwrap();
-    let file = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-    assert_eq!(recover(&std::fs::read(file).unwrap()).entries.len(), 2);
+    runtime.block_on(behind).unwrap();
+    assert_eq!(entries(&dir), 3);
+}
+
+/// How many entries there are in the only file.
+fn entries(dir: &TempDir) -> usize {
+    let files: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    assert_eq!(file.extension().unwrap(), "jsonl");
+    recover(&std::fs::read(file).unwrap()).entries.len()
+}
+
+/// The session is closed when the copy has failed once: what is owed is in no file, and is written nevertheless.
+#[test]
+fn a_session_that_is_closed_still_moves_for_what_is_owed() {
+    let dir = TempDir::new().unwrap();
+    let (disk, begun, go) = Slow::around(FaultyDisk(Arc::new(Faulty::new(What::Create, Fault::Full, 1))));
+    let session = Session::create_on(disk, dir.path(), Path::new("/project"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    std::fs::remove_file(session.path().unwrap()).unwrap();
+    let owed = session.append(name("second"), Durability::Soon);
+    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    let behind = session.append(name("third"), Durability::Soon);
+    drop(session);
+    for () in [(); 2] {
+        go.send(()).unwrap();
+    }
+    assert!(matches!(runtime.block_on(owed), Err(SessionError::NotSynced(_))));
+    runtime.block_on(behind).unwrap();
+    assert_eq!(entries(&dir), 3);
+}
+
+#[test]
+fn a_copy_whose_name_cannot_be_given_is_removed_and_another_one_is_made() {
+    let dir = TempDir::new().unwrap();
+    let disk = FaultyDisk(Arc::new(Faulty::new(What::Rename, Fault::Broken, 0)));
+    let session = Session::create_on(Arc::new(disk), dir.path(), Path::new("/project"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    std::fs::remove_file(session.path().unwrap()).unwrap();
+    let owed = runtime.block_on(session.append(name("second"), Durability::Soon));
+    assert!(matches!(owed, Err(SessionError::NotSynced(_))), "{owed:?}");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the copy is left");
+    runtime.block_on(session.flush()).unwrap();
+    assert_eq!(entries(&dir), 2);
+}
+
+/// What came while the copy was made cannot be added to it.
+#[test]
+fn a_copy_that_cannot_be_gone_on_with_is_taken_back() {
+    let dir = TempDir::new().unwrap();
+    // The first file, the copy, and then what is added to that.
+    let (disk, begun, go) = Slow::around(FaultyDisk(Arc::new(Faulty::new(What::Write, Fault::Full, 2))));
+    let session = Session::create_on(disk, dir.path(), Path::new("/project"));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(session.append(name("first"), Durability::Now)).unwrap();
+    let old = session.path();
+    std::fs::remove_file(old.as_ref().unwrap()).unwrap();
+    let owed = session.append(name("second"), Durability::Soon);
+    begun.recv_timeout(PATIENCE).expect("nobody makes a file");
+    let behind = session.append(name("third"), Durability::Soon);
+    go.send(()).unwrap();
+    assert!(matches!(runtime.block_on(owed), Err(SessionError::NotSynced(_))));
+    begun.recv_timeout(PATIENCE).expect("nobody makes another file");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the copy is left");
+    assert_eq!((session.path(), session.take_repairs()), (old, vec![]));
+    go.send(()).unwrap();
+    runtime.block_on(behind).unwrap();
+    assert_eq!(entries(&dir), 3);
 }
 
 #[test]

@@ -43,6 +43,7 @@ impl Bench {
             capabilities: Vec::new(),
             limits: None,
             config: None,
+            sandbox: None,
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),

@@ -6,12 +6,12 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::dir::Dir;
+use super::spot::{Root, open_dir};
 use super::temp::random;
 use crate::environment::EnvironmentError;
 use crate::environment::host::private;
@@ -123,8 +123,9 @@ fn open_lock(state: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Looks after what was interrupted: a file that is part new and part old gets its old content back.
-pub(super) fn restore(state: &Path) -> io::Result<()> {
+/// Looks after what was interrupted: a file that is part new and part old gets its old content back. With a root, what is
+/// outside of it stays as it is, and so does its backup, for somebody else.
+pub(super) fn restore(state: &Path, root: Option<&Root>) -> io::Result<()> {
     match fs::symlink_metadata(state) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         data => data?,
@@ -140,7 +141,7 @@ pub(super) fn restore(state: &Path) -> io::Result<()> {
             continue;
         }
         let backup = Backup { dir: entry.path() };
-        match undo(&backup.dir) {
+        match undo(&backup.dir, root) {
             Ok(()) => drop(fs::remove_dir_all(&backup.dir)),
             Err(error) => {
                 tracing::warn!(backup = %backup.dir.display(), %error, "interrupted write not undone");
@@ -151,7 +152,7 @@ pub(super) fn restore(state: &Path) -> io::Result<()> {
 }
 
 /// An error keeps the backup.
-fn undo(dir: &Path) -> io::Result<()> {
+fn undo(dir: &Path, root: Option<&Root>) -> io::Result<()> {
     let mut path = match fs::read(dir.join(PATH)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         path => path?,
@@ -165,9 +166,13 @@ fn undo(dir: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::other("the path names no file"));
     };
-    let mut file = Dir::open(parent)?.open_file(name, OFlags::RDWR)?;
-    if !file.metadata()?.is_file() {
+    let mut file = open_dir(root, parent).map_err(io::Error::other)?.open_file(name, OFlags::RDWR)?;
+    let data = file.metadata()?;
+    if !data.is_file() {
         return Err(io::Error::other("the path leads to no file any more"));
+    }
+    if root.is_some() && data.nlink() > 1 {
+        return Err(io::Error::other("it has hard links, which may be outside of where it may be written"));
     }
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
@@ -233,7 +238,7 @@ mod tests {
         let state = root.path().join("state");
         drop(lock(&state).unwrap());
         fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(lock(&state).is_err() && restore(&state).is_err());
+        assert!(lock(&state).is_err() && restore(&state, None).is_err());
     }
 
     #[test]
@@ -245,7 +250,7 @@ mod tests {
             let path = root.path().join("file");
             let backup = Backup::make(&state, &path, b"the old", b"new").unwrap();
             fs::write(&path, found).unwrap();
-            restore(&state).unwrap();
+            restore(&state, None).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), expect);
             assert_eq!(backup.dir.exists(), kept);
             drop(fs::remove_dir_all(&backup.dir));
@@ -255,5 +260,34 @@ mod tests {
         check("the old", "the old", false);
         check("new", "new", false);
         check("of the user", "of the user", true);
+    }
+
+    #[test]
+    fn what_is_outside_of_a_root_is_left_to_somebody_else() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let state = base.join("state");
+        drop(lock(&state).unwrap());
+        fs::create_dir_all(base.join("in/dir")).unwrap();
+        let root = Root::open(&base.join("in")).unwrap();
+        let torn = |name: &str| {
+            let path = base.join(name);
+            fs::write(&path, "new old").unwrap();
+            (Backup::make(&state, &path, b"the old", b"new").unwrap().dir, path)
+        };
+        let (outside, inside, linked) = (torn("file"), torn("in/dir/file"), torn("in/linked"));
+        fs::hard_link(&linked.1, base.join("link")).unwrap();
+        let check = |(backup, path): &(PathBuf, PathBuf), restored: bool| {
+            let expect = if restored { "the old" } else { "new old" };
+            assert_eq!(fs::read_to_string(path).unwrap(), expect, "{}", path.display());
+            assert_eq!(backup.exists(), !restored, "{}", path.display());
+        };
+        restore(&state, Some(&root)).unwrap();
+        check(&outside, false);
+        check(&inside, true);
+        check(&linked, false);
+        restore(&state, None).unwrap();
+        check(&outside, true);
+        check(&linked, true);
     }
 }

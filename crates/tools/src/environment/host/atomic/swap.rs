@@ -32,10 +32,15 @@ impl Disk {
         Self { state, swept: Mutex::default(), restored: Once::new() }
     }
 
+    /// The same place for backups, for another environment.
+    pub(in super::super) fn another(&self) -> Self {
+        Self::new(self.state.clone())
+    }
+
     /// Clears up what interrupted writes have left: once, and once for each directory.
-    fn clear_up(&self, dir: &Dir) {
+    fn clear_up(&self, root: Option<&Root>, dir: &Dir) {
         self.restored.call_once(|| {
-            if let Err(error) = in_place::restore(&self.state) {
+            if let Err(error) = in_place::restore(&self.state, root) {
                 tracing::warn!(dir = %self.state.display(), %error, "backups not looked at");
             }
         });
@@ -120,7 +125,7 @@ pub(in super::super) fn replace(
     read: Option<Stamp>,
 ) -> Result<Written, EnvironmentError> {
     let target = Target { spot: Spot::find(root, path)?, content, read };
-    disk.clear_up(&target.spot.dir);
+    disk.clear_up(root, &target.spot.dir);
     let Some(stat) = target.spot.dir.stat(target.spot.name).map_err(|error| target.failed(error))? else {
         return target.create();
     };

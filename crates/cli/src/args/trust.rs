@@ -1,0 +1,60 @@
+//! The command line of `haft trust`, and the flag of runs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use haft_config::{Asked, Digest, NoDigest};
+
+/// What the flag stands for without a value. Never the empty text: a variable that is not set must not trust anything.
+const THIS_RUN: &str = "this-run";
+
+/// `--trust-project`.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct TrustProject {
+    /// Trust the project in this run, as it is now: run its extensions, use its settings, read its context files. With
+    /// a digest (`haft trust --show` prints it) only if it is exactly the one. `haft trust` asks, and remembers
+    #[arg(
+        long,
+        value_name = "DIGEST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = THIS_RUN,
+        value_parser = parse,
+        value_hint = ValueHint::Other,
+    )]
+    trust_project: Option<Asked>,
+}
+
+impl TrustProject {
+    /// What is asked for.
+    pub(crate) fn asked(&self) -> Asked {
+        self.trust_project.unwrap_or_default()
+    }
+}
+
+fn parse(text: &str) -> Result<Asked, NoDigest> {
+    if text == THIS_RUN { Ok(Asked::ThisRun) } else { text.parse().map(Asked::Exactly) }
+}
+
+/// `haft trust …`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// The project's directory, exactly: what lies above or below it is not trusted with it. Without it, this one
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Do not ask: trust it if it has this digest, the whole of it
+    #[arg(long, value_name = "DIGEST", value_hint = ValueHint::Other)]
+    pub(crate) digest: Option<Digest>,
+    /// Only show what it brings, its digest, and whether it is trusted
+    #[arg(long, conflicts_with_all = ["digest", "revoke", "list"])]
+    pub(crate) show: bool,
+    /// Print one JSON object, with --show
+    #[arg(long, requires = "show")]
+    pub(crate) json: bool,
+    /// Take the trust back
+    #[arg(long, conflicts_with_all = ["digest", "list"])]
+    pub(crate) revoke: bool,
+    /// List the projects that are trusted
+    #[arg(long, conflicts_with_all = ["digest", "dir"])]
+    pub(crate) list: bool,
+}

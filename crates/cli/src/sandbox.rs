@@ -1,0 +1,138 @@
+//! The sandboxes that `[grant.NAME]` asks for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context as _;
+use haft_config::{Config, Granted, SandboxLevel, SandboxNet, Sourced};
+use haft_host::{GrantedPath, SandboxGrant};
+use haft_launch::sandbox::{Level, Net};
+use haft_protocol::ids::ExtensionName;
+
+/// By the names of the extensions; those without one are left out.
+///
+/// # Errors
+/// Where in which file a path stands that names no place, or a grant that nothing would confine.
+pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, SandboxGrant>> {
+    let home = std::env::home_dir();
+    let mut all = BTreeMap::new();
+    for (name, granted) in &config.grant {
+        match level(granted) {
+            Some(level) => {
+                let grant = grant(name, level, granted, home.as_deref())?;
+                all.insert(ExtensionName::new(name.as_str()), grant);
+            }
+            None => refuse_unbounded(name, granted)?,
+        }
+    }
+    Ok(all)
+}
+
+fn level(granted: &Granted) -> Option<Level> {
+    match granted.sandbox.as_ref()?.value {
+        SandboxLevel::None => None,
+        SandboxLevel::Standard => Some(Level::Standard),
+        SandboxLevel::Strict => Some(Level::Strict),
+    }
+}
+
+fn grant(name: &str, level: Level, granted: &Granted, home: Option<&Path>) -> anyhow::Result<SandboxGrant> {
+    let paths = |key: &str, said: &Option<Sourced<Vec<String>>>| -> anyhow::Result<Vec<GrantedPath>> {
+        let Some(said) = said else { return Ok(Vec::new()) };
+        let parsed = said.value.iter().map(|text| GrantedPath::parse(text, home));
+        let parsed: Result<Vec<_>, _> = parsed.collect();
+        parsed.with_context(|| format!("{}: grant.{name}.{key}", said.origin))
+    };
+    let net = granted.net.as_ref().map_or(SandboxNet::None, |said| said.value);
+    if let (Level::Standard, SandboxNet::Loopback, Some(said)) = (level, net, &granted.net) {
+        anyhow::bail!("{}: grant.{name}.net: \"loopback\" needs sandbox = \"strict\"", said.origin);
+    }
+    Ok(SandboxGrant {
+        level,
+        read: paths("read", &granted.read)?,
+        write: paths("write", &granted.write)?,
+        exec: paths("exec", &granted.exec)?,
+        net: match net {
+            SandboxNet::None => Net::None,
+            SandboxNet::Loopback => Net::Loopback,
+            SandboxNet::All => Net::All,
+        },
+    })
+}
+
+/// Whoever lists what an extension may believes it confined.
+fn refuse_unbounded(name: &str, granted: &Granted) -> anyhow::Result<()> {
+    let paths = [("read", &granted.read), ("write", &granted.write), ("exec", &granted.exec)];
+    let paths = paths.into_iter().filter_map(|(key, said)| Some((key, &said.as_ref()?.origin)));
+    let net = granted.net.as_ref().map(|said| ("net", &said.origin));
+    match paths.chain(net).next() {
+        None => Ok(()),
+        Some((key, origin)) => Err(anyhow::anyhow!(
+            "{origin}: grant.{name}.{key} bounds nothing without a sandbox; add sandbox = \"standard\" to [grant.{name}], \
+             or remove it"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_config::{Files, Home, Layer, Project, Trust};
+
+    use super::*;
+
+    fn granted_by(text: &str) -> Result<BTreeMap<ExtensionName, SandboxGrant>, String> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("config.toml"), text).unwrap();
+        let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
+        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
+        let layer = || Layer::from_env(|_| None).unwrap();
+        granted(&files.below_unchecked(layer(), layer(), &|_, _| None)).map_err(|error| format!("{error:#}"))
+    }
+
+    #[track_caller]
+    fn check_mistake(text: &str, expect: &[&str]) {
+        let error = granted_by(text).unwrap_err();
+        for part in expect {
+            assert!(error.contains(part), "{error} should contain {part}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_granted_and_nothing_else() {
+        let text = "[grant.a]\nsandbox = 'standard'\n[grant.b]\nsandbox = 'none'\n[grant.c]\nenv = []\n\
+                    [grant.d]\nsandbox = 'strict'\nread = ['/r']\nwrite = ['$DATA/w']\nexec = ['/e']\nnet = 'loopback'\n";
+        let all = granted_by(text).unwrap();
+        let path = |text| vec![GrantedPath::parse(text, None).unwrap()];
+        let expect = [
+            (ExtensionName::new("a"), SandboxGrant::new(Level::Standard)),
+            (
+                ExtensionName::new("d"),
+                SandboxGrant {
+                    level: Level::Strict,
+                    read: path("/r"),
+                    write: path("$DATA/w"),
+                    exec: path("/e"),
+                    net: Net::Loopback,
+                },
+            ),
+        ];
+        assert_eq!(all, BTreeMap::from(expect));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        check_mistake(
+            "[grant.a]\nsandbox = 'standard'\nread = ['/x', 'maps']",
+            &["config.toml:3: grant.a.read", "\"maps\" is not absolute"],
+        );
+        check_mistake("[grant.a]\nread = ['/x']", &["config.toml:2: grant.a.read bounds nothing"]);
+        check_mistake(
+            "[grant.a]\nsandbox = 'none'\nnet = 'none'",
+            &["config.toml:3: grant.a.net bounds nothing"],
+        );
+        check_mistake(
+            "[grant.a]\nsandbox = 'standard'\nnet = 'loopback'",
+            &["config.toml:3: grant.a.net", "needs sandbox = \"strict\""],
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! `haft trust`: what a project would run and have obeyed, and whether it may.
+
+mod inventory;
+
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use haft_config::{Digest, Home, Record, Snapshot, TrustFile};
+use haft_core::sanitize::sanitize_line;
+use serde_json::{Value, json};
+
+use crate::args::TrustArgs;
+use crate::ask::confirmed;
+use crate::console::{note, print};
+use crate::exit::{Exit, OrExit as _};
+use crate::setup;
+use inventory::Inventory;
+
+/// Runs the command.
+pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
+    let home = Home::locate().or_exit(Exit::Configuration)?;
+    if args.list {
+        return list(&home).or_exit(Exit::Trust).map(|()| Exit::Ok);
+    }
+    if args.revoke {
+        return revoke(&home, args.dir).or_exit(Exit::Trust).map(|()| Exit::Ok);
+    }
+    let dir = setup::cwd(args.dir).or_exit(Exit::Usage)?;
+    // Before anything is shown: what is recorded is never newer than what was looked at.
+    let snapshot = Snapshot::take(&home, &dir).or_exit(Exit::Trust)?;
+    let recorded = TrustFile::load(&home).map(|file| file.record(snapshot.dir()).cloned());
+    let outcome = if args.show {
+        show(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.json)
+    } else {
+        grant(&home, &snapshot, recorded.or_exit(Exit::Trust)?.as_ref(), args.digest)
+    };
+    outcome.or_exit(Exit::Trust).map(|()| Exit::Ok)
+}
+
+fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&Record>, json: bool) -> anyhow::Result<()> {
+    let inventory = Inventory::of(home, snapshot.dir());
+    if json {
+        let text = serde_json::to_string_pretty(&as_json(snapshot, recorded, &inventory));
+        return print(&text.context("cannot write JSON")?);
+    }
+    print(&as_text(snapshot, recorded, &inventory))
+}
+
+fn grant(
+    home: &Home,
+    snapshot: &Snapshot,
+    recorded: Option<&Record>,
+    named: Option<Digest>,
+) -> anyhow::Result<()> {
+    if snapshot.files().is_empty() {
+        note("the project brings nothing that haft would run or obey; there is nothing to trust");
+        return Ok(());
+    }
+    if named.is_none() && recorded.is_some_and(|record| record.digest == snapshot.digest()) {
+        note(&format!("the project is trusted already, with the digest {}", snapshot.digest()));
+        return Ok(());
+    }
+    print(&as_text(snapshot, recorded, &Inventory::of(home, snapshot.dir())))?;
+    match named {
+        Some(named) => anyhow::ensure!(
+            named == snapshot.digest(),
+            "the project has the digest {}, not {named}; nothing was changed",
+            snapshot.digest()
+        ),
+        None if !io::stdin().is_terminal() || !io::stderr().is_terminal() => anyhow::bail!(
+            "nobody to ask; look at what is listed, then use `haft trust --digest {}`. Nothing was changed",
+            snapshot.digest()
+        ),
+        None => {
+            if !confirmed(&format!("trust {} as it is now?", snapshot.dir().display()))? {
+                note("nothing was changed: the project is not trusted");
+                return Ok(());
+            }
+        }
+    }
+    // What was shown was read after the digest was made, and the answer took its time.
+    let now = Snapshot::take(home, snapshot.dir())?;
+    anyhow::ensure!(
+        now.digest() == snapshot.digest(),
+        "the project has changed meanwhile: {}; nothing was recorded",
+        sanitize_line(&now.since(snapshot.files()).to_string())
+    );
+    TrustFile::grant(home, snapshot, env!("CARGO_PKG_VERSION"))?;
+    note(&sanitize_line(&format!("trusted {} until it changes", snapshot.dir().display())));
+    Ok(())
+}
+
+fn revoke(home: &Home, dir: Option<PathBuf>) -> anyhow::Result<()> {
+    let dir = std::path::absolute(dir.unwrap_or_else(|| ".".into()))
+        .context("cannot tell the current directory")?;
+    // One that is gone is revoked by the path it had.
+    let dir = dir.canonicalize().unwrap_or(dir);
+    let shown = sanitize_line(&dir.display().to_string());
+    match TrustFile::revoke(home, &dir)? {
+        true => note(&format!("{shown} is no longer trusted")),
+        false => note(&format!("{shown} was not trusted")),
+    }
+    Ok(())
+}
+
+fn list(home: &Home) -> anyhow::Result<()> {
+    let file = TrustFile::load(home)?;
+    if file.records().next().is_none() {
+        note("no project is trusted");
+    }
+    for (path, record) in file.records() {
+        let state = match Snapshot::take(home, Path::new(path)) {
+            Ok(now) if now.digest() == record.digest => "",
+            Ok(_) => "  (changed since, so it is not trusted)",
+            Err(_) => "  (cannot be read, so it is not trusted)",
+        };
+        print(&sanitize_line(&format!("{}  {}  {path}{state}", record.digest.short(), record.time)))?;
+    }
+    Ok(())
+}
+
+fn as_text(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> String {
+    let mut lines = vec![format!("project: {}", snapshot.dir().display())];
+    lines.extend(inventory.lines());
+    if snapshot.files().is_empty() {
+        lines.push("it brings nothing that haft would run or obey".to_owned());
+    }
+    lines.push(format!("files: {}", snapshot.files().len()));
+    lines.push(format!("digest: {} ({})", snapshot.digest(), snapshot.digest().short()));
+    lines.push(match recorded {
+        None => "it is not trusted".to_owned(),
+        Some(record) if record.digest == snapshot.digest() => {
+            format!("it is trusted since {} (haft {})", record.time, record.haft)
+        }
+        Some(record) => format!(
+            "it was trusted at {} and has changed, so it is not trusted any more: {}",
+            record.time,
+            snapshot.since(&record.files)
+        ),
+    });
+    lines.iter().map(|line| sanitize_line(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn as_json(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> Value {
+    let difference = recorded.map(|record| snapshot.since(&record.files));
+    json!({
+        "project": snapshot.dir(),
+        "digest": snapshot.digest(),
+        "trusted": recorded.is_some_and(|record| record.digest == snapshot.digest()),
+        "files": snapshot.files(),
+        "brings": inventory.json(),
+        "recorded": recorded.map(|record| json!({
+            "digest": record.digest,
+            "time": record.time,
+            "haft": record.haft,
+        })),
+        "changed": difference.as_ref().map(|difference| &difference.changed),
+        "added": difference.as_ref().map(|difference| &difference.added),
+        "removed": difference.as_ref().map(|difference| &difference.removed),
+    })
+}

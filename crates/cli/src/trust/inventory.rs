@@ -1,0 +1,88 @@
+//! What a project would run and have obeyed, for people. All of it is read, and nothing is run.
+
+use std::path::Path;
+
+use haft_config::{Config, Files, Home, Layer, Owner, Place, Project, Trust, Unused};
+use haft_host::Origin;
+use haft_host::discovery::Discovery;
+use haft_host::manifest::Manifest;
+use serde_json::{Value, json};
+
+use crate::args::ExtensionArgs;
+use crate::resources::Resources;
+use crate::setup;
+
+/// What a project brings, a line each, by kind.
+#[derive(Debug)]
+pub(super) struct Inventory(Vec<(&'static str, String)>);
+
+impl Inventory {
+    /// Of the project in a directory, whether it is trusted or not.
+    pub(super) fn of(home: &Home, dir: &Path) -> Self {
+        let of = |trust| Project { dir: dir.into(), trust };
+        let trusted = of(Trust::Trusted);
+        let (files, mistakes) = Files::read_what_can_be(home, &trusted);
+        let config =
+            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+        let mut all = extensions(home, &config, &trusted);
+        let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
+        let unused =
+            unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None).unused;
+        all.extend(unused.map(|unused| ("settings", sets(&unused, dir))));
+        all.extend(mistakes.into_iter().map(|mistake| ("mistake", mistake.to_string())));
+        let resources = Resources::find(home, &of(Trust::Untrusted), true);
+        // Skills are named one by one below.
+        let texts = resources.unused().filter(|unused| !unused.path.is_dir());
+        all.extend(texts.map(|unused| ("obeyed", shown(&unused.path, dir))));
+        let resources = Resources::find(home, &trusted, false);
+        let skills = resources.skills.skills.iter().filter(|skill| skill.owner == Owner::Project);
+        all.extend(skills.map(|skill| ("skill", format!("{}: {}", skill.name, skill.description))));
+        all.extend(prompts(dir).into_iter().map(|name| ("prompt", name)));
+        Self(all)
+    }
+
+    /// For people; what it quotes is not safe to be shown.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(kind, text)| format!("  {kind}: {text}"))
+    }
+
+    pub(super) fn json(&self) -> Value {
+        self.0.iter().map(|(kind, text)| json!({"kind": kind, "text": text})).collect()
+    }
+}
+
+fn extensions(home: &Home, config: &Config, project: &Project) -> Vec<(&'static str, String)> {
+    let found = Discovery::run(&setup::search(&ExtensionArgs::default(), home, config, project.clone()));
+    let specs = found.specs.iter().filter(|spec| spec.origin == Origin::Project);
+    let runs = specs.map(|spec| {
+        let runs = Manifest::read(&spec.dir).ok().and_then(|manifest| manifest.exec);
+        let runs = runs.map_or_else(String::new, |exec| {
+            let words = [exec.program].into_iter().chain(exec.args).collect::<Vec<_>>();
+            format!(" runs: {}", words.join(" "))
+        });
+        format!("{} in {}{runs}", spec.name, shown(&spec.dir, &project.dir))
+    });
+    let skipped = found.skipped.iter().filter(|skipped| skipped.origin == Origin::Project);
+    let broken = found.errors.iter().filter(|error| error.origin == Origin::Project);
+    let all = runs
+        .chain(skipped.map(ToString::to_string))
+        .chain(broken.map(|error| format!("{error}: {}", error.kind)));
+    all.map(|text| ("extension", text)).collect()
+}
+
+fn sets(unused: &Unused, dir: &Path) -> String {
+    format!("{} sets {}", shown(&unused.path, dir), unused.sets.join(", "))
+}
+
+/// The names of the project's templates.
+fn prompts(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir.join(".haft").join("prompts")).into_iter().flatten().flatten();
+    let mut names: Vec<_> =
+        entries.map(|entry| format!("/{}", entry.path().file_stem().unwrap_or_default().display())).collect();
+    names.sort();
+    names
+}
+
+fn shown(path: &Path, dir: &Path) -> String {
+    path.strip_prefix(dir).unwrap_or(path).display().to_string()
+}

@@ -1,0 +1,219 @@
+//! Extensions in a sandbox that the user's `config.toml` asks for.
+#![cfg(target_os = "linux")]
+
+use std::fs::File;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+
+use haft_test_support::model_server::Scenario;
+use serde_json::{Value, json};
+
+use super::requests::{offered, said};
+use super::running::{Ran, Running};
+use super::scene::{Scene, bash};
+
+/// Tries several things when its tool is called. Before it stands PLACES, where.
+const NOSY: &str = r#"
+import errno, socket, subprocess
+
+def write(path):
+    with open(path, "w") as file:
+        file.write("x")
+
+def tried(attempt):
+    try:
+        attempt()
+        return "done"
+    except OSError as error:
+        return "refused" if error.errno in (errno.EACCES, errno.EPERM) else error.strerror
+
+tool("peek")
+emit("ready")
+for frame in frames():
+    if frame["type"] == "hello_ack":
+        told = frame
+    if frame["type"] == "tool_call":
+        data = told["data_dir"]
+        result(frame, json.dumps({
+            "told": told.get("sandbox"),
+            "home is data": os.environ.get("HOME") == os.environ.get("TMPDIR") == data,
+            "read key": tried(lambda: open(PLACES["key"]).read()),
+            "write workspace": tried(lambda: write(PLACES["workspace"])),
+            "connect": tried(lambda: socket.create_connection(("127.0.0.1", PLACES["port"]), 30).close()),
+            "write data": tried(lambda: write(data + "/kept")),
+            "read granted": tried(lambda: open(PLACES["granted"]).read()),
+            "run": tried(lambda: subprocess.run(["true"], check=True)),
+        }))
+"#;
+
+/// Whether this machine has the level; if not, that is said.
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+fn has_standard() -> bool {
+    let standard = haft_launch::sandbox::available().standard;
+    standard.inspect_err(|why| eprintln!("SKIP: no sandbox here: {why}")).is_ok()
+}
+
+fn configure(scene: &Scene, text: &str) {
+    std::fs::create_dir_all(scene.world.home()).unwrap();
+    let path = scene.world.home().join("config.toml");
+    let mut file = File::options().create(true).append(true).open(path).unwrap();
+    writeln!(file, "{text}").unwrap();
+}
+
+/// What came of each attempt of an extension with this in the user's `config.toml`.
+fn tried(grant: &str) -> Value {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let scene = Scene::new(vec![Scenario::new().tool("t1", "peek", "{}"), Scenario::text("Fine.")]);
+    let (home, project) = (scene.world.home(), scene.world.project());
+    let granted = project.with_file_name("granted");
+    let places = json!({
+        "key": home.join("auth.json"), "workspace": project.join("written"), "granted": granted,
+        "port": listener.local_addr().unwrap().port(),
+    });
+    let scene = scene.python("nosy", &format!("PLACES = {places}\n{NOSY}"));
+    configure(&scene, &grant.replace("GRANTED", &granted.display().to_string()));
+    std::fs::write(home.join("auth.json"), "{}").unwrap();
+    std::fs::write(&granted, "maps").unwrap();
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.faults(), []);
+    let log = std::fs::read_to_string(home.join("logs/ext-nosy.log")).unwrap_or_default();
+    assert_eq!(log.contains("runs in a sandbox of level standard"), grant.contains("standard"), "{log}");
+    serde_json::from_str(&said(&scene.server.requests()[1], "tool")[0]).unwrap()
+}
+
+#[test]
+fn without_a_sandbox_it_may_what_the_user_may() {
+    for grant in ["", "[grant.nosy]\nsandbox = 'none'"] {
+        let expect = json!({
+            "told": null, "home is data": false, "read key": "done", "write workspace": "done", "connect": "done",
+            "write data": "done", "read granted": "done", "run": "done",
+        });
+        assert_eq!(tried(grant), expect, "{grant}");
+    }
+}
+
+#[test]
+fn in_a_sandbox_it_may_what_is_granted() {
+    if !has_standard() {
+        return;
+    }
+    let confined = json!({
+        "told": "standard", "home is data": true, "read key": "refused", "write workspace": "refused",
+        "connect": "refused", "write data": "done", "read granted": "refused", "run": "done",
+    });
+    assert_eq!(tried("[grant.nosy]\nsandbox = 'standard'"), confined);
+    let mut more = confined;
+    for granted in ["write workspace", "connect", "read granted"] {
+        more[granted] = "done".into();
+    }
+    let grant = "[grant.nosy]\nsandbox = 'standard'\nread = ['GRANTED']\nwrite = ['$WORKSPACE']\nnet = 'all'";
+    assert_eq!(tried(grant), more);
+}
+
+/// `haft` on a system whose kernel has no such call.
+#[expect(clippy::disallowed_methods, reason = "the program that is tested")]
+fn without_landlock(scene: &Scene, args: &[&str]) -> Ran {
+    let haft = scene.command(args);
+    let mut command = Command::new(haft_test_support::bin("sandbox-probe"));
+    command.args(["--without", "landlock", "--"]).arg(haft.get_program()).args(haft.get_args());
+    command.env_clear().envs(haft.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.current_dir(scene.world.project()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Running::start(command, None).wait()
+}
+
+const GUARD: &str = r#"
+mark("started")
+emit("subscribe", intercept=["tool_call"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        answer(frame, block=False)
+"#;
+
+#[test]
+fn a_level_that_is_not_there_is_refused_with_the_reason() {
+    let scene = Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Fine.")]);
+    scene.home_python("guard", GUARD);
+    configure(&scene, "[grant.guard]\nsandbox = 'standard'");
+    let ran = without_landlock(&scene, &["--json", "go"]);
+    ran.expect(0);
+    assert_eq!(ran.faults(), [("guard".into(), "sandbox_unavailable".into())]);
+    let message = ran.of("extension_error")[0]["message"].as_str().unwrap().to_owned();
+    for part in ["not started", "level standard", "no Landlock", "[grant.guard]"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert_eq!(scene.marks(), Vec::<String>::new());
+    let listed = scene.world.haft(&["ext", "list"]);
+    assert!(listed.stdout.contains("failed") && listed.stdout.contains("standard"), "{listed:?}");
+    assert!(listed.stderr.contains("sandbox_unavailable"), "{listed:?}");
+}
+
+#[test]
+fn without_a_required_one_nothing_runs() {
+    let scene = Scene::new(vec![bash("t1", "touch touched"), Scenario::text("Fine.")]);
+    scene.required_home_python("guard", GUARD);
+    configure(&scene, "[grant.guard]\nsandbox = 'standard'");
+    let ran = without_landlock(&scene, &["-p", "go"]);
+    ran.expect(3);
+    assert!(ran.stderr.contains("level standard") && ran.stderr.contains("guard"), "{}", ran.stderr);
+    assert!(!scene.world.project().join("touched").exists());
+    assert_eq!(scene.marks(), Vec::<String>::new());
+}
+
+#[test]
+fn a_grant_with_a_mistake_ends_the_run() {
+    let scene = Scene::new(Vec::new());
+    configure(&scene, "[grant.x]\nsandbox = 'standard'\nread = ['maps']");
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(9);
+    assert!(ran.stderr.contains("config.toml:3: grant.x.read: \"maps\" is not absolute"), "{}", ran.stderr);
+}
+
+/// Registers a tool that says what it may.
+const CURIOUS: &str = r#"
+try:
+    open(KEY).read()
+    tool("free")
+except OSError:
+    tool("confined")
+emit("ready")
+for frame in frames():
+    pass
+"#;
+
+/// Runs after which it is remembered what was registered; usually that is the first.
+const RUNS: usize = 20;
+
+#[test]
+fn what_was_registered_at_another_level_does_not_stand_in() {
+    if !has_standard() {
+        return;
+    }
+    let scene = Scene::new(vec![Scenario::text("Fine."); RUNS + 1]);
+    configure(&scene, "");
+    let key = scene.world.home().join("auth.json");
+    std::fs::write(&key, "{}").unwrap();
+    scene.home_python("curious", &format!("KEY = {}\n{CURIOUS}", json!(key)));
+    for _ in 0..RUNS {
+        scene.haft(&["-p", "go"]).expect(0);
+        if remembered(&scene) {
+            break;
+        }
+    }
+    assert!(remembered(&scene), "no start was quick enough");
+    configure(&scene, "[grant.curious]\nsandbox = 'standard'");
+    // A tool that is asked for by name is waited for.
+    scene.haft(&["-p", "--tools", "confined", "go"]).expect(0);
+    assert_eq!(offered(scene.server.requests().last().unwrap()), ["confined"]);
+}
+
+/// Whether what it registered is written down, without a reason to start it at once.
+fn remembered(scene: &Scene) -> bool {
+    let files = std::fs::read_dir(scene.world.home().join("state")).into_iter().flatten().flatten();
+    let texts: Vec<String> = files.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect();
+    let mut lines = texts.iter().flat_map(|text| text.lines());
+    lines.any(|line| line.contains(r#""name":"curious""#) && !line.contains(r#""mark":"#))
+}

@@ -1,0 +1,113 @@
+//! `haft trust`, and what it lets a run use.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::world::{Ended, World};
+
+/// A project that sets a model, and brings an extension, a skill, a prompt and a context file.
+fn world() -> World {
+    let world = World::new();
+    let files = [
+        (".haft/config.toml", "provider = 'scripted'\nmodel = 'script.json'\n"),
+        (".haft/prompts/review.md", "Review $1."),
+        (".haft/skills/s/SKILL.md", "---\nname: s\ndescription: Does s\u{1b}[31m.\n---\nx"),
+        ("AGENTS.md", "Be kind."),
+        ("script.json", r#"{"steps":[{"say":[{"text":"from the project"}]}]}"#),
+    ];
+    for (path, text) in files {
+        let path = world.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    world
+        .extension(".haft/extensions/look", r#"{"name":"look","exec":"true","args":["-x"],"enabled":false}"#);
+    world
+}
+
+fn digest(world: &World) -> String {
+    let shown: Value = serde_json::from_str(&world.haft(&["trust", "--show", "--json"]).stdout).unwrap();
+    shown["digest"].as_str().unwrap().to_owned()
+}
+
+/// With the digest by its name.
+fn named(ended: Ended, digest: &str) -> String {
+    let short: String = digest.chars().take(12).collect();
+    ended.transcript().replace(digest, "DIGEST").replace(&short, "SHORT")
+}
+
+#[test]
+fn what_is_trusted_is_shown_and_nobody_trusts_it_unasked() {
+    let world = world();
+    let digest = digest(&world);
+    insta::assert_snapshot!(named(world.haft(&["trust"]), &digest), @"
+    code 12
+    --- stdout
+    project: ROOT/project
+      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; run `haft ext enable`
+      settings: .haft/config.toml sets model, provider
+      obeyed: AGENTS.md
+      skill: s: Does s.
+      prompt: /review
+    files: 5
+    digest: DIGEST (SHORT)
+    it is not trusted
+    --- stderr
+    haft: nobody to ask; look at what is listed, then use `haft trust --digest DIGEST`. Nothing was changed
+    ");
+    assert!(!world.home().join("trust.json").exists());
+    let wrong = world.haft(&["trust", "--digest", &"0".repeat(64)]);
+    assert_eq!(wrong.code, 12, "{wrong:?}");
+    assert!(wrong.stderr.contains("nothing was changed"), "{wrong:?}");
+    assert!(!world.home().join("trust.json").exists());
+}
+
+#[test]
+fn a_trusted_project_is_used_until_it_changes() {
+    let world = world();
+    let digest = digest(&world);
+    assert_eq!(world.haft(&["trust", "--digest", &digest]).code, 0);
+    let ended = world.haft(&["-p", "hi"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "from the project\n"), "{ended:?}");
+    assert!(!ended.stderr.contains("trust"), "{ended:?}");
+    let again = world.haft(&["trust"]);
+    assert!(again.code == 0 && again.stderr.contains("is trusted already"), "{again:?}");
+    fs::write(world.project().join("AGENTS.md"), "Be cruel.").unwrap();
+    let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
+    let told = "haft: the project is no longer trusted, because it is not what it was: AGENTS.md (changed); `haft trust` \
+                shows it and asks\nhaft: not used, because the project is not trusted: ";
+    assert!(ended.stderr.starts_with(told), "{ended:?}");
+    let listed = world.haft(&["trust", "--list"]);
+    assert!(listed.stdout.ends_with("  ROOT/project  (changed since, so it is not trusted)\n"), "{listed:?}");
+    let shown = world.haft(&["trust", "--show"]);
+    assert!(
+        shown.stdout.contains("has changed, so it is not trusted any more: AGENTS.md (changed)"),
+        "{shown:?}"
+    );
+    let revoked = world.haft(&["trust", "--revoke"]);
+    assert_eq!(revoked.stderr, "ROOT/project is no longer trusted\n");
+    assert_eq!(world.haft(&["trust", "--list"]).stderr, "no project is trusted\n");
+}
+
+#[test]
+fn a_run_can_be_bound_to_a_digest() {
+    let world = world();
+    let flag = format!("--trust-project={}", digest(&world));
+    let ended = world.haft(&["-p", &flag, "hi"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "from the project\n"), "{ended:?}");
+    assert!(!world.home().join("trust.json").exists());
+    fs::write(world.project().join(".haft/SYSTEM.md"), "You are Mallory.").unwrap();
+    let ended = world.haft(&["-p", &flag, "hi"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (12, ""), "{ended:?}");
+    assert!(ended.stderr.contains("nothing of it was used"), "{ended:?}");
+    // A variable that is not set trusts nothing.
+    assert_eq!(world.haft(&["-p", "--trust-project=", "hi"]).code, 2);
+}
+
+#[test]
+fn a_project_that_brings_nothing_needs_no_trust() {
+    let world = World::new();
+    let ended = world.haft(&["trust"]);
+    assert!(ended.code == 0 && ended.stderr.contains("nothing to trust"), "{ended:?}");
+}

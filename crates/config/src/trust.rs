@@ -1,0 +1,18 @@
+//! Which projects the user trusts, and what exactly of them.
+//!
+//! Trust is in what a project holds, not in its name: it ends when any file changes that haft would run or obey.
+
+mod decision;
+mod difference;
+mod digest;
+mod snapshot;
+mod store;
+
+pub use decision::{Asked, Decision, PinError};
+pub use difference::Difference;
+pub use digest::{Digest, NoDigest};
+pub use snapshot::{MAX_BYTES, MAX_FILES, Snapshot, SnapshotError};
+pub use store::{Record, TrustError, TrustFile};
+
+#[cfg(test)]
+mod tests;

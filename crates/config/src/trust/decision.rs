@@ -1,0 +1,117 @@
+//! Whether a run uses what lies in a project.
+
+use std::path::{Path, PathBuf};
+
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::project::{Project, Trust};
+
+use super::digest::Digest;
+use super::snapshot::{Snapshot, SnapshotError};
+use super::store::TrustFile;
+use crate::home::Home;
+
+/// What the user asks for in this run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing: what is recorded counts.
+    #[default]
+    Nothing,
+    /// The project is trusted as it is now, in this run.
+    ThisRun,
+    /// The project is trusted in this run if it has this digest, and nothing happens otherwise.
+    Exactly(Digest),
+}
+
+/// Whether what lies in a project is used, and what is to be said about it.
+#[derive(Debug)]
+pub struct Decision {
+    /// The project.
+    pub project: Project,
+    /// Why it is not trusted although the user trusted it, as a sentence.
+    pub told: Option<String>,
+}
+
+/// The project is not the one that was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PinError {
+    /// It has another digest.
+    #[error(
+        "the project in {} has the digest {found}, and --trust-project names {wanted}; nothing of it was used. \
+         `haft trust --show` tells what it holds", dir.display()
+    )]
+    Other {
+        /// The project's directory.
+        dir: PathBuf,
+        /// The digest it has.
+        found: Digest,
+        /// The digest that was asked for.
+        wanted: Digest,
+    },
+    /// Its digest cannot be told.
+    #[error("the project in {} has no digest", dir.display())]
+    Unknown {
+        /// The project's directory.
+        dir: PathBuf,
+        /// Why.
+        source: SnapshotError,
+    },
+}
+
+impl Decision {
+    /// Decides. Whatever is not certain is not trusted.
+    ///
+    /// # Errors
+    /// [`PinError`] when a digest was asked for that the project does not have.
+    pub fn make(home: &Home, dir: PathBuf, asked: Asked) -> Result<Self, PinError> {
+        if !is_up(Defence::ProjectTrust) {
+            return Ok(Self::of(dir, Trust::Trusted, None));
+        }
+        match asked {
+            Asked::ThisRun => Ok(Self::of(dir, Trust::Trusted, None)),
+            Asked::Nothing => Ok(match recorded(home, &dir) {
+                Ok(trust) => Self::of(dir, trust, None),
+                Err(told) => Self::of(dir, Trust::Untrusted, Some(told)),
+            }),
+            Asked::Exactly(wanted) => match Snapshot::take(home, &dir) {
+                Ok(snapshot) if snapshot.digest() == wanted => Ok(Self::of(dir, Trust::Trusted, None)),
+                Ok(snapshot) => Err(PinError::Other { dir, found: snapshot.digest(), wanted }),
+                Err(source) => Err(PinError::Unknown { dir, source }),
+            },
+        }
+    }
+
+    fn of(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
+        Self { project: Project { dir, trust }, told }
+    }
+}
+
+/// What is recorded of a project; the error is why that does not count.
+fn recorded(home: &Home, dir: &Path) -> Result<Trust, String> {
+    let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", chain(&error)))?;
+    // What cannot be found has not been trusted either.
+    let Ok(real) = dir.canonicalize() else { return Ok(Trust::Untrusted) };
+    let above = is_up(Defence::TrustedPath);
+    let mut places = real.ancestors().take(if above { 1 } else { usize::MAX });
+    let Some(record) = places.find_map(|place| file.record(place)) else { return Ok(Trust::Untrusted) };
+    if !is_up(Defence::TrustedContent) {
+        return Ok(Trust::Trusted);
+    }
+    let snapshot = Snapshot::take(home, &real)
+        .map_err(|error| format!("the project is no longer trusted: {}", chain(&error)))?;
+    if snapshot.digest() == record.digest {
+        return Ok(Trust::Trusted);
+    }
+    let difference = snapshot.since(&record.files);
+    Err(format!(
+        "the project is no longer trusted, because it is not what it was: {difference}; `haft trust` shows it and asks"
+    ))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,137 @@
+//! What of a project would run or be obeyed, and its digest.
+
+mod walk;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::project::{Project, Trust};
+use sha2::{Digest as _, Sha256};
+
+use super::difference::Difference;
+use super::digest::Digest;
+use crate::context;
+use crate::file::ReadFile;
+use crate::home::Home;
+use crate::project;
+use walk::Walk;
+
+/// The most files that a project can be trusted with.
+pub const MAX_FILES: usize = 20_000;
+
+/// The most bytes that a project can be trusted with: 200 MiB.
+pub const MAX_BYTES: u64 = 200 * 1024 * 1024;
+
+/// What of a project would run or be obeyed: a digest for each file, and one for all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    dir: PathBuf,
+    digest: Digest,
+    files: BTreeMap<String, Digest>,
+}
+
+/// What a project holds cannot be told, so it cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// Something cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There are more files than are looked at.
+    #[error("it brings more than {MAX_FILES} files that haft would run or obey, too many to be trusted; {} is one of them", path.display())]
+    TooMany {
+        /// The first one too many.
+        path: PathBuf,
+    },
+    /// There is more in the files than is looked at.
+    #[error("it brings more than {} MiB that haft would run or obey, too much to be trusted; {} is part of it", MAX_BYTES >> 20, path.display())]
+    TooLarge {
+        /// The first file that does not fit.
+        path: PathBuf,
+    },
+}
+
+impl Snapshot {
+    /// Reads all that a run would use of the project in this directory, because it is trusted: `.haft`, `.agents/skills`,
+    /// places of extensions that its `config.toml` names, and the context files. Nothing of the user's own.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when something cannot be read, or there is too much of it.
+    pub fn take(home: &Home, dir: &Path) -> Result<Self, SnapshotError> {
+        let read = |source| SnapshotError::Read { path: dir.into(), source };
+        let dir = dir.canonicalize().map_err(read)?;
+        let project = Project { dir: dir.clone(), trust: Trust::Trusted };
+        let users = [home.root().canonicalize().ok(), users_skills()].into_iter().flatten().collect();
+        let mut walk = Walk::new(&dir, users);
+        walk.add(&project.own_dir(), ".haft")?;
+        walk.add(&dir.join(".agents").join("skills"), ".agents/skills")?;
+        for (path, name) in extension_places(&project) {
+            walk.add(&path, &name)?;
+        }
+        for path in context::outwards(&dir, context::owners) {
+            if home.context_file().canonicalize().ok().is_none_or(|own| path.canonicalize().ok() != Some(own))
+            {
+                walk.add(&path, &upwards(&dir, &path))?;
+            }
+        }
+        let files = walk.into_files();
+        Ok(Self { dir, digest: of_all(&files), files })
+    }
+
+    /// The project's directory, canonical.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The digest of all of it.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The digest of each file, by its name relative to the project.
+    pub fn files(&self) -> &BTreeMap<String, Digest> {
+        &self.files
+    }
+
+    /// What is not as it was.
+    pub fn since(&self, before: &BTreeMap<String, Digest>) -> Difference {
+        Difference::between(before, &self.files)
+    }
+}
+
+fn users_skills() -> Option<PathBuf> {
+    etcetera::home_dir().ok()?.join(".agents").join("skills").canonicalize().ok()
+}
+
+/// The places that the project's own `config.toml` names. One with a mistake in it names none, and ends a run.
+fn extension_places(project: &Project) -> Vec<(PathBuf, String)> {
+    let file = ReadFile::load(&project::config_file(project)).unwrap_or_default();
+    let named = crate::layers::places(&file, crate::layers::Owner::Project);
+    // As the file calls them, so that the digest is the same in another place.
+    named
+        .zip(&file.content.extensions)
+        .map(|(place, text)| (place.path, format!("extensions: {}", text)))
+        .collect()
+}
+
+/// The name of a file in a directory that is the project's, or above it.
+fn upwards(dir: &Path, path: &Path) -> String {
+    let above = dir.ancestors().position(|above| path.parent() == Some(above)).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default();
+    format!("{}{}", "../".repeat(above), walk::name(name))
+}
+
+fn of_all(files: &BTreeMap<String, Digest>) -> Digest {
+    let mut all = Sha256::new_with_prefix(b"haft project 1\n");
+    for (name, digest) in files {
+        all.update((name.len() as u64).to_le_bytes());
+        all.update(name.as_bytes());
+        all.update(digest.bytes());
+    }
+    Digest::of(all)
+}

@@ -1,0 +1,162 @@
+//! Going through the files of a project that would run or be obeyed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::super::digest::Digest;
+use super::{MAX_BYTES, MAX_FILES, SnapshotError};
+
+/// The most directories that lie in each other.
+const MAX_DEPTH: usize = 64;
+
+/// Down to here haft itself looks for what to run or obey (`.haft/extensions/NAME`), so that links to directories are
+/// followed wherever they lead.
+const OWN_DEPTH: usize = 2;
+
+/// Bytes read at once.
+const PIECE: usize = 64 * 1024;
+
+/// What was found so far.
+pub(super) struct Walk<'a> {
+    project: &'a Path,
+    /// Directories that are the user's own, canonical.
+    users: Vec<PathBuf>,
+    /// Directories that were gone through, canonical: links may lead in circles.
+    been: HashSet<PathBuf>,
+    files: BTreeMap<String, Digest>,
+    room: u64,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(project: &'a Path, users: Vec<PathBuf>) -> Self {
+        Self { project, users, been: HashSet::new(), files: BTreeMap::new(), room: MAX_BYTES }
+    }
+
+    pub(super) fn into_files(self) -> BTreeMap<String, Digest> {
+        self.files
+    }
+
+    /// Adds a file or a directory and all below it; nothing where there is none.
+    pub(super) fn add(&mut self, path: &Path, name: &str) -> Result<(), SnapshotError> {
+        // A name of several parts may lead through a link, too: `.agents` itself.
+        match fs::symlink_metadata(path) {
+            Ok(metadata) => self.entry(path, name, &metadata, 0),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
+            Err(source) => Err(SnapshotError::Read { path: path.into(), source }),
+        }
+    }
+
+    fn entry(
+        &mut self,
+        path: &Path,
+        name: &str,
+        metadata: &Metadata,
+        depth: usize,
+    ) -> Result<(), SnapshotError> {
+        if metadata.is_dir() {
+            return self.directory(path, name, depth);
+        }
+        let mut hasher = Sha256::new();
+        let metadata = if metadata.is_symlink() {
+            let target = fs::read_link(path).map_err(|source| read(path, source))?;
+            let target = target.as_os_str().as_encoded_bytes();
+            hasher.update(b"link");
+            hasher.update((target.len() as u64).to_le_bytes());
+            hasher.update(target);
+            // A link that leads nowhere is what it says.
+            fs::metadata(path).ok()
+        } else {
+            Some(metadata.clone())
+        };
+        match metadata {
+            Some(metadata) if metadata.is_file() => self.content(path, &metadata, &mut hasher)?,
+            Some(metadata) if metadata.is_dir() && (depth <= OWN_DEPTH || self.is_projects(path)) => {
+                self.directory(path, name, depth)?;
+            }
+            // Pipes and devices are never opened, and what else is outside counts by its name.
+            Some(_) => hasher.update(b"other"),
+            None => {}
+        }
+        if self.files.len() >= MAX_FILES {
+            return Err(SnapshotError::TooMany { path: path.into() });
+        }
+        self.files.insert(name.to_owned(), Digest::of(hasher));
+        Ok(())
+    }
+
+    fn is_projects(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| path.starts_with(self.project))
+    }
+
+    fn directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
+        let real = path.canonicalize().map_err(|source| read(path, source))?;
+        if self.users.contains(&real) || !self.been.insert(real) {
+            return Ok(());
+        }
+        if depth > MAX_DEPTH || self.been.len() > MAX_FILES {
+            return Err(SnapshotError::TooMany { path: path.into() });
+        }
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path).map_err(|source| read(path, source))? {
+            if entries.len() > MAX_FILES {
+                return Err(SnapshotError::TooMany { path: path.into() });
+            }
+            entries.push(entry.map_err(|source| read(path, source))?.file_name());
+        }
+        // The order decides by which name a directory goes that several lead to.
+        entries.sort();
+        for entry in entries {
+            let path = path.join(&entry);
+            let metadata = fs::symlink_metadata(&path).map_err(|source| read(&path, source))?;
+            self.entry(&path, &format!("{name_so_far}/{}", name(&entry)), &metadata, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, path: &Path, metadata: &Metadata, into: &mut Sha256) -> Result<(), SnapshotError> {
+        if metadata.len() > self.room {
+            return Err(SnapshotError::TooLarge { path: path.into() });
+        }
+        into.update(if is_executable(metadata) { b"exec" } else { b"file" });
+        let mut file = File::open(path).map_err(|source| read(path, source))?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            let count = file.read(&mut piece).map_err(|source| read(path, source))?;
+            let bytes = piece.get(..count).unwrap_or_default();
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            self.room = (self.room.checked_sub(bytes.len() as u64))
+                .ok_or_else(|| SnapshotError::TooLarge { path: path.into() })?;
+            into.update(bytes);
+        }
+    }
+}
+
+fn read(path: &Path, source: io::Error) -> SnapshotError {
+    SnapshotError::Read { path: path.into(), source }
+}
+
+/// A name as text: two names are never one text, whatever bytes they are made of.
+pub(super) fn name(name: &OsStr) -> String {
+    let plain = name.to_str().filter(|name| !name.contains(|c: char| c == '\\' || c.is_control()));
+    plain.map_or_else(|| name.as_encoded_bytes().escape_ascii().to_string(), str::to_owned)
+}
+
+/// Of the mode, only this is the same wherever a repository is checked out.
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    false
+}

@@ -1,0 +1,248 @@
+//! The sandbox of an extension: what the user grants, and what that comes to on this machine.
+
+mod interpreter;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use haft_launch::Sandbox;
+use haft_launch::sandbox::{Level, Net};
+use haft_protocol::defence::{Defence, is_up};
+
+use crate::host::HostConfig;
+use crate::spec::ExtensionSpec;
+use interpreter::prefixes;
+
+/// What is set to the data directory: a home and a place for temporary files that the program may write to.
+const SET_TO_DATA: &[&str] = &["HOME", "TEMP", "TMP", "TMPDIR"];
+
+/// What would lead it to places of the user that it cannot reach.
+const LEFT_OUT: &[&str] =
+    &["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
+
+/// What the user lets an extension do in its sandbox, beside what every one may: read and execute its own directory, its
+/// interpreter and the system's programs, and write to its data directory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SandboxGrant {
+    /// By which means, and so how tightly.
+    pub level: Level,
+    /// What it may read.
+    pub read: Vec<GrantedPath>,
+    /// What it may read and change.
+    pub write: Vec<GrantedPath>,
+    /// What it may read and execute.
+    pub exec: Vec<GrantedPath>,
+    /// Whom it may talk to.
+    pub net: Net,
+}
+
+/// A file, or a directory with all below it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct GrantedPath {
+    base: Base,
+    /// Absolute where the base is the root, else without a root.
+    path: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Base {
+    Root,
+    Workspace,
+    Data,
+}
+
+/// Text that names no place for a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} {why}; name an absolute path, or one that begins with ~/, $WORKSPACE or $DATA")]
+pub struct PathError {
+    text: String,
+    why: &'static str,
+}
+
+/// A sandbox for one start, and the environment that goes with it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Confined {
+    pub(crate) sandbox: Sandbox,
+    data: PathBuf,
+}
+
+impl SandboxGrant {
+    /// Nothing beside what every extension may.
+    pub fn new(level: Level) -> Self {
+        Self { level, read: Vec::new(), write: Vec::new(), exec: Vec::new(), net: Net::None }
+    }
+}
+
+/// For the log.
+impl fmt::Display for SandboxGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let net = match self.net {
+            Net::None => "none",
+            Net::Loopback => "loopback",
+            Net::All => "all",
+        };
+        write!(f, "runs in a sandbox of level {}, network {net}", self.level)
+    }
+}
+
+impl GrantedPath {
+    /// Reads a path as people write it: absolute, or beginning with `~` for `home`, with `$WORKSPACE` for the directory
+    /// that the agent works in, or with `$DATA` for that of the extension's data.
+    ///
+    /// # Errors
+    /// When it is relative, leads upwards, or there is no home.
+    pub fn parse(text: &str, home: Option<&Path>) -> Result<Self, PathError> {
+        let error = |why| PathError { text: text.to_owned(), why };
+        let mut parts = Path::new(text).components();
+        let first = parts.next().ok_or_else(|| error("is empty"))?;
+        let below: PathBuf = parts.collect();
+        let (base, path) = match first {
+            Component::RootDir | Component::Prefix(_) => (Base::Root, Path::new(text).components().collect()),
+            Component::Normal(word) if word == "~" => {
+                let home = home.ok_or_else(|| error("needs a home directory, and there is none"))?;
+                (Base::Root, joined(home, &below))
+            }
+            Component::Normal(word) if word == "$WORKSPACE" => (Base::Workspace, below),
+            Component::Normal(word) if word == "$DATA" => (Base::Data, below),
+            Component::Normal(_) | Component::CurDir | Component::ParentDir => {
+                return Err(error("is not absolute"));
+            }
+        };
+        if path.components().any(|part| part == Component::ParentDir) {
+            return Err(error("has `..` in it"));
+        }
+        Ok(Self { base, path })
+    }
+
+    fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
+        let base = match self.base {
+            Base::Root => return self.path.clone(),
+            Base::Workspace => workspace,
+            Base::Data => data,
+        };
+        joined(base, &self.path)
+    }
+}
+
+/// Without a separator at the end where there is nothing to join.
+fn joined(base: &Path, below: &Path) -> PathBuf {
+    base.components().chain(below.components()).collect()
+}
+
+impl Confined {
+    /// The sandbox that an extension is to be started in; none when the user asks for none. Makes its data directory.
+    ///
+    /// # Errors
+    /// Why it cannot be had, and what to do, for people. Then the extension must not be started.
+    pub(crate) fn new(
+        spec: &ExtensionSpec,
+        program: &Path,
+        config: &HostConfig,
+    ) -> Result<Option<Self>, String> {
+        let Some(grant) = config.sandbox_of(spec) else { return Ok(None) };
+        let confined = Self::checked(grant, spec, program, config);
+        confined.map(Some).map_err(|why| {
+            format!(
+                "was not started: it is to run in a sandbox of level {}, and that cannot be had: {why}. No other level \
+                 is taken in its place; change [grant.{}] in config.toml, or what is missing here",
+                grant.level, spec.name
+            )
+        })
+    }
+
+    fn checked(
+        grant: &SandboxGrant,
+        spec: &ExtensionSpec,
+        program: &Path,
+        config: &HostConfig,
+    ) -> Result<Self, String> {
+        if config.launcher.is_none() || !is_up(Defence::OwnSession) {
+            return Err("this program starts extensions without a launcher, which would put it on".to_owned());
+        }
+        let data = config.data_dir(&spec.name).ok_or("this program has no place for its data")?;
+        let sandbox = sandbox(grant, spec, program, &config.cwd, &data);
+        sandbox.check().map_err(|error| error.to_string())?;
+        let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
+        for path in listed.filter(|path| **path != data) {
+            is_there(path)?;
+            is_apart(path, config)?;
+        }
+        make_private(&data).map_err(|error| format!("its data directory {}: {error}", data.display()))?;
+        Ok(Self { sandbox, data })
+    }
+
+    /// The environment of an extension, changed to fit.
+    pub(crate) fn env(&self, mut env: Vec<(OsString, OsString)>) -> Vec<(OsString, OsString)> {
+        env.retain(|(name, _)| !SET_TO_DATA.iter().chain(LEFT_OUT).any(|other| name == other));
+        env.extend(SET_TO_DATA.iter().map(|name| (name.into(), self.data.clone().into())));
+        env
+    }
+}
+
+fn sandbox(
+    grant: &SandboxGrant,
+    spec: &ExtensionSpec,
+    program: &Path,
+    workspace: &Path,
+    data: &Path,
+) -> Sandbox {
+    let resolved = |paths: &[GrantedPath]| -> Vec<PathBuf> {
+        paths.iter().map(|path| path.resolved(workspace, data)).collect()
+    };
+    let mut sandbox = Sandbox::new(grant.level);
+    sandbox.read = resolved(&grant.read);
+    sandbox.write = resolved(&grant.write);
+    sandbox.exec = resolved(&grant.exec);
+    sandbox.net = grant.net;
+    // All of it is its own, and need not be there yet.
+    sandbox.read.retain(|path| !path.starts_with(data));
+    sandbox.write.retain(|path| !path.starts_with(data));
+    sandbox.write.push(data.to_owned());
+    sandbox.exec.push(spec.dir.clone());
+    sandbox.exec.extend(prefixes(program, std::env::home_dir().as_deref()));
+    sandbox
+}
+
+fn is_there(path: &Path) -> Result<(), String> {
+    match path.metadata() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("{} is granted and cannot be used: {error}", path.display())),
+    }
+}
+
+/// Whoever may write to haft's own directories, or read its keys beside them, is not confined.
+fn is_apart(path: &Path, config: &HostConfig) -> Result<(), String> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let granted = real(path);
+    let own = [&config.data, &config.state, &config.logs].into_iter().flatten();
+    match own.map(|dir| real(dir)).find(|dir| dir.starts_with(&granted)) {
+        None => Ok(()),
+        Some(dir) => Err(format!(
+            "{} is granted, and haft's own files lie in it, in {}; name what it needs of it",
+            path.display(),
+            dir.display()
+        )),
+    }
+}
+
+/// # Errors
+/// When something else is in its place: a link there would lead the sandbox elsewhere.
+fn make_private(dir: &Path) -> std::io::Result<()> {
+    if let Some(above) = dir.parent() {
+        std::fs::create_dir_all(above)?;
+    }
+    match std::fs::create_dir(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    if !std::fs::symlink_metadata(dir)?.is_dir() {
+        return Err(std::io::Error::other("is no directory; move it away"));
+    }
+    #[cfg(unix)]
+    std::fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Where an interpreter below the user's home has its library: it cannot run without.
+
+use std::path::{Path, PathBuf};
+
+/// The trees that a program below `home` needs, and the one that its first line names. What lies elsewhere is the
+/// system's, or has to be granted.
+pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let Some(home) = home else { return Vec::new() };
+    let mut all: Vec<PathBuf> = Vec::new();
+    for file in haft_launch::sandbox::started_by(program) {
+        // A virtual environment is a link to another interpreter, and needs both.
+        let real = file.canonicalize().ok();
+        for path in std::iter::once(file).chain(real) {
+            all.extend(tree_of(&path, home));
+            all.push(path);
+        }
+    }
+    all.retain(|path| path.starts_with(home) && path.exists());
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The tree of `…/bin/python3`: `…`, if it is one of an interpreter alone and nothing that the user keeps other things in,
+/// as `~/.local` and `~/.cargo` are; and that of `…/shims/python3`, which looks for the version to run in it.
+fn tree_of(file: &Path, home: &Path) -> Option<PathBuf> {
+    let dir = file.parent()?;
+    let root = dir.parent()?;
+    if !root.starts_with(home) || root == home {
+        return None;
+    }
+    let is_environment = root.join("pyvenv.cfg").is_file();
+    let is_hidden = root.file_name()?.to_string_lossy().starts_with('.');
+    let is_shared = root.parent() == Some(home) && is_hidden;
+    let is_tree = match dir.file_name()?.to_str()? {
+        "bin" => is_environment || (root.join("lib").is_dir() && !is_shared),
+        "shims" => true,
+        _ => false,
+    };
+    is_tree.then(|| root.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The trees of a program below a home with these files in it, relative to the home.
+    #[track_caller]
+    fn check(files: &[&str], program: &str, expect: &[&str]) {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap().join("home");
+        for file in files {
+            std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+            std::fs::write(home.join(file), "").unwrap();
+        }
+        let found = prefixes(&home.join(program), Some(&home));
+        let found: Vec<_> =
+            found.iter().map(|path| path.strip_prefix(&home).unwrap().to_str().unwrap()).collect();
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn an_interpreter_brings_its_library_and_nothing_else_of_the_home() {
+        let pyenv = ".pyenv/versions/3.13/bin/python3";
+        check(&[pyenv, ".pyenv/versions/3.13/lib/os.py"], pyenv, &[".pyenv/versions/3.13", pyenv]);
+        let shim = ".pyenv/shims/python3";
+        check(&[shim, ".pyenv/libexec/pyenv"], shim, &[".pyenv", shim]);
+        let node = ".nvm/versions/node/v22/bin/node";
+        check(&[node, ".nvm/versions/node/v22/lib/x"], node, &[".nvm/versions/node/v22", node]);
+        check(&[".venv/bin/python", ".venv/pyvenv.cfg"], ".venv/bin/python", &[".venv", ".venv/bin/python"]);
+        check(&[".local/bin/tool", ".local/lib/x"], ".local/bin/tool", &[".local/bin/tool"]);
+        check(&[".cargo/bin/tool", ".cargo/credentials.toml"], ".cargo/bin/tool", &[".cargo/bin/tool"]);
+        check(&["bin/tool", "lib/x"], "bin/tool", &["bin/tool"]);
+        check(&["tool"], "tool", &["tool"]);
+        check(&[], "/bin/sh", &[]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Tests of what a grant comes to, and of what is refused.
+
+use std::num::NonZeroUsize;
+
+use haft_core::model::ModelInfo;
+use haft_launch::Launcher;
+use haft_protocol::ids::ExtensionName;
+
+use super::*;
+use crate::spec::{Launch, Lifecycle, Origin, Roles};
+
+#[track_caller]
+fn check_path(text: &str, expect: Result<&str, &str>) {
+    let parsed = GrantedPath::parse(text, Some(Path::new("/u")));
+    let shown = parsed.map(|path| path.resolved(Path::new("/w"), Path::new("/data/x")).display().to_string());
+    match expect {
+        Ok(path) => assert_eq!(shown, Ok(path.to_owned()), "{text}"),
+        Err(part) => assert!(shown.as_ref().unwrap_err().to_string().contains(part), "{text}: {shown:?}"),
+    }
+}
+
+#[test]
+fn paths_are_absolute_or_begin_with_a_word() {
+    check_path("/srv/maps/", Ok("/srv/maps"));
+    check_path("~/maps", Ok("/u/maps"));
+    check_path("~", Ok("/u"));
+    check_path("$WORKSPACE", Ok("/w"));
+    check_path("$WORKSPACE/src/./a", Ok("/w/src/a"));
+    check_path("$DATA/cache", Ok("/data/x/cache"));
+    check_path("", Err("is empty"));
+    check_path("maps", Err("\"maps\" is not absolute; name an absolute path"));
+    check_path("./maps", Err("is not absolute"));
+    check_path("$HOME/x", Err("is not absolute"));
+    check_path("$WORKSPACEX", Err("is not absolute"));
+    check_path("~other/x", Err("is not absolute"));
+    check_path("$WORKSPACE/../x", Err("has `..` in it"));
+    check_path("/a/../b", Err("has `..` in it"));
+    let without = GrantedPath::parse("~/x", None).unwrap_err().to_string();
+    assert!(without.contains("there is none"), "{without}");
+}
+
+/// A host's configuration and an extension in a directory, and what is granted.
+struct Ground {
+    dir: tempfile::TempDir,
+    config: HostConfig,
+    spec: ExtensionSpec,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["ext", "work", "haft"] {
+            std::fs::create_dir(at(name)).unwrap();
+        }
+        let mut config =
+            HostConfig::new("0", ModelInfo { provider: "p".into(), model: "m".into() }, at("work"));
+        config.data = Some(at("haft/data"));
+        config.state = Some(at("haft/state"));
+        config.start_at_once = NonZeroUsize::MIN;
+        config.launcher = Some(Launcher { program: "/bin/false".into(), args: Vec::new() });
+        let spec = ExtensionSpec {
+            name: ExtensionName::new("x"),
+            version: None,
+            dir: at("ext"),
+            launch: Launch::Process { program: "/bin/sh".into(), args: Vec::new() },
+            origin: Origin::Global,
+            roles: Roles::default(),
+            description: None,
+            lifecycle: Lifecycle::default(),
+            manifest: None,
+        };
+        Self { dir, config, spec }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn grant(&mut self, change: impl FnOnce(&mut SandboxGrant)) {
+        let mut grant = SandboxGrant::new(Level::Standard);
+        change(&mut grant);
+        self.config.sandbox.insert(self.spec.name.clone(), grant);
+    }
+
+    fn confined(&self) -> Result<Option<Confined>, String> {
+        Confined::new(&self.spec, Path::new("/bin/sh"), &self.config)
+    }
+
+    #[track_caller]
+    fn check_refused(&self, part: &str) {
+        let why = self.confined().unwrap_err();
+        assert!(why.contains(part) && why.contains("was not started") && why.contains("[grant.x]"), "{why}");
+        assert!(!self.at("haft/data/x").exists(), "nothing is made for what is refused");
+    }
+}
+
+fn path(text: &str) -> GrantedPath {
+    GrantedPath::parse(text, None).unwrap()
+}
+
+#[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+fn is_available() -> bool {
+    let available = haft_launch::sandbox::available().standard;
+    available.inspect_err(|why| eprintln!("SKIP: no sandbox: {why}")).is_ok()
+}
+
+#[test]
+fn without_a_grant_there_is_no_sandbox() {
+    assert_eq!(Ground::new().confined(), Ok(None));
+}
+
+#[test]
+fn what_cannot_put_it_on_is_refused() {
+    let mut ground = Ground::new();
+    ground.grant(|_| {});
+    ground.config.launcher = None;
+    ground.check_refused("without a launcher");
+    let mut ground = Ground::new();
+    ground.grant(|_| {});
+    ground.config.data = None;
+    ground.check_refused("no place for its data");
+    let mut ground = Ground::new();
+    ground.grant(|grant| grant.net = Net::Loopback);
+    ground.check_refused("choose strict");
+}
+
+#[test]
+fn what_is_not_there_and_what_holds_hafts_own_files_is_refused() {
+    if !is_available() {
+        return;
+    }
+    let mut ground = Ground::new();
+    ground.grant(|grant| grant.read.push(path("/nowhere/at/all")));
+    ground.check_refused("/nowhere/at/all is granted and cannot be used");
+    std::fs::create_dir(ground.at("haft/state")).unwrap();
+    for holds in ["", "haft", "haft/state"] {
+        let text = ground.at(holds).display().to_string();
+        ground.grant(|grant| grant.read.push(path(&text)));
+        ground.check_refused("haft's own files lie in it");
+    }
+    std::fs::create_dir_all(ground.at("haft/data")).unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(ground.at("work"), ground.at("haft/data/x")).unwrap();
+        ground.grant(|_| {});
+        assert!(ground.confined().unwrap_err().contains("is no directory"));
+    }
+}
+
+#[test]
+fn what_every_extension_may_is_added() {
+    if !is_available() {
+        return;
+    }
+    let mut ground = Ground::new();
+    ground.grant(|grant| grant.write = vec![path("$WORKSPACE"), path("$DATA/not/there/yet")]);
+    let confined = ground.confined().unwrap().unwrap();
+    let data = ground.at("haft/data/x");
+    assert_eq!(confined.sandbox.write, [ground.at("work"), data.clone()]);
+    assert_eq!(confined.sandbox.exec, [ground.at("ext")]);
+    assert_eq!(confined.sandbox.net, Net::None);
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&data.metadata().unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700);
+    }
+    let own = ["HOME", "PATH", "XDG_CONFIG_HOME", "TMP"].map(|name| (name.into(), "/theirs".into()));
+    let mut env = confined.env(own.to_vec());
+    env.sort();
+    let data = OsString::from(data);
+    let expect: Vec<(OsString, OsString)> = vec![
+        ("HOME".into(), data.clone()),
+        ("PATH".into(), "/theirs".into()),
+        ("TEMP".into(), data.clone()),
+        ("TMP".into(), data.clone()),
+        ("TMPDIR".into(), data),
+    ];
+    assert_eq!(env, expect);
+}
