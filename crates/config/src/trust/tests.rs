@@ -114,6 +114,7 @@ fn modes_and_links_count() {
         move |path: &'static str| {
             let ground = Ground::new();
             ground.write("lib/a/f", "1");
+            ground.write("../o/f", "1");
             symlink(target, ground.dir().join(place)).unwrap();
             let before = ground.snapshot();
             ground.write(path, "2");

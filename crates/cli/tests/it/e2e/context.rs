@@ -97,8 +97,7 @@ fn a_projects_templates_need_trust_and_are_told_of_without_it() {
     fs::create_dir_all(scene.world.project().join(".haft/prompts")).unwrap();
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, "", "there is none yet");
     write(&scene.world.project(), &[(".haft/prompts/review.md", "Review $1.")]);
-    let unused =
-        "haft: not used, because the project is not trusted: .haft/prompts; --trust-project uses it\n";
+    let unused = "haft: not used, because the project is not trusted: .haft/prompts; `haft trust` shows and allows it\n";
     assert_eq!(scene.haft(&["-p", "hi"]).expect(0).stderr, unused);
     let ran = scene.haft(&["-p", "/review a.rs"]);
     let told =
