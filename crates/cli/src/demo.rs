@@ -41,6 +41,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         session: Session::in_memory(&project),
         model: Arc::new(Scripted::from_json(SCRIPT)?),
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
+        home: place.path().join("home"),
         logs: place.path().join("logs"),
         data: place.path().join("data"),
         state: place.path().join("state"),

@@ -34,6 +34,7 @@ mod hooks;
 mod keeper;
 mod policy;
 mod registration;
+mod services;
 mod shared;
 mod silent;
 mod state_files;
@@ -59,5 +60,6 @@ pub use host::{
 };
 pub use log::log_path;
 pub use registration::Glance;
+pub use services::{ServiceReach, Services, Within};
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

@@ -47,6 +47,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         // Not announced, so it does not come.
         HostFrame::Ping(_)
         | HostFrame::EventGap(_)
+        | HostFrame::HostResult(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
         | HostFrame::Event(_)

@@ -37,6 +37,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         model: Arc::new(model),
         cwd: root.to_owned(),
         search,
+        home: root.join("home"),
         logs: root.join("logs"),
         data: root.join("data"),
         state: root.join("state"),
