@@ -102,7 +102,7 @@ impl Entry {
     pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
         let slot = self.slot.borrow();
         let now = slot.instance.as_ref().map(Extension::snapshot);
-        at(View::new(&slot, now.as_deref(), &self.spec.roles))
+        at(View::new(&slot, now.as_deref(), &self.spec))
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.

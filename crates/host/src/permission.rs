@@ -24,7 +24,7 @@ pub use lines::Line;
 /// not know: they might be more than anybody agreed to.
 ///
 /// Commands need no permission: a command does nothing before a person types its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "read::Written")]
 pub struct Permissions {
     /// `tools`: what it offers to the model.
@@ -52,7 +52,7 @@ pub struct Permissions {
 }
 
 /// What an extension offers to the model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct ToolPermissions {
     /// `register`: the names of its tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -77,7 +77,7 @@ pub enum Effect {
 }
 
 /// One thing that an extension is asked about before it happens.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct InterceptPermission {
     /// `event`: what is about to happen.
     #[serde(serialize_with = "by_name")]
@@ -106,7 +106,7 @@ pub enum InterceptAs {
 
 /// Which files a process opens by itself. Paths are as people write them: absolute, or beginning with `~`,
 /// `$WORKSPACE` or `$DATA`; a directory stands for all below it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct FsPermissions {
     /// `read`: to read, beside its own directory and its data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -146,6 +146,32 @@ impl Default for Permissions {
 }
 
 impl Permissions {
+    /// What it was granted about this event in this role.
+    pub(crate) fn intercept_as(
+        &self,
+        event: InterceptKind,
+        role: InterceptAs,
+    ) -> Option<&InterceptPermission> {
+        self.intercept.iter().find(|entry| (entry.event, entry.role) == (event, role))
+    }
+
+    /// Whether it may be asked about this event at all.
+    pub(crate) fn may_intercept(&self, event: InterceptKind) -> bool {
+        self.intercept.iter().any(|entry| entry.event == event)
+    }
+
+    /// Whether it may be asked about calls of this tool.
+    pub(crate) fn may_intercept_call(&self, tool: &str) -> bool {
+        let calls = self.intercept.iter().filter(|entry| entry.event == InterceptKind::ToolCall);
+        let tool = tool.to_ascii_lowercase();
+        calls.into_iter().any(|entry| entry.tools.is_empty() || entry.tools.contains(&tool))
+    }
+
+    /// Whether it may change what is about to happen, and not only keep it from happening.
+    pub(crate) fn may_change(&self, event: InterceptKind) -> bool {
+        self.intercept.iter().any(|entry| entry.event == event && entry.role != InterceptAs::Gate)
+    }
+
     /// How long it may take to decide about this, if it was granted a time of its own: the longest of all roles.
     pub(crate) fn time_for(&self, event: InterceptKind) -> Option<Duration> {
         let times = self.intercept.iter().filter(|entry| entry.event == event);

@@ -83,6 +83,8 @@ defences! {
     ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.
     PromptFence,
+    /// An extension registers only what it was granted.
+    Permissions,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.
