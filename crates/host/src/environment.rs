@@ -86,6 +86,10 @@ const REFUSED: &[&str] = &[
 /// Never passed on, either, whatever follows.
 const REFUSED_PREFIXES: &[&str] = &["DYLD_", "GIT_", "LD_", "PYTHON"];
 
+/// Set for extensions of a project: a cache that an interpreter writes beside their code would be run at the next start,
+/// so it counts for the trust in the project, and would end it.
+pub(crate) const FOR_PROJECTS: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
+
 /// The environment of extensions. What is not named here or in the list that every extension gets does not reach them:
 /// no key, no token, nothing that nobody thought of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

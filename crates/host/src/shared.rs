@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
+use crate::environment::FOR_PROJECTS;
 use crate::extension::{Common, Connection, Facts, Greeting, Places};
 use crate::failures;
 use crate::fanout::Fanout;
@@ -18,7 +19,7 @@ use crate::host::HostConfig;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch};
+use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
@@ -95,11 +96,8 @@ impl Shared {
                 let confined = Confined::new(spec, program, &self.config)
                     .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
-                    None => (self.env(&spec.name), None),
-                    Some(confined) => {
-                        let env = self.config.env.of(&spec.name, std::env::vars_os());
-                        (confined.env(env).into(), Some(confined.sandbox))
-                    }
+                    None => (self.env(spec), None),
+                    Some(confined) => (confined.env(self.own_env(spec)).into(), Some(confined.sandbox)),
                 };
                 Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
@@ -111,12 +109,20 @@ impl Shared {
     }
 
     /// The environment of an extension. This program's does not change while it runs.
-    fn env(&self, name: &ExtensionName) -> Arc<[(OsString, OsString)]> {
-        let env = || self.config.env.of(name, std::env::vars_os()).into();
-        match self.config.env.granted.contains_key(name) {
+    fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
+        let env = || self.own_env(spec).into();
+        match self.config.env.granted.contains_key(&spec.name) || spec.origin == Origin::Project {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
+    }
+
+    fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
+        let mut env = self.config.env.of(&spec.name, std::env::vars_os());
+        if spec.origin == Origin::Project {
+            env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        env
     }
 
     pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {

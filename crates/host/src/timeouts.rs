@@ -174,6 +174,12 @@ pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);
 /// So long without an excess, and the next one is another episode, with a report of its own.
 pub(crate) const CALM: Duration = Duration::from_secs(1);
 
+/// The longest time that `git` may take to clone an extension.
+pub(crate) const CLONE: Duration = Duration::from_secs(300);
+
+/// Between two looks at how much a clone has written.
+pub(crate) const CLONE_LOOK: Duration = Duration::from_millis(100);
+
 /// So many lines within this span that are no text at all end a connection.
 pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);
 
