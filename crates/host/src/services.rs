@@ -4,7 +4,7 @@ mod desk;
 mod leased;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +12,9 @@ use haft_core::Caller;
 use haft_core::tool::Tool;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio::sync::watch;
+
+use crate::confine::GrantedPath;
+use crate::permission::FsPermissions;
 
 pub(crate) use desk::{Desk, Wanted};
 
@@ -43,6 +46,20 @@ pub struct Within {
     pub read: Vec<PathBuf>,
     /// To read and to change.
     pub write: Vec<PathBuf>,
+}
+
+impl Within {
+    /// What an extension with permissions reaches: the workspace, and what its own process may open.
+    pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Self {
+        // What cannot be read as a place was refused when it was granted.
+        let places = |paths: &[String]| -> Vec<PathBuf> {
+            let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
+            read.map(|path| path.resolved(workspace, data)).collect()
+        };
+        let mut write = places(&fs.write);
+        write.insert(0, workspace.to_owned());
+        Self { read: places(&fs.read), write }
+    }
 }
 
 /// What all extensions of a host share of its services.

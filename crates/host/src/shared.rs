@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
+use crate::environment::FOR_PROJECTS;
 use crate::extension::{Common, Connection, Facts, Greeting, Places};
 use crate::failures;
 use crate::fanout::Fanout;
@@ -18,9 +19,9 @@ use crate::host::HostConfig;
 use crate::log::Log;
 use crate::process::Process;
 use crate::registration::Registrations;
-use crate::services::{Desk, Provided, ServiceReach};
+use crate::services::{Desk, Provided, ServiceReach, Within};
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch};
+use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
@@ -105,11 +106,8 @@ impl Shared {
                 let confined = Confined::new(spec, program, &self.config)
                     .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
-                    None => (self.env(&spec.name), None),
-                    Some(confined) => {
-                        let env = self.config.env.of(&spec.name, std::env::vars_os());
-                        (confined.env(env).into(), Some(confined.sandbox))
-                    }
+                    None => (self.env(spec), None),
+                    Some(confined) => (confined.env(self.own_env(spec)).into(), Some(confined.sandbox)),
                 };
                 Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
@@ -121,12 +119,20 @@ impl Shared {
     }
 
     /// The environment of an extension. This program's does not change while it runs.
-    fn env(&self, name: &ExtensionName) -> Arc<[(OsString, OsString)]> {
-        let env = || self.config.env.of(name, std::env::vars_os()).into();
-        match self.config.env.granted.contains_key(name) {
+    fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
+        let env = || self.own_env(spec).into();
+        match self.config.env.granted.contains_key(&spec.name) || spec.origin == Origin::Project {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
+    }
+
+    fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
+        let mut env = self.config.env.of(&spec.name, std::env::vars_os());
+        if spec.origin == Origin::Project {
+            env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        env
     }
 
     pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
@@ -145,12 +151,14 @@ impl Shared {
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
+        let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config, sandbox })),
+            greeting: Some(Greeting::new(common, places)),
             timeouts,
             limits: Arc::clone(&self.limits),
             services: self.provided.is_some(),
+            granted: spec.permissions.clone().map(Arc::new),
         }
     }
 
@@ -170,6 +178,7 @@ impl Shared {
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
             config: None,
             sandbox: None,
+            granted: None,
         })
     }
 
@@ -181,6 +190,7 @@ impl Shared {
             capability::PING,
             capability::EVENT_GAP,
             capability::INTERCEPT_ROLES,
+            capability::REGISTER_REJECTED,
         ];
         let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
         always.into_iter().chain(services).map(str::to_owned).collect()
@@ -189,13 +199,16 @@ impl Shared {
     /// What does things for an extension, where there is something.
     pub(crate) fn desk(&self, spec: &ExtensionSpec, log: &Arc<Log>) -> Option<Arc<Desk>> {
         let provided = Arc::clone(self.provided.as_ref()?);
-        let reach = ServiceReach {
-            extension: spec.name.clone(),
-            within: None,
-            data: self.config.data_dir(&spec.name),
-        };
+        let data = self.config.data_dir(&spec.name);
+        let granted = spec.permissions.as_ref();
+        let within = granted.map(|granted| {
+            let data = data.as_deref().unwrap_or(&spec.dir);
+            Within::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+        });
+        let granted = granted.map(|granted| granted.host.clone());
+        let reach = ServiceReach { extension: spec.name.clone(), within, data };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
-        let desk = Desk::new(provided, reach, None, reporter, log, Arc::clone(&self.timeouts));
+        let desk = Desk::new(provided, reach, granted, reporter, log, Arc::clone(&self.timeouts));
         Some(Arc::new(desk))
     }
 

@@ -37,7 +37,7 @@ pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
-pub use registration::{RegisterCommand, RegisterTool, Subscribe};
+pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
 pub use service::Service;
 pub use subscription::{InterceptRole, Subscription};

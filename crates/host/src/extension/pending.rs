@@ -46,6 +46,7 @@ impl Kind {
             | HostFrame::PanelClose(_)
             | HostFrame::EventGap(_)
             | HostFrame::Ping(_)
+            | HostFrame::RegisterRejected(_)
             | HostFrame::Shutdown(_) => None,
         }
     }

@@ -30,6 +30,7 @@ use super::greeting::Greeting;
 use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
+use crate::permission::Permissions;
 use crate::services::Wanted;
 use crate::timeouts::Timeouts;
 use calls::Calls;
@@ -48,6 +49,8 @@ pub(crate) struct Facts {
     pub(crate) limits: Arc<Limits>,
     /// Whether the host does things for it.
     pub(crate) services: bool,
+    /// What it may register; none for one that may register everything.
+    pub(crate) granted: Option<Arc<Permissions>>,
 }
 
 /// One question to the extension.

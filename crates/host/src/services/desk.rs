@@ -1,6 +1,6 @@
 //! One process of an extension at the host's services: what it was granted, and the tools that it is served with.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,7 +36,7 @@ pub(crate) struct Desk {
     pub(crate) provided: Arc<Provided>,
     pub(crate) reach: ServiceReach,
     /// The services it may have; all of them, if nothing is said.
-    pub(crate) granted: Option<Vec<Service>>,
+    pub(crate) granted: Option<BTreeSet<Service>>,
     pub(crate) reporter: Reporter,
     pub(crate) log: Arc<Log>,
     pub(crate) timeouts: Arc<Timeouts>,
@@ -51,7 +51,7 @@ impl Desk {
     pub(crate) fn new(
         provided: Arc<Provided>,
         reach: ServiceReach,
-        granted: Option<Vec<Service>>,
+        granted: Option<BTreeSet<Service>>,
         reporter: Reporter,
         log: Arc<Log>,
         timeouts: Arc<Timeouts>,
@@ -176,9 +176,4 @@ fn words(called: &Called) -> String {
 
 fn no_agent() -> Called {
     Called::failed(HostCallError::Unavailable, "there is no agent that could be asked about it")
-}
-
-/// What an extension with permissions reaches through the host: the workspace, its data, and what it may open itself.
-pub(crate) fn reach_of(workspace: PathBuf, read: Vec<PathBuf>, write: Vec<PathBuf>) -> super::Within {
-    super::Within { read, write: std::iter::once(workspace).chain(write).collect() }
 }

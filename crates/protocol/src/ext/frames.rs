@@ -6,8 +6,8 @@ use crate::codec::{Checked, FrameSet};
 use crate::ext::{
     ClearNotes, CommandInvoked, CommandResponse, Event, EventGap, EventIntercept, EventInterceptResponse,
     Hello, HelloAck, HostCall, HostCallCancel, HostResult, Notify, PanelClose, PanelKey, PanelRender,
-    PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterTool, Shutdown, ShutdownAck, Subscribe,
-    ToolCall, ToolResult,
+    PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ShutdownAck,
+    Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -89,6 +89,8 @@ frames! {
     HostFrame {
         /// Answer to `hello`.
         HelloAck = "hello_ack",
+        /// Something was not granted, and so not registered. Behind the capability `register_rejected`.
+        RegisterRejected = "register_rejected",
         /// The user ran one of the extension's commands.
         CommandInvoked = "command_invoked",
         /// The model called one of the extension's tools.

@@ -46,6 +46,7 @@ impl Extension {
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
             (true, capability::HOST_SERVICES),
+            (self.rejected.is_some(), capability::REGISTER_REJECTED),
         ];
         let capabilities =
             offered.into_iter().filter(|(present, _)| *present).map(|(_, name)| name.to_owned());

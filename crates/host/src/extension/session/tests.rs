@@ -4,6 +4,7 @@
 mod bench;
 mod calls;
 mod floods;
+mod grants;
 mod life;
 
 use std::time::Duration;
