@@ -41,6 +41,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         }
         AgentEvent::Session { .. }
         | AgentEvent::SessionRepaired { .. }
+        | AgentEvent::TrustRequired { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart

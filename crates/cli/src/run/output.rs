@@ -230,7 +230,9 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             let mark = if *is_error { "✗" } else { "←" };
             Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
         }
-        AgentEvent::Session { .. }
+        // Standard error has had a line for each before the run began.
+        AgentEvent::TrustRequired { .. }
+        | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
