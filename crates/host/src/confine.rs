@@ -117,6 +117,17 @@ impl GrantedPath {
         Ok(Self { base, path })
     }
 
+    /// Whether whoever is granted this is granted the other, too.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let is_everything = self.base == Base::Root && self.path == Path::new("/");
+        is_everything || (self.base == other.base && other.path.starts_with(&self.path))
+    }
+
+    /// Whether it lies in the extension's own data, which every one may change.
+    pub(crate) fn is_data(&self) -> bool {
+        self.base == Base::Data
+    }
+
     fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
         let base = match self.base {
             Base::Root => return self.path.clone(),

@@ -141,11 +141,13 @@ impl Shared {
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
+        let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config, sandbox })),
+            greeting: Some(Greeting::new(common, places)),
             timeouts,
             limits: Arc::clone(&self.limits),
+            granted: spec.permissions.clone().map(Arc::new),
         }
     }
 
@@ -168,10 +170,12 @@ impl Shared {
                 capability::PING.to_owned(),
                 capability::EVENT_GAP.to_owned(),
                 capability::INTERCEPT_ROLES.to_owned(),
+                capability::REGISTER_REJECTED.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
             config: None,
             sandbox: None,
+            granted: None,
         })
     }
 

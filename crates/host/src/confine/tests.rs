@@ -66,6 +66,7 @@ impl Ground {
             launch: Launch::Process { program: "/bin/sh".into(), args: Vec::new() },
             origin: Origin::Global,
             roles: Roles::default(),
+            permissions: None,
             description: None,
             lifecycle: Lifecycle::default(),
             manifest: None,
