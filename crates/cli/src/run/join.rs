@@ -42,6 +42,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
+    /// What programs that read events are told when the run begins.
+    pub(crate) told: Option<AgentEvent>,
     /// Where haft keeps its files.
     pub(crate) home: Home,
     /// Whether extensions may wait for their first use.
@@ -100,6 +102,7 @@ impl Parts {
             |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
         let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
         Ok(Self {
+            told: if args.json { setup.trust_required() } else { None },
             session,
             model,
             search: setup.search,
@@ -223,6 +226,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
+    parts.told.into_iter().for_each(|event| drop(sender.send(event)));
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.home.logs_dir());
     config.data = Some(parts.home.data_dir());
