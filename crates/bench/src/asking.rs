@@ -131,6 +131,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
         origin: Origin::Explicit,
         roles: Roles::default(),
+        permissions: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
@@ -158,6 +159,7 @@ pub(crate) fn line(call: &ToolCall) -> Result<Vec<u8>> {
         tool_id: call.id.clone(),
         tool_name: call.name.clone(),
         tool_args: call.args.clone(),
+        caller: None,
     };
     let id = RequestId::new(format!("{:032x}-{}", 0, 1000));
     let frame = HostFrame::EventIntercept(EventIntercept { id, intercept: Intercept::ToolCall(question) });

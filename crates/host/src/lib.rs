@@ -11,6 +11,7 @@
 pub mod discovery;
 pub mod install;
 pub mod manifest;
+mod permission;
 
 // The whole, from outside in.
 mod host;
@@ -34,6 +35,7 @@ mod hooks;
 mod keeper;
 mod policy;
 mod registration;
+mod services;
 mod shared;
 mod silent;
 mod state_files;
@@ -58,6 +60,11 @@ pub use host::{
     ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
+pub use permission::{
+    Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
+    ToolPermissions,
+};
 pub use registration::Glance;
+pub use services::{ServiceReach, Services, Within};
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

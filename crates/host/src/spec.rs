@@ -6,6 +6,7 @@ use std::time::Duration;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
+use crate::permission::Permissions;
 use crate::registration::Glance;
 
 /// One extension to run: what discovery found or `--ext` named.
@@ -23,6 +24,8 @@ pub struct ExtensionSpec {
     pub origin: Origin,
     /// What the manifest promises about its intercepts.
     pub roles: Roles,
+    /// What it is granted; none for a plain extension, from which the protocol keeps nothing.
+    pub permissions: Option<Permissions>,
     /// One line for listings.
     pub description: Option<String>,
     /// What the manifest says about its starts and ends.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_protocol::ext::Limits;
+use haft_protocol::ext::{InterceptKind, Limits};
 
 /// How long the host waits, for everything it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Timeouts {
     pub tool_call: Duration,
     /// One command, from the moment of asking.
     pub command: Duration,
+    /// What the host does with a file for an extension, from the moment it was allowed.
+    pub host_call: Duration,
     /// Longest time in which an extension takes nothing of what is written to it.
     pub write_stall: Duration,
     /// Longest time from the first byte of a line to its newline.
@@ -83,6 +85,7 @@ impl Default for Timeouts {
             approval: Duration::from_secs(60),
             tool_call: Duration::from_secs(60),
             command: Duration::from_secs(30),
+            host_call: Duration::from_secs(30),
             write_stall: Duration::from_secs(10),
             partial_line: Duration::from_secs(30),
             overrun: Duration::from_secs(10),
@@ -116,6 +119,17 @@ impl Default for Restarts {
 }
 
 impl Timeouts {
+    /// How long an extension may take to decide about this. Who writes a summary may have to ask a model.
+    pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
+        match hook {
+            InterceptKind::BeforeCompact => self.tool_call,
+            InterceptKind::ToolCall
+            | InterceptKind::TurnStart
+            | InterceptKind::AssistantMessage
+            | InterceptKind::BeforeAgentStart => self.intercept,
+        }
+    }
+
     /// The limits as they are announced: sizes and rates as given, times from here.
     pub(crate) fn announced_in(&self, limits: Limits) -> Limits {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -124,6 +138,7 @@ impl Timeouts {
             ready_ms: ms(self.ready),
             command_ms: ms(self.command),
             tool_call_ms: ms(self.tool_call),
+            host_call_ms: ms(self.host_call),
             intercept_ms: ms(self.intercept),
             write_stall_ms: ms(self.write_stall),
             partial_line_ms: ms(self.partial_line),
@@ -147,6 +162,16 @@ pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 /// Between two reads of what an extension prints while none of it is kept.
 pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
 
+/// How long a call to the host waits for an agent: the first extensions are started before there is one.
+pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a call whose time is up may take to say how far it got.
+pub(crate) const LEASE_GRACE: Duration = Duration::from_secs(1);
+
+/// How long an end waits for what was done for the extension. Longer than a tool gets that is cancelled, and what a
+/// command started is killed by then.
+pub(crate) const CALLS_END: Duration = Duration::from_secs(4);
+
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -157,11 +182,17 @@ pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(20);
 /// How far a date in whole seconds may lag behind: the longest step of a file system is 2 s.
 pub(crate) const DATE_STEP: Duration = Duration::from_secs(3);
 
-/// The longest deadline for `hello` or `ready` that a manifest may ask for.
+/// The longest deadline for `hello`, `ready` or an interception that a manifest may ask for.
 pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);
 
 /// So long without an excess, and the next one is another episode, with a report of its own.
 pub(crate) const CALM: Duration = Duration::from_secs(1);
+
+/// The longest time that `git` may take to clone an extension.
+pub(crate) const CLONE: Duration = Duration::from_secs(300);
+
+/// Between two looks at how much a clone has written.
+pub(crate) const CLONE_LOOK: Duration = Duration::from_millis(100);
 
 /// So many lines within this span that are no text at all end a connection.
 pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);

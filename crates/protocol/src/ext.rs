@@ -8,6 +8,7 @@ mod command;
 mod event;
 mod frames;
 mod handshake;
+mod host_call;
 mod intercept;
 mod limits;
 mod notes;
@@ -15,6 +16,7 @@ mod panel;
 mod ping;
 mod registration;
 mod request;
+mod service;
 mod subscription;
 mod tool;
 
@@ -24,6 +26,7 @@ pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
 };
+pub use host_call::{HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
     EventInterceptResponse, Hook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,
@@ -34,7 +37,8 @@ pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
-pub use registration::{RegisterCommand, RegisterTool, Subscribe};
+pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
+pub use service::Service;
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

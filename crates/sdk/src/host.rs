@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haft_protocol::RawJson;
 use haft_protocol::event::Level;
 use haft_protocol::ext::{ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender};
 use haft_protocol::ids::PanelId;
@@ -13,6 +14,7 @@ use tokio::sync::watch;
 use crate::config::ConfigError;
 use crate::logging;
 use crate::outbox::Outbox;
+use crate::service::Calls;
 
 /// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
 /// what is sent goes nowhere.
@@ -22,12 +24,21 @@ pub struct Host(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     outbox: Outbox,
+    calls: Calls,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: Outbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self(Arc::new(Shared { outbox, ack }))
+        Self(Arc::new(Shared { outbox, calls: Calls::default(), ack }))
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.0.outbox
+    }
+
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.0.calls
     }
 
     /// Shows a note to the user, with the extension's name. It goes when the user sends the next prompt.
@@ -77,6 +88,12 @@ impl Host {
     /// [`info`](Self::info) does.
     pub async fn sandbox(&self) -> Option<String> {
         self.info().await.sandbox.clone()
+    }
+
+    /// What the user lets the extension do, a JSON object in the form of `permissions` in its manifest; none when the
+    /// manifest asks for none. Waits as [`info`](Self::info) does.
+    pub async fn granted(&self) -> Option<RawJson> {
+        self.info().await.granted.clone()
     }
 
     /// What the user set for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it is read from

@@ -39,6 +39,7 @@ mod platform;
 mod run;
 mod runtimes;
 mod serve;
+mod service;
 mod timeouts;
 mod tool;
 
@@ -54,11 +55,12 @@ pub use haft_protocol::event::Level;
 pub use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
     Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, ToolCallDecision,
-    TurnStartDecision,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
+    ToolCallDecision, TurnStartDecision,
 };
 pub use handler::IntoAnswer;
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
+pub use service::{CommandOutput, HostError, Page};
 pub use tool::{NoArgs, ToolResult};

@@ -46,7 +46,9 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so it does not come.
         HostFrame::Ping(_)
+        | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
+        | HostFrame::HostResult(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
         | HostFrame::Event(_)

@@ -39,12 +39,14 @@ impl Kind {
             HostFrame::ToolCall(_) => Some(Self::Tool),
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
+            | HostFrame::HostResult(_)
             | HostFrame::Event(_)
             | HostFrame::PanelKey(_)
             | HostFrame::PanelResize(_)
             | HostFrame::PanelClose(_)
             | HostFrame::EventGap(_)
             | HostFrame::Ping(_)
+            | HostFrame::RegisterRejected(_)
             | HostFrame::Shutdown(_) => None,
         }
     }

@@ -1,8 +1,10 @@
 //! Whole conversations in virtual time, without a process. `→` is what the host writes, `←` what the extension
-//! wrote, `=` an answer, `!` a fault, `·` anything else.
+//! wrote, `=` an answer, `*` something done for it, `!` a fault, `·` anything else.
 
 mod bench;
+mod calls;
 mod floods;
+mod grants;
 mod life;
 
 use std::time::Duration;

@@ -13,6 +13,7 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
 use crate::extension::{Greeting, Places};
+use crate::permission::Permissions;
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -30,6 +31,15 @@ impl Bench {
     }
 
     pub(super) fn within(limits: Limits) -> Self {
+        Self::with(limits, None)
+    }
+
+    /// One with these permissions, in the form of a manifest.
+    pub(super) fn granted(permissions: &str) -> Self {
+        Self::with(Limits::default(), Some(Arc::new(serde_json::from_str(permissions).unwrap())))
+    }
+
+    fn with(limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
         let now = Instant::now();
         let ack = HelloAck {
             protocol_version: 1,
@@ -44,12 +54,15 @@ impl Bench {
             limits: None,
             config: None,
             sandbox: None,
+            granted: None,
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),
             greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
             timeouts: Arc::default(),
             limits: Arc::new(limits),
+            services: true,
+            granted,
         };
         Self {
             session: Session::new(facts, now),
@@ -135,8 +148,8 @@ impl Bench {
 
     pub(super) fn guard(&mut self, ticket: &'static str) -> RequestId {
         let tool_args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
-        let question =
-            InterceptToolCall { tool_id: ToolCallId::new("t1"), tool_name: "bash".into(), tool_args };
+        let (tool_id, tool_name) = (ToolCallId::new("t1"), "bash".into());
+        let question = InterceptToolCall { tool_id, tool_name, tool_args, caller: None };
         self.ask(ticket, question, 5)
     }
 
@@ -158,6 +171,9 @@ impl Bench {
                 Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
                 Output::CloseInput => self.note("·", "close input"),
                 Output::Terminate => self.note("·", "terminate"),
+                Output::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
+                Output::CancelCall(id) => self.note("*", &format!("cancel {id}")),
+                Output::DropCalls => self.note("*", "cancel all"),
                 Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
             }
         }
