@@ -8,6 +8,7 @@ mod demo;
 mod exit;
 mod ext;
 mod extensions;
+mod grants;
 mod interrupt;
 mod logging;
 mod login;
