@@ -133,7 +133,7 @@ impl GrantedPath {
         self.base == Base::Data
     }
 
-    fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
+    pub(crate) fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
         let base = match self.base {
             Base::Root => return self.path.clone(),
             Base::Workspace => workspace,

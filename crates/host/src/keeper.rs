@@ -160,6 +160,7 @@ impl Keeper {
             failures: self.failures(),
             on_demand: self.spec.lifecycle.on_demand,
             watching: self.watching.clone(),
+            desk: self.shared.desk(&self.spec, self.log()),
         };
         Some(extension::start(start, connection))
     }

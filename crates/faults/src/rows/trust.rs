@@ -120,9 +120,13 @@ async fn without_a_terminal(world: &World) -> Result<usize> {
     world.mark("armed")?;
     let mut calls = 0;
     for flag in ["-p", "--json"] {
-        let told = hostile.told(&[flag, "go"]).await?;
+        let (told, printed) = hostile.said(&[flag, "go"]).await?;
         calls += hostile.ran_nothing()?;
         says_so(&told, SKIPPED)?;
+        if flag == "--json" {
+            let event = printed.lines().find(|line| line.contains(r#""trust_required""#));
+            says_so(event.context("there is no event trust_required")?, SKIPPED)?;
+        }
     }
     Ok(calls)
 }

@@ -6,6 +6,7 @@
 //! Invariant: every [`CallError`] that leaves the session, except for a question that came too late, belongs to
 //! exactly one [`Output::Fault`].
 
+mod calls;
 mod ending;
 mod frames;
 mod lines;
@@ -30,7 +31,9 @@ use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
 use crate::permission::Permissions;
+use crate::services::Wanted;
 use crate::timeouts::Timeouts;
+use calls::Calls;
 use panels::Panels;
 use rates::Rates;
 use reports::Reports;
@@ -44,6 +47,8 @@ pub(crate) struct Facts {
     pub(crate) greeting: Option<Greeting>,
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
+    /// Whether the host does things for it.
+    pub(crate) services: bool,
     /// What it may register; none for one that may register everything.
     pub(crate) granted: Option<Arc<Permissions>>,
 }
@@ -78,6 +83,12 @@ pub(crate) enum Output<T> {
     Log(String),
     /// Something for the front end.
     Ui(Ui),
+    /// Do this for it.
+    Call(Wanted),
+    /// It no longer wants this.
+    CancelCall(RequestId),
+    /// It no longer wants anything.
+    DropCalls,
     /// State or offers are not what they were.
     Changed,
 }
@@ -145,6 +156,7 @@ pub(crate) struct Session<T> {
     facts: Facts,
     phase: Phase,
     pending: Pending<T>,
+    calls: Calls,
     offers: Arc<Offers>,
     reports: Reports,
     rates: Rates,
@@ -172,6 +184,7 @@ impl<T> Session<T> {
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
+            calls: Calls::default(),
             reports: Reports::default(),
             rates: Rates::new(&limits),
             panels: Panels::new(&limits),
@@ -240,9 +253,9 @@ impl<T> Session<T> {
         self.was_ready
     }
 
-    /// Whether it is ready and nobody waits for an answer.
+    /// Whether it is ready and nobody waits for an answer, neither side.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Ready && self.pending.deadline().is_none()
+        self.phase == Phase::Ready && self.pending.deadline().is_none() && !self.has_calls()
     }
 
     /// Asks the extension something.

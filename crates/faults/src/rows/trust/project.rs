@@ -112,10 +112,16 @@ impl Hostile {
 
     /// Runs with pipes; what it told people.
     pub(super) async fn told(&self, args: &[&str]) -> Result<String> {
+        Ok(self.said(args).await?.0)
+    }
+
+    /// Runs with pipes; what it told people, and what it printed.
+    pub(super) async fn said(&self, args: &[&str]) -> Result<(String, String)> {
         let ran = self.home.piped(self.home.alone(args)).await?;
-        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let [told, printed] =
+            [&ran.stderr, &ran.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         ensure!(ran.status.success(), "haft ended with {}: {told}", ran.status);
-        Ok(told)
+        Ok((told, printed))
     }
 
     /// Trusts it as it is, as the user does without a terminal.
