@@ -132,6 +132,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         origin: Origin::Explicit,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

@@ -121,14 +121,14 @@ impl Shared {
     /// The environment of an extension. This program's does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        match self.config.env.granted.contains_key(&spec.name) || spec.origin == Origin::Project {
+        match self.config.env_of(spec).next().is_some() || spec.origin == Origin::Project {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
     }
 
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
-        let mut env = self.config.env.of(&spec.name, std::env::vars_os());
+        let mut env = self.config.env.of(self.config.env_of(spec), std::env::vars_os());
         if spec.origin == Origin::Project {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }
@@ -150,7 +150,7 @@ impl Shared {
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
-        let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
+        let sandbox = self.config.level_of(spec).map(|level| level.to_string());
         let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),

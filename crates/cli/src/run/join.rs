@@ -67,8 +67,10 @@ pub(crate) struct Parts {
     pub(crate) only_projects: OnlyProjects,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
+    /// The names that the user grants something.
+    pub(crate) grants: Vec<String>,
     /// What confines single extensions.
-    pub(crate) sandbox: BTreeMap<ExtensionName, SandboxGrant>,
+    pub(crate) sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
 }
 
 /// Which tools the model is offered.
@@ -118,6 +120,7 @@ impl Parts {
             extension_config: extension_config(config, Owner::User)?,
             project_extension_config: extension_config(config, Owner::Project)?,
             only_projects: OnlyProjects::of(config),
+            grants: config.grant.keys().cloned().collect(),
             granted: granted(config).or_exit(Exit::Configuration)?,
             sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
@@ -242,7 +245,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
-    let source = extensions::source(parts.search, parts.only_projects);
+    let source = extensions::source(parts.search, parts.only_projects, parts.grants);
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
