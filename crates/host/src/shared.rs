@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
@@ -201,7 +202,7 @@ impl Shared {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();
-        let within = granted.map(|granted| {
+        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
             Within::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });
