@@ -57,6 +57,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         project_extension_config: BTreeMap::new(),
         only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
+        grants: Vec::new(),
         sandbox: BTreeMap::new(),
         cwd: project,
     };

@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod ext;
 mod extensions;
+mod grants;
 mod interrupt;
 mod logging;
 mod login;

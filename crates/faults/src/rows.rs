@@ -8,6 +8,7 @@ mod life;
 mod pressure;
 mod protocol;
 mod sandbox;
+mod services;
 mod sessions;
 mod trust;
 
@@ -18,6 +19,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use services::{ASKER, ask};
 pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
@@ -41,6 +43,7 @@ const GROUPS: &[&[Row]] = &[
     sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
+    services::ROWS,
     trust::ROWS,
 ];
 

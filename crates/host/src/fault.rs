@@ -52,6 +52,8 @@ pub enum FaultCode {
     Exited,
     /// It crashed too often in too short a time, and is not started again by itself.
     CrashLoop,
+    /// It asked for more than it was granted.
+    PermissionDenied,
     /// A tool, command or name was not accepted.
     RegisterRejected,
     /// A part of a tool's result was not accepted.
@@ -88,6 +90,7 @@ impl FaultCode {
             Self::Unresponsive => "unresponsive",
             Self::Exited => "exited",
             Self::CrashLoop => "crash_loop",
+            Self::PermissionDenied => "permission_denied",
             Self::RegisterRejected => "register_rejected",
             Self::ResultRejected => "result_rejected",
             Self::HiddenText => "hidden_text",

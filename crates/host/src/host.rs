@@ -11,6 +11,7 @@ mod start;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_core::Caller;
 use haft_core::hooks::{HookSource, Hooks};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
@@ -158,6 +159,14 @@ impl Host {
     /// events at the same time.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
+    }
+
+    /// Does things for extensions from here on, under the hooks of this agent. What they wanted before waits for it a
+    /// moment. Without [`HostBuilder::services`] there is nothing to do.
+    pub fn serve(&self, caller: Caller) {
+        if let Some(provided) = &self.shared().provided {
+            provided.serve(caller);
+        }
     }
 
     /// All extensions and how they are, in order.

@@ -35,6 +35,7 @@ mod hooks;
 mod keeper;
 mod policy;
 mod registration;
+mod services;
 mod shared;
 mod silent;
 mod state_files;
@@ -64,5 +65,6 @@ pub use permission::{
     ToolPermissions,
 };
 pub use registration::Glance;
+pub use services::{ServiceReach, Services, Within};
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

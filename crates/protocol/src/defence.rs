@@ -65,6 +65,8 @@ defences! {
     ImageCheck,
     /// A tool that changed is not called with what was written for it as it was.
     KnownSchema,
+    /// What an extension has the host do with a file ends with the extension, and after a while.
+    Leases,
     /// A manifest that holds what is not shown as it is is refused.
     ManifestText,
     /// A name that had to be mended is refused.
@@ -103,6 +105,8 @@ defences! {
     Sanitiser,
     /// A schema is looked at before it is used.
     SchemaWork,
+    /// An extension reaches no further through the host than it was granted.
+    ServiceGrants,
     /// A session is written by one.
     SessionLock,
     /// Going on with a session reads the end of its file only.

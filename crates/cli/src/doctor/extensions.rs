@@ -59,10 +59,12 @@ fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
 
 /// The level that it is to run at.
 fn wanted(seen: &Seen, spec: &ExtensionSpec) -> Option<Level> {
-    match seen.config.grant.get(spec.name.as_str())?.sandbox.as_ref()?.value {
-        SandboxLevel::None => None,
-        SandboxLevel::Standard => Some(Level::Standard),
-        SandboxLevel::Strict => Some(Level::Strict),
+    let granted = seen.config.grant.get(spec.name.as_str());
+    match granted.and_then(|granted| granted.sandbox.as_ref()).map(|said| said.value) {
+        None => spec.level,
+        Some(SandboxLevel::None) => None,
+        Some(SandboxLevel::Standard) => Some(Level::Standard),
+        Some(SandboxLevel::Strict) => Some(Level::Strict),
     }
 }
 

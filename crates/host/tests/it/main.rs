@@ -21,6 +21,7 @@ mod permissions;
 mod processes;
 mod reload;
 mod scripts;
+mod services;
 mod supervision;
 mod support;
 mod tools;

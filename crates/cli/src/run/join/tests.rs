@@ -53,6 +53,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
         sandbox: BTreeMap::new(),
+        grants: Vec::new(),
     };
     join(parts).await.unwrap()
 }

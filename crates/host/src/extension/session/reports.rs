@@ -114,6 +114,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::Unresponsive
         | FaultCode::Exited
         | FaultCode::CrashLoop
+        | FaultCode::PermissionDenied
         | FaultCode::RegisterRejected
         | FaultCode::ResultRejected
         | FaultCode::HiddenText => REPEATED,
