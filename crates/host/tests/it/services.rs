@@ -236,7 +236,7 @@ async fn an_extension_has_the_services_that_it_was_granted() {
         Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), SCRIPT.to_owned()] };
     let spec = ExtensionSpec { permissions: Some(permissions), ..spec("ext", dir.path(), launch) };
     let (events, tools, mut config) = (Events::default(), Tools::default(), config());
-    config.timeouts = brisk();
+    (config.timeouts, config.cwd) = (brisk(), "/place".into());
     let host =
         Host::builder(config).events(events.sink()).specs(vec![spec]).services(Arc::new(tools.clone()));
     let host = host.start().await;
@@ -252,7 +252,7 @@ async fn an_extension_has_the_services_that_it_was_granted() {
     {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
     {"type":"host_result","id":"1","content":[{"type":"text","text":"done"}]}
     "#);
-    let expect = [r#"within ["/somewhere"] ["/work", "/work/out"]"#, r#"write {"path":"a"}"#];
+    let expect = [r#"within ["/somewhere"] ["/place", "/place/out"]"#, r#"write {"path":"a"}"#];
     assert_eq!(tools.all(), expect);
     assert_eq!(events.faults(), [fault("ext", "permission_denied")]);
     let asked = |event: &AgentEvent| matches!(event, AgentEvent::HostCallStart { .. });
