@@ -56,6 +56,8 @@ pub enum FaultCode {
     PermissionDenied,
     /// A tool, command or name was not accepted.
     RegisterRejected,
+    /// A tool has other texts than when it was approved. It is locked.
+    ToolChanged,
     /// A part of a tool's result was not accepted.
     ResultRejected,
     /// A text for the model held characters that nobody can see. They were taken out.
@@ -92,6 +94,7 @@ impl FaultCode {
             Self::CrashLoop => "crash_loop",
             Self::PermissionDenied => "permission_denied",
             Self::RegisterRejected => "register_rejected",
+            Self::ToolChanged => "tool_changed",
             Self::ResultRejected => "result_rejected",
             Self::HiddenText => "hidden_text",
         }

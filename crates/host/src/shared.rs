@@ -18,6 +18,7 @@ use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
 use crate::log::Log;
+use crate::pins::Pins;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::services::{Desk, Provided, ServiceReach, Within};
@@ -55,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) registrations: Registrations,
     /// Those that are too long for a model.
     pub(crate) results: Arc<Results>,
+    /// What the model was told of tools before.
+    pub(crate) pins: Arc<Pins>,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
 }
@@ -82,6 +85,7 @@ impl Shared {
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             results: Arc::new(Results::new(config.results.clone())),
+            pins: Arc::new(Pins::new(config.tool_pins.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,

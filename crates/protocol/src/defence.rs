@@ -119,6 +119,8 @@ defences! {
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
     StrictFrames,
+    /// A tool whose texts are others than those that came with what was approved is locked.
+    ToolTexts,
     /// The torn end of a session file is cut off before the next line.
     TornTails,
     /// A tree whose links lead out of it, or whose names are not what they seem, is not copied.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
@@ -15,6 +15,7 @@ use haft_protocol::ids::ExtensionName;
 use crate::confine::{PathError, SandboxGrant};
 use crate::environment::ExtensionEnv;
 use crate::log::slug;
+use crate::pins::ToolPins;
 use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::timeouts::Timeouts;
 
@@ -67,6 +68,8 @@ pub struct HostConfig {
     /// not named here runs in that of [`ExtensionSpec::level`]. A sandbox needs `launcher` and `data`: without them, and
     /// where the system does not have the level, the extension is not started.
     pub sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
+    /// Where the texts of tools are kept that extensions registered which the user approved; without it they may change.
+    pub tool_pins: Option<Arc<dyn ToolPins>>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -97,6 +100,7 @@ impl HostConfig {
             extension_config: BTreeMap::new(),
             project_extension_config: BTreeMap::new(),
             sandbox: BTreeMap::new(),
+            tool_pins: None,
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),

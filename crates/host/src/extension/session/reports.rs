@@ -116,6 +116,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::CrashLoop
         | FaultCode::PermissionDenied
         | FaultCode::RegisterRejected
+        | FaultCode::ToolChanged
         | FaultCode::ResultRejected
         | FaultCode::HiddenText => REPEATED,
     }
