@@ -134,12 +134,12 @@ fn stays_inside(target: &Path, depth: usize) -> bool {
 }
 
 #[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
 #[cfg(not(unix))]
-fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
