@@ -29,6 +29,10 @@ defences! {
     AtomicWrites,
     /// Blank lines are no frames and no fault.
     BlankLines,
+    /// No program that runs an extension is found where others could have put it.
+    CleanPath,
+    /// An extension is cloned over encrypted protocols only.
+    CloneProtocols,
     /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
     CommandOrigin,
     /// A file is written where it was looked up, whatever is put in the way.
@@ -45,6 +49,8 @@ defences! {
     FileQueue,
     /// Whoever allowed earlier arguments is asked about the final ones.
     FinalArguments,
+    /// `git` is called so that it starts nothing that the user's settings or a repository name.
+    HardenedGit,
     /// Hello is the first frame, and the only one of its kind.
     FirstFrame,
     /// An extension that sends line after line that is no text is ended.
@@ -67,6 +73,8 @@ defences! {
     ManifestText,
     /// A name that had to be mended is refused.
     MendedNames,
+    /// What asks for more than it was granted does not run before somebody has agreed.
+    MoreAsked,
     /// Names of tools and commands are made of few characters.
     Names,
     /// An earlier extension keeps its name.
@@ -87,6 +95,8 @@ defences! {
     ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.
     PromptFence,
+    /// An extension registers only what it was granted.
+    Permissions,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.
@@ -105,6 +115,8 @@ defences! {
     SessionLock,
     /// Going on with a session reads the end of its file only.
     SessionTail,
+    /// An extension is installed from what is plainly a directory or the address of a repository.
+    SourceRules,
     /// A file that changed since it was read is not changed before it is read again.
     StaleCheck,
     /// An answer to no open question is reported.
@@ -113,6 +125,8 @@ defences! {
     StrictFrames,
     /// The torn end of a session file is cut off before the next line.
     TornTails,
+    /// A tree whose links lead out of it, or whose names are not what they seem, is not copied.
+    TreeRules,
     /// A file that somebody else may have written says nothing about trust.
     TrustFile,
     /// Trust in a project ends when what lies in it changes.
@@ -125,6 +139,8 @@ defences! {
     UniqueIds,
     /// A frame of an unknown type does not end a connection.
     UnknownTypes,
+    /// What is installed is prepared aside and put in place in one step.
+    WholeInstalls,
 }
 
 /// Whether a defence is in place.
@@ -140,7 +156,7 @@ pub use switches::{VARIABLE, is_up, take_down, taken_down};
 #[cfg(feature = "undefended")]
 mod switches {
     use std::sync::LazyLock;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::Defence;
 
@@ -148,22 +164,24 @@ mod switches {
     /// [`taken_down`] of the test. Debug builds only.
     pub const VARIABLE: &str = "HAFT_UNDEFENDED";
 
-    static DOWN: LazyLock<AtomicU64> = LazyLock::new(|| {
+    static DOWN: LazyLock<Vec<AtomicBool>> = LazyLock::new(|| {
         // A release that was built with all features by mistake obeys no variable.
         let asked = std::env::var(VARIABLE).ok().filter(|_| cfg!(debug_assertions));
         let names = asked.unwrap_or_default();
-        let down = |defence: &&Defence| names.split(',').any(|name| name == format!("{defence:?}"));
-        AtomicU64::new(Defence::ALL.iter().filter(down).fold(0, |bits, defence| bits | 1 << *defence as u64))
+        let down = |defence: &Defence| names.split(',').any(|name| name == format!("{defence:?}"));
+        Defence::ALL.iter().map(|defence| AtomicBool::new(down(defence))).collect()
     });
 
     /// Whether a defence is in place.
     pub fn is_up(defence: Defence) -> bool {
-        DOWN.load(Ordering::Relaxed) & (1 << defence as u64) == 0
+        !DOWN.get(defence as usize).is_some_and(|down| down.load(Ordering::Relaxed))
     }
 
     /// Takes a defence down for the rest of this process. Only for tests of tests.
     pub fn take_down(defence: Defence) {
-        DOWN.fetch_or(1 << defence as u64, Ordering::Relaxed);
+        if let Some(down) = DOWN.get(defence as usize) {
+            down.store(true, Ordering::Relaxed);
+        }
     }
 
     /// What is down in this process, for the variable of another one.

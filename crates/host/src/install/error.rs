@@ -130,6 +130,13 @@ impl InstallError {
         Self::TooLarge { dir: dir.into(), what }
     }
 
+    /// The stable name of what is wrong: `install_rejected` for a source or a tree that haft installs nothing from,
+    /// whoever tries.
+    pub fn code(&self) -> Option<&'static str> {
+        let rejected = matches!(self, Self::Source { .. } | Self::Refused { .. } | Self::TooLarge { .. });
+        rejected.then_some("install_rejected")
+    }
+
     /// For `map_err`: an [`Io`](Self::Io) about `path`.
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();

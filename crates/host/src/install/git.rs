@@ -1,11 +1,18 @@
 //! The one place that runs `git`: a clone that executes nothing of what it fetches.
 
+mod bounded;
+
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+use haft_protocol::defence::{Defence, is_up};
+
+use super::copy::{MAX_BYTES, MAX_ENTRIES};
 use super::{GitUrl, InstallError};
 use crate::manifest::find_in_path;
+use crate::timeouts::CLONE;
+use bounded::{Bounds, Ended};
 
 /// Variables of the user that `git` and `ssh` need; all others could change what they do.
 const KEPT: &[&str] = &[
@@ -29,62 +36,143 @@ const KEPT: &[&str] = &[
     "TMP",
 ];
 
+/// What git may be told by variables, whatever the user's say.
+const SET: &[(&str, &str)] = &[
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", if cfg!(windows) { "NUL" } else { "/dev/null" }),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Nobody may be there to answer, and a connection that stays open for others would outlive this.
+    ("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oControlMaster=no -oPermitLocalCommand=no"),
+    ("GIT_SSH_VARIANT", "ssh"),
+    // A server that sends less than this for a minute is given up.
+    ("GIT_HTTP_LOW_SPEED_LIMIT", "1000"),
+    ("GIT_HTTP_LOW_SPEED_TIME", "60"),
+];
+
+/// Hooks, helpers and file-system monitors of the user's configuration, of a template and of the repository itself
+/// are all programs that could be started.
+const SETTINGS: &[&str] =
+    &["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false"];
+
+/// Progress is asked for because git ends when there is nobody left to tell it to: a killed haft leaves no clone that
+/// goes on for ever.
+const CLONE_ARGS: &[&str] =
+    &["clone", "--progress", "--template=", "--no-recurse-submodules", "--depth", "1", "--"];
+
+/// What a clone may do: the tree that can be installed, and its objects, which are hardly larger.
+const BOUNDS: Bounds = Bounds { time: CLONE, bytes: 2 * MAX_BYTES, entries: 2 * MAX_ENTRIES };
+
 /// How much of what git says goes into an error, in characters.
 const MAX_DETAIL: usize = 2_000;
 
-/// Clones the newest commit of `url` into `into`, which must not exist.
-pub(super) fn clone(url: &GitUrl, into: &Path, path: Option<&OsStr>) -> Result<(), InstallError> {
-    clone_over(url, into, path, "https:ssh")
+/// Clones the newest commit of `url` into `into`, which must not exist and lies in a directory of its own. What is
+/// there afterwards are the files of that commit and nothing of the repository. Returns the commit's name, in
+/// hexadecimal digits.
+pub(super) fn clone(url: &GitUrl, into: &Path, path: Option<&OsStr>) -> Result<String, InstallError> {
+    // Tests have repositories in directories.
+    let protocols = if is_up(Defence::CloneProtocols) { "https:ssh" } else { "https:ssh:file" };
+    clone_over(url, into, path, protocols, BOUNDS)
 }
 
-/// As [`clone`], over the given protocols.
-fn clone_over(url: &GitUrl, into: &Path, path: Option<&OsStr>, protocols: &str) -> Result<(), InstallError> {
-    let failed = |detail: String| InstallError::Git { url: url.to_string(), detail };
-    let git =
-        find_in_path("git", path).ok_or_else(|| failed("there is no git in PATH; install it".into()))?;
-    let output = run(&git, url, into, path, protocols).map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: String = said.trim().chars().take(MAX_DETAIL).collect();
-    Err(failed(if said.is_empty() { output.status.to_string() } else { said }))
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "git is no extension and no tool; this is the only place that runs it"
-)]
-fn run(
-    git: &Path,
+/// As [`clone`], over the given protocols and within the given bounds.
+fn clone_over(
     url: &GitUrl,
     into: &Path,
     path: Option<&OsStr>,
     protocols: &str,
-) -> std::io::Result<Output> {
-    let kept =
-        KEPT.iter().filter_map(|&name| std::env::var_os(name).map(|value| (OsString::from(name), value)));
-    Command::new(git)
-        // Hooks, helpers and file-system monitors of the user's configuration, of a template and of the
-        // repository itself are all programs that could be started.
-        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.symlinks=false"])
-        .args(["clone", "--quiet", "--template=", "--no-recurse-submodules", "--depth", "1", "--"])
-        .arg(url.as_str())
-        .arg(into)
-        .env_clear()
-        .envs(kept)
-        .envs(path.map(|path| ("PATH", path)))
-        .env("GIT_ALLOW_PROTOCOL", protocols)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", if cfg!(windows) { "NUL" } else { "/dev/null" })
-        .env("GIT_TERMINAL_PROMPT", "0")
-        // A server that sends less than this for a minute is given up.
-        .env("GIT_HTTP_LOW_SPEED_LIMIT", "1000")
-        .env("GIT_HTTP_LOW_SPEED_TIME", "60")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()
+    bounds: Bounds,
+) -> Result<String, InstallError> {
+    let failed = |detail: String| InstallError::Git { url: url.to_string(), detail };
+    let dir = into.parent().unwrap_or(into);
+    let git = Git::find(path, dir, protocols)
+        .ok_or_else(|| failed("there is no git in PATH; install it".into()))?;
+    let mut command = git.command();
+    command.args(CLONE_ARGS).arg(url.as_str()).arg(into);
+    if !is_up(Defence::HardenedGit) {
+        command = naive(&git, url, into);
+    }
+    match bounded::run(command, dir, bounds).map_err(|error| failed(error.to_string()))? {
+        Ended::Killed(why) => return Err(failed(format!("{why}, and was stopped"))),
+        Ended::Itself(status, said) if !status.success() => {
+            let said = detail(&said);
+            return Err(failed(if said.is_empty() { status.to_string() } else { said }));
+        }
+        Ended::Itself(..) => {}
+    }
+    let commit = git.commit(into).map_err(failed)?;
+    // Before anything is looked at: what is left are files that mean nothing to git.
+    let repository = into.join(".git");
+    std::fs::remove_dir_all(&repository).map_err(InstallError::io("remove", repository))?;
+    Ok(commit)
+}
+
+/// `git` and what it is told each time.
+struct Git<'a> {
+    program: std::path::PathBuf,
+    /// Where it runs, so that no project is the current one.
+    dir: &'a Path,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl<'a> Git<'a> {
+    /// The one in an absolute directory of `path`.
+    fn find(path: Option<&OsStr>, dir: &'a Path, protocols: &str) -> Option<Self> {
+        let program = find_in_path("git", path)?;
+        let kept = KEPT.iter().filter_map(|&name| Some((name.into(), std::env::var_os(name)?)));
+        let set = SET.iter().map(|&(name, value)| (name.into(), value.into()));
+        let mut env: Vec<(OsString, OsString)> = kept.chain(set).collect();
+        env.push(("GIT_ALLOW_PROTOCOL".into(), protocols.into()));
+        env.extend(absolute(path).map(|path| ("PATH".into(), path)));
+        Some(Self { program, dir, env })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "git is no extension and no tool; this is the only place that runs it"
+    )]
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(SETTINGS).current_dir(self.dir).env_clear().envs(self.env.iter().cloned());
+        command
+    }
+
+    /// The name of the commit that is checked out.
+    fn commit(&self, checkout: &Path) -> Result<String, String> {
+        let mut command = self.command();
+        command.arg("--git-dir").arg(checkout.join(".git")).args([
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "HEAD",
+        ]);
+        let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+        let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let is_name = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_name { Ok(name) } else { Err("the repository has no commit to install".into()) }
+    }
+}
+
+/// How a program would call git that does not expect evil.
+#[expect(clippy::disallowed_methods, reason = "what the hardened call is compared with, in tests only")]
+fn naive(git: &Git<'_>, url: &GitUrl, into: &Path) -> Command {
+    let mut command = Command::new(&git.program);
+    command.args(["clone", "--depth", "1", url.as_str()]).arg(into).current_dir(git.dir);
+    command
+}
+
+/// The absolute directories of a `PATH`: the others would let the current directory choose what git starts.
+fn absolute(path: Option<&OsStr>) -> Option<OsString> {
+    let dirs = std::env::split_paths(path?).filter(|dir| dir.is_absolute());
+    std::env::join_paths(dirs).ok()
+}
+
+/// What git said, without how far it had come.
+fn detail(said: &str) -> String {
+    let progress =
+        |line: &str| line.contains("% (") || line.ends_with("done.") || line.starts_with("Cloning into ");
+    let lines: Vec<&str> =
+        said.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty() && !progress(line)).collect();
+    lines.join("\n").chars().take(MAX_DETAIL).collect()
 }
 
 #[cfg(test)]
@@ -130,7 +218,8 @@ mod tests {
     fn a_clone_holds_the_files_and_no_links() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let into = to.path().join("checkout");
-        clone_over(&repository(from.path()), &into, path().as_deref(), "file").unwrap();
+        let commit = clone_over(&repository(from.path()), &into, path().as_deref(), "file", BOUNDS).unwrap();
+        assert!(commit.len() == 40 && !into.join(".git").exists(), "{commit}");
         assert!(into.join("extension.json").is_file());
         assert!(!into.join("link").is_symlink());
     }
@@ -143,6 +232,60 @@ mod tests {
         let error = clone(&repository(from.path()), &into, path().as_deref()).unwrap_err().to_string();
         assert!(error.contains("not allowed"), "{error}");
         assert!(!into.exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_clone_that_grows_too_large_is_stopped() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let url = repository(from.path());
+        // Each level names the one below it ten times: a small repository, a million files.
+        let script = "t=$(git hash-object -w extension.json); k='100644 blob'; \
+                      for level in 1 2 3 4 5 6; do \
+                        t=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '%s %s\\t%s\\n' \"$k\" \"$t\" \"$i\"; done | git mktree); \
+                        k='040000 tree'; done; \
+                      git update-ref HEAD $(git -c user.name=t -c user.email=t@example.invalid commit-tree -m x $t)";
+        shell(from.path(), script);
+        let bounds = Bounds { entries: 2_000, ..BOUNDS };
+        let error = clone_over(&url, &to.path().join("c"), path().as_deref(), "file", bounds).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains("it wrote more than 2000 files, and was stopped"), "{error}");
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the test makes a repository to clone")]
+    #[cfg(unix)]
+    fn shell(dir: &Path, script: &str) {
+        assert!(Command::new("sh").args(["-c", script]).current_dir(dir).status().unwrap().success());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_repository_without_a_commit_is_refused() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        git(from.path(), &["init"]);
+        let url = GitUrl::unchecked(format!("file://{}", from.path().display()));
+        let error = clone_over(&url, &to.path().join("c"), path().as_deref(), "file", BOUNDS).unwrap_err();
+        assert!(error.to_string().contains("no commit"), "{error}");
+    }
+
+    #[test]
+    fn the_callers_directory_and_variables_choose_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = std::env::join_paths([Path::new("."), Path::new("bin"), dir.path()]).unwrap();
+        assert_eq!(absolute(Some(&path)), Some(dir.path().as_os_str().to_owned()));
+        let Some(git) = Git::find(self::path().as_deref(), dir.path(), "https:ssh") else { return };
+        for (name, _) in &git.env {
+            let name = name.to_str().unwrap();
+            let known = KEPT.contains(&name) || SET.iter().any(|(set, _)| *set == name);
+            assert!(known || ["GIT_ALLOW_PROTOCOL", "PATH"].contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn progress_is_no_part_of_an_error() {
+        let said = "Cloning into 'x'...\nremote: Counting objects:  50% (1/2)\rremote: Counting objects: 100% (2/2), \
+                    done.\nfatal: early EOF\n\nPlease check.\n";
+        assert_eq!(detail(said), "fatal: early EOF\nPlease check.");
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! What an extension can be installed from.
 
+mod address;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
 
@@ -19,48 +23,64 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitUrl(String);
 
-const SCHEMES: &str = "use a directory, or an address that begins with https://, ssh:// or git@";
+const KINDS: &str = "use a directory, or an address that begins with https://, ssh:// or git@";
+
+/// Endings of what is packed.
+const ARCHIVES: &[&str] = &[
+    ".zip", ".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar",
+    ".jar", ".whl", ".crate",
+];
 
 impl Source {
     /// Reads what the user typed; a directory is relative to `dir`.
     ///
     /// # Errors
-    /// [`InstallError::Source`] when it is no directory and no address that haft clones from.
+    /// [`InstallError::Source`] when it is no directory and no address that haft clones from; it says what to write
+    /// instead.
     pub fn parse(text: &str, dir: &Path) -> Result<Self, InstallError> {
-        let refuse =
-            |problem: &str| Err(InstallError::Source { source_text: text.into(), problem: problem.into() });
-        if let Some(rest) = ["https://", "ssh://", "git@"].iter().find_map(|scheme| text.strip_prefix(scheme))
-        {
-            return match unsafe_part(rest) {
-                None => Ok(Self::Git(GitUrl(text.into()))),
-                Some(problem) => refuse(problem),
-            };
-        }
         let path = dir.join(text);
-        if text.is_empty() || text.starts_with('-') {
-            refuse(SCHEMES)
-        } else if path.is_dir() {
-            Ok(Self::Directory(path))
-        } else if text.contains("://") || text.contains("::") {
-            refuse(&format!("this kind of address is not cloned from; {SCHEMES}"))
-        } else {
-            refuse(&format!("there is no such directory; {SCHEMES}"))
-        }
+        let read = match address::read(text) {
+            Some(address) if is_up(Defence::SourceRules) => address.map(|()| Self::Git(GitUrl(text.into()))),
+            None if path.is_dir() && !is_no_name(text) => directory(path),
+            None if is_up(Defence::SourceRules) => Err(nothing(text, &path)),
+            // Git would make something of it.
+            Some(_) | None => Ok(Self::Git(GitUrl(text.into()))),
+        };
+        read.map_err(|problem| InstallError::Source { source_text: text.into(), problem })
     }
 }
 
-/// What makes an address unsafe behind its scheme: git and ssh take a part that begins with `-` for an option.
-fn unsafe_part(rest: &str) -> Option<&'static str> {
-    let option = |part: &str| part.is_empty() || part.starts_with('-');
-    if rest.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        Some("it holds spaces or control characters")
-    } else if option(rest) || rest.split(['@', ':', '/']).next().is_none_or(option) {
-        Some("it has no host")
-    } else if rest.split(['@', ':', '/']).any(|part| part.starts_with('-')) {
-        Some("a part of it begins with `-`, which git could take for an option")
-    } else {
-        None
+/// A directory holds an extension, or a repository that nothing is checked out of.
+fn directory(path: PathBuf) -> Result<Source, String> {
+    let bare = path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir();
+    if bare {
+        return Err("it is a repository without its files; `git clone` it and install that directory".into());
     }
+    Ok(Source::Directory(path))
+}
+
+/// Why nothing can be installed from what is neither an address nor a directory.
+fn nothing(text: &str, path: &Path) -> String {
+    if is_no_name(text) {
+        format!("that is no source; {KINDS}")
+    } else if is_archive(text) {
+        "archives are not unpacked; unpack it, look at it, and install the directory".into()
+    } else if path.exists() {
+        "it is a file; install the directory that holds its extension.json".into()
+    } else {
+        format!("there is no such directory; {KINDS}")
+    }
+}
+
+/// Whether a text is no name of anything: a directory `-x` is written `./-x`.
+fn is_no_name(text: &str) -> bool {
+    text.is_empty() || text.starts_with('-')
+}
+
+/// Whether the name of a file says that it is packed; what follows it in an address does not matter.
+fn is_archive(text: &str) -> bool {
+    let name = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_ascii_lowercase();
+    ARCHIVES.iter().any(|ending| name.ends_with(ending))
 }
 
 impl GitUrl {

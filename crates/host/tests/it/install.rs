@@ -132,6 +132,11 @@ fn what_could_do_harm_is_refused_and_nothing_is_left() {
     refused(|dir| symlink("../outside", dir.join("link")).unwrap(), "leads out of the extension");
     refused(|dir| drop(std::os::unix::net::UnixListener::bind(dir.join("s")).unwrap()), "neither a file nor");
     refused(|dir| fifo(&dir.join("fifo")), "neither a file nor a directory");
+    refused(|dir| std::fs::write(dir.join("a\u{1b}[2J"), "").unwrap(), "not shown");
+    refused(
+        |dir| ["x", "X"].iter().for_each(|name| std::fs::write(dir.join(name), "").unwrap()),
+        "lower case",
+    );
     refused(|dir| std::fs::write(dir.join("extension.json"), "{").unwrap(), "is not a JSON object");
     refused(|dir| std::fs::remove_file(dir.join("extension.json")).unwrap(), "lacks extension.json");
     refused(|dir| std::fs::remove_file(dir.join("run")).unwrap(), "build the extension");
@@ -321,30 +326,39 @@ fn removing_takes_the_directory_and_only_the_link() {
 }
 
 #[track_caller]
-fn source_refused(text: &str, expect: &str) {
-    let error = Source::parse(text, Path::new("/")).unwrap_err().to_string();
-    assert!(error.contains(expect), "{error} should contain {expect}");
+fn source_refused(text: &str, dir: &Path, expect: &str) {
+    let error = Source::parse(text, dir).unwrap_err();
+    assert_eq!(error.code(), Some("install_rejected"));
+    assert!(error.to_string().contains(expect), "{error} should contain {expect}");
 }
 
 #[test]
-fn only_safe_addresses_are_cloned_from() {
-    source_refused("file:///srv/x.git", "not cloned from");
-    source_refused("http://example.com/x.git", "not cloned from");
-    source_refused("git://example.com/x.git", "not cloned from");
-    source_refused("ext::sh -c touch% /tmp/x", "not cloned from");
-    source_refused("-ccore.sshCommand=touch /tmp/x", "use a directory, or an address");
-    source_refused("--upload-pack=touch /tmp/x", "use a directory, or an address");
-    source_refused("", "use a directory, or an address");
-    source_refused("ssh://-oProxyCommand=touch", "no host");
-    source_refused("git@-oProxyCommand=touch:x", "no host");
-    source_refused("ssh://user@-oProxyCommand=touch/x", "begins with `-`");
-    source_refused("https://", "no host");
-    source_refused("https://exa mple.com/x", "spaces or control characters");
-    source_refused("https://example.com/x\n", "spaces or control characters");
-    source_refused("no/such/directory.git", "there is no such directory");
-    for url in ["https://example.com/a/b", "ssh://git@example.com/a.git", "git@example.com:a/b.git"] {
-        assert!(matches!(Source::parse(url, Path::new("/")), Ok(Source::Git(got)) if got.as_str() == url));
+fn what_is_neither_a_directory_nor_an_address_says_what_to_write() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("x.zip"), "PK").unwrap();
+    std::fs::write(dir.path().join("x.py"), "").unwrap();
+    for inner in ["x.git/objects", "x.git/refs", "dir.zip"] {
+        std::fs::create_dir_all(dir.path().join(inner)).unwrap();
     }
+    std::fs::write(dir.path().join("x.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    for (text, expect) in [
+        ("", "use a directory, or an address"),
+        ("-ccore.sshCommand=touch /tmp/x", "use a directory, or an address"),
+        ("--upload-pack=touch /tmp/x", "use a directory, or an address"),
+        ("ext::sh -c touch% /tmp/x", "a program that git would run"),
+        ("ssh://-oProxyCommand=touch", "its host begins with `-`"),
+        ("no/such/directory.git", "there is no such directory"),
+        ("no\0such", "control characters"),
+        ("x.git", "a repository without its files; `git clone` it"),
+        ("x.zip", "archives are not unpacked"),
+        ("no/such.tar.zst", "archives are not unpacked"),
+        ("x.py", "install the directory that holds its extension.json"),
+    ] {
+        source_refused(text, dir.path(), expect);
+    }
+    assert!(matches!(Source::parse("dir.zip", dir.path()), Ok(Source::Directory(_))));
+    let url = "git@example.com:a/b.git";
+    assert!(matches!(Source::parse(url, dir.path()), Ok(Source::Git(got)) if got.as_str() == url));
 }
 
 #[test]

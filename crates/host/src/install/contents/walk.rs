@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::copy::{MAX_DEPTH, MAX_ENTRIES};
+use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_repository};
 use super::super::digest::Digest;
 use super::{InstallError, slashed};
 use crate::registration::Change;
@@ -41,7 +41,7 @@ fn directory(
         if *entries > MAX_ENTRIES {
             return Err(InstallError::too_large(root, format!("more than {MAX_ENTRIES} files")));
         }
-        if entry.file_name() != ".git" {
+        if !is_repository(&entry.file_name()) {
             names.push(name.join(entry.file_name()));
         }
     }

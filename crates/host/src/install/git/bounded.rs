@@ -1,0 +1,189 @@
+//! A program that may take so long, and write so much below one directory.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::timeouts::CLONE_LOOK;
+
+/// So much of the end of what it says is kept, in bytes.
+const KEPT_WORDS: usize = 16 * 1024;
+
+/// What a program may do at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) time: Duration,
+    /// Of all files together.
+    pub(super) bytes: u64,
+    /// Files and directories.
+    pub(super) entries: usize,
+}
+
+/// What came of a program.
+#[derive(Debug)]
+pub(super) enum Ended {
+    /// It ended by itself, and said this on its standard error.
+    Itself(ExitStatus, String),
+    /// It was killed for what it did.
+    Killed(String),
+}
+
+/// Runs a program until it ends or exceeds its bounds below `dir`; then it is killed with all it started.
+pub(super) fn run(mut command: Command, dir: &Path, bounds: Bounds) -> io::Result<Ended> {
+    let start = Instant::now();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    own_group(&mut command);
+    let mut group = Group(command.spawn()?);
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let silent = listen(group.0.stderr.take(), Arc::clone(&said));
+    let words = || {
+        let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&said).into_owned()
+    };
+    loop {
+        match silent.recv_timeout(CLONE_LOOK) {
+            Err(RecvTimeoutError::Disconnected) => return Ok(Ended::Itself(group.0.wait()?, words())),
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+        }
+        // A helper that stays behind, as ssh may, holds on to the pipe.
+        if let Some(status) = group.0.try_wait()? {
+            return Ok(Ended::Itself(status, words()));
+        }
+        if start.elapsed() > bounds.time {
+            return Ok(Ended::Killed(format!("it took longer than {} s", bounds.time.as_secs())));
+        }
+        if let Some(excess) = excess(dir, bounds) {
+            return Ok(Ended::Killed(excess));
+        }
+    }
+}
+
+/// Keeps the end of what is said; the receiver is disconnected once nobody is left to say anything.
+fn listen(pipe: Option<impl Read + Send + 'static>, said: Arc<Mutex<Vec<u8>>>) -> Receiver<()> {
+    let (speaks, silent) = channel();
+    std::thread::spawn(move || {
+        let _speaks = speaks;
+        let mut piece = [0; 4096];
+        let mut pipe = pipe.into_iter();
+        let Some(mut pipe) = pipe.next() else { return };
+        while let Ok(count @ 1..) = pipe.read(&mut piece) {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.extend_from_slice(piece.get(..count).unwrap_or_default());
+            if said.len() > 2 * KEPT_WORDS {
+                let first = said.len() - KEPT_WORDS;
+                said.drain(..first);
+            }
+        }
+    });
+    silent
+}
+
+/// What is too much below a directory. What comes and goes in between is not counted.
+fn excess(dir: &Path, bounds: Bounds) -> Option<String> {
+    let (mut entries, mut bytes) = (0, 0);
+    let mut dirs = vec![dir.to_path_buf()];
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            entries += 1;
+            match entry.metadata() {
+                Ok(data) if data.is_dir() => dirs.push(entry.path()),
+                Ok(data) => bytes += data.len(),
+                Err(_) => {}
+            }
+            if entries > bounds.entries {
+                return Some(format!("it wrote more than {} files", bounds.entries));
+            }
+            if bytes > bounds.bytes {
+                return Some(format!("it wrote more than {} MiB", bounds.bytes / (1024 * 1024)));
+            }
+        }
+    }
+    None
+}
+
+/// A program in a group of its own; whatever is left of it is killed in the end.
+struct Group(Child);
+
+#[cfg(unix)]
+fn own_group(command: &mut Command) {
+    use std::os::unix::process::CommandExt as _;
+    command.process_group(0);
+}
+
+#[cfg(not(unix))]
+fn own_group(_: &mut Command) {}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            // An error says that nobody is left.
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { time: Duration::from_secs(60), bytes: 1 << 20, entries: 20 };
+
+    #[expect(clippy::disallowed_methods, reason = "a program that does too much")]
+    fn ended(script: &str, dir: &Path, bounds: Bounds) -> Ended {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(dir);
+        run(command, dir, bounds).unwrap()
+    }
+
+    #[track_caller]
+    fn check(script: &str, bounds: Bounds, expect: &str) {
+        let dir = tempfile::tempdir().unwrap();
+        match ended(script, dir.path(), bounds) {
+            Ended::Killed(why) => assert_eq!(why, expect),
+            Ended::Itself(status, said) => panic!("{status}: {said}"),
+        }
+    }
+
+    #[test]
+    fn what_writes_without_end_is_killed() {
+        check("cat /dev/zero > big", BOUNDS, "it wrote more than 1 MiB");
+        check("i=0; while :; do i=$((i+1)); : > $i; done", BOUNDS, "it wrote more than 20 files");
+        check("mkdir -p a/b; cat /dev/zero > a/b/big & wait", BOUNDS, "it wrote more than 1 MiB");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed_with_all_it_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "sleep 600 & echo $! > pid; echo working >&2; wait";
+        let bounds = Bounds { time: Duration::from_millis(500), ..BOUNDS };
+        let ended = ended(script, dir.path(), bounds);
+        assert!(matches!(&ended, Ended::Killed(why) if why == "it took longer than 0 s"), "{ended:?}");
+        let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        assert!(!stat.contains(") S "), "its child is still there: {stat}");
+    }
+
+    #[test]
+    fn the_end_of_what_was_said_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "yes 0123456789 | head -n 20000 >&2; echo the end >&2; exit 3";
+        let ended = ended(script, dir.path(), BOUNDS);
+        let Ended::Itself(status, said) = ended else { panic!("{ended:?}") };
+        assert_eq!(status.code(), Some(3));
+        assert!(said.ends_with("the end\n") && said.len() <= 2 * KEPT_WORDS, "{} bytes", said.len());
+    }
+
+    #[test]
+    fn a_helper_that_stays_behind_keeps_nobody_waiting() {
+        let dir = tempfile::tempdir().unwrap();
+        let ended = ended("(trap '' HUP; sleep 600) & echo said >&2", dir.path(), BOUNDS);
+        assert!(matches!(&ended, Ended::Itself(status, _) if status.success()), "{ended:?}");
+    }
+}
