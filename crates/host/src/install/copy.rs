@@ -160,14 +160,14 @@ fn refused(path: &Path, problem: String) -> InstallError {
 
 /// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
 #[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
@@ -191,12 +191,12 @@ fn stays_inside(target: &Path, depth: usize) -> bool {
 }
 
 #[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
 #[cfg(not(unix))]
-fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 
