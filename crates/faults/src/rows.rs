@@ -4,6 +4,7 @@ mod content;
 mod files;
 mod gates;
 mod ids;
+mod install;
 mod life;
 mod pressure;
 mod protocol;
@@ -42,6 +43,7 @@ const GROUPS: &[&[Row]] = &[
     sessions::ROWS,
     files::ROWS,
     trust::ROWS,
+    install::ROWS,
 ];
 
 /// Every row, in the order of the matrix.
