@@ -7,6 +7,7 @@ use haft_config::{Auth, Config, Decision, Files, Home, Layer, Owner, Project, Se
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Further, Search};
+use haft_host::install::lock::Approved;
 use haft_providers::{Models, take_apart};
 
 use crate::args::{ExtensionArgs, RunArgs, TrustProject};
@@ -107,6 +108,7 @@ pub(crate) fn search(args: &ExtensionArgs, home: &Home, config: &Config, project
         global: (!args.no_ext).then(|| home.extensions_dir()),
         project: (!args.no_ext).then_some(project),
         further: further.filter(|_| !args.no_ext).collect(),
+        approved: Some(Approved::at(home.root())),
         path: std::env::var_os("PATH"),
     }
 }

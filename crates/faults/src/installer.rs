@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
-use haft_host::install::{Existing, InstallError, Source, Store};
+use haft_host::install::lock::How;
+use haft_host::install::{InstallError, Source, Store};
 use haft_protocol::defence::{self, Defence};
 
 use crate::world::beside;
@@ -82,7 +83,8 @@ pub(crate) fn run(home: &Path, source: &str, down: &str) -> ExitCode {
 
 fn install(home: &Path, source: &str) -> Result<PathBuf, InstallError> {
     let cwd = std::env::current_dir().unwrap_or_default();
-    let store = Store { global: home.join("extensions"), project: None, path: std::env::var_os("PATH") };
+    let store = Store::of_home(home, std::env::var_os("PATH"));
     let source = Source::parse(source, &cwd)?;
-    store.install(&source, Existing::Replace).map(|installed| installed.dir)
+    let accepted = store.propose(&source)?.accept(How::Yes, "test")?;
+    Ok(store.approved.trees().place(&accepted.entry.tree))
 }

@@ -21,7 +21,7 @@ use crate::spec::{Launch, Lifecycle, Roles};
 use fields::{Fields, Object};
 
 pub use exec::ExecError;
-pub(crate) use exec::find_in_path;
+pub(crate) use exec::{find_in_path, may_run};
 
 /// The name of the file in an extension's directory.
 pub const MANIFEST_FILE: &str = "extension.json";

@@ -15,6 +15,8 @@ use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
+use crate::install::Pin;
+use crate::log::slug;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::silent::{self, SilentStarts};
@@ -23,6 +25,9 @@ use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
+
+/// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
+const PINNED: &str = "pinned-";
 
 /// See the module.
 pub(crate) struct Shared {
@@ -55,7 +60,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(config: HostConfig, events: EventSink, frontend: Arc<dyn Frontend>) -> Self {
-        let prefixes = [silent::PREFIX, failures::PREFIX];
+        let prefixes = [silent::PREFIX, failures::PREFIX, PINNED];
         let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
         Self {
             events,
@@ -82,6 +87,17 @@ impl Shared {
 
     pub(crate) fn changed(&self) {
         self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Makes sure that an extension is what the user approved, on a thread where that may take long.
+    ///
+    /// # Errors
+    /// Why it must not be started.
+    pub(crate) async fn verify(&self, name: &ExtensionName, pin: Arc<Pin>) -> Result<(), Failure> {
+        let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(name.as_str())));
+        let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
+        let failed = |message| Failure { code: FaultCode::PinMismatch, message };
+        verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)
     }
 
     /// Starts the process of an extension.

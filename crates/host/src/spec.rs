@@ -1,11 +1,13 @@
 //! What shall run: one extension as discovery found it, or as `--ext` named it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
+use crate::install::Pin;
 use crate::registration::Glance;
 
 /// One extension to run: what discovery found or `--ext` named.
@@ -30,6 +32,8 @@ pub struct ExtensionSpec {
     /// What the manifest looked like when all this was read from it, if it was: it need not be looked at again to know
     /// whether it is the one that is remembered.
     pub manifest: Option<Glance>,
+    /// What the user approved, if it may run only as that. It is held against what is there right before each start.
+    pub pin: Option<Arc<Pin>>,
 }
 
 /// What a manifest says about when its extension starts and ends.

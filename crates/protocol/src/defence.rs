@@ -65,6 +65,8 @@ defences! {
     ImageCheck,
     /// A tool that changed is not called with what was written for it as it was.
     KnownSchema,
+    /// A file that somebody else may have written approves no extension.
+    LockFile,
     /// A manifest that holds what is not shown as it is is refused.
     ManifestText,
     /// A name that had to be mended is refused.
@@ -83,6 +85,8 @@ defences! {
     OwnSession,
     /// The end of an extension's task is a failure of the extension.
     PanicsCount,
+    /// What is started of an approved extension is what was approved.
+    PinnedCode,
     /// A project that nobody trusts is not obeyed.
     ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.

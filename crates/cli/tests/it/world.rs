@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use haft_host::install::Store;
+use haft_host::install::lock::How;
 use tempfile::TempDir;
 
 /// Directories of one test.
@@ -42,6 +44,12 @@ impl World {
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("extension.json"), manifest).unwrap();
         dir
+    }
+
+    /// Approves what lies in a directory of the home, as the user would.
+    pub(crate) fn approve(&self, dir: &Path) {
+        let store = Store::of_home(&self.home(), std::env::var_os("PATH"));
+        store.propose_placed(dir).unwrap().accept(How::Yes, "test").unwrap();
     }
 
     /// `haft`, not yet started: nothing of the tester's own environment reaches it but `PATH`.

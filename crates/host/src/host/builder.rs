@@ -106,6 +106,7 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }
 

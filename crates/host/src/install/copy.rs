@@ -11,6 +11,7 @@ use std::path::{Component, Path};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
+use super::contents::open;
 
 /// The most files and directories an extension may have.
 pub const MAX_ENTRIES: usize = 20_000;
@@ -158,19 +159,6 @@ fn refused(path: &Path, problem: String) -> InstallError {
     InstallError::Refused { path: path.into(), problem }
 }
 
-/// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
-#[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
-}
-
 /// Whether a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real
 /// directory of the tree, and not above the root. Behind that it can only go down, through links of the same kind.
 fn stays_inside(target: &Path, depth: usize) -> bool {
@@ -191,12 +179,12 @@ fn stays_inside(target: &Path, depth: usize) -> bool {
 }
 
 #[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
 #[cfg(not(unix))]
-fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use haft_host::install::Store;
+use haft_host::install::lock::How;
 use serde_json::{Value, json};
 
 use crate::world::{Home, World, last_word};
@@ -58,7 +60,10 @@ impl Hostile {
         let dir = self.home.root().join("extensions").join(name);
         write(&dir.join("extension.json"), &json!({"name": name, "exec": "./run.sh"}).to_string())?;
         write(&dir.join("run.sh"), &self.fire(leaves))?;
-        executable(&dir.join("run.sh"))
+        executable(&dir.join("run.sh"))?;
+        let store = Store::of_home(&self.home.root(), std::env::var_os("PATH"));
+        store.propose_placed(&dir)?.accept(How::Yes, "faults")?;
+        Ok(())
     }
 
     /// With eight kinds of what other programs would run.
