@@ -7,6 +7,7 @@ mod shown;
 
 use std::path::{Path, PathBuf};
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 use tempfile::TempDir;
 
@@ -205,7 +206,12 @@ impl Proposal {
     pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
         let Self { approved, workshop, bench, manifest, contents, entry, before } = self;
         let (trees, name) = (approved.trees(), manifest.name);
-        trees.put(&workshop, &bench.path().join("tree"), &entry.tree)?;
+        let tree = entry.tree;
+        let put = || trees.put(&workshop, &bench.path().join("tree"), &tree);
+        // First: what may run is there, wherever this ends.
+        if is_up(Defence::WholeInstalls) {
+            put()?;
+        }
         let old = before.as_ref().and_then(|before| trees.verify(&before.entry.tree).ok());
         let approval = Approval { at: now(), how, haft: haft.to_owned() };
         let source = looked_at(entry.source, &entry.tree);
@@ -216,6 +222,9 @@ impl Proposal {
             file.extensions.insert(name.clone(), entry.clone());
             (entry, file.trees())
         })?;
+        if !is_up(Defence::WholeInstalls) {
+            put()?;
+        }
         let dir = approved.runs_in(&name, &entry);
         if entry.runs_in_copy() {
             if let Some(old) = old {
