@@ -131,6 +131,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
         origin: Origin::Explicit,
         roles: Roles::default(),
+        permissions: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use haft_config::Home;
 use haft_core::compact::CompactSettings;
 use haft_core::model::Thinking;
 use haft_core::prompt::SystemPrompt;
@@ -41,10 +42,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         session: Session::in_memory(&project),
         model: Arc::new(Scripted::from_json(SCRIPT)?),
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
-        logs: place.path().join("logs"),
-        data: place.path().join("data"),
-        state: place.path().join("state"),
-        results: place.path().join("results"),
+        home: Home::at(place.path()),
         lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         resources: Resources::default(),

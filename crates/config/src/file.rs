@@ -151,11 +151,17 @@ impl Source {
     }
 }
 
-/// The keys at the top of a file that is not used; none where it cannot be made out.
+/// The keys at the top of a file that is not used, as far as haft knows them; none where it cannot be made out. Others
+/// are not named: the file may be a link to anything, and what is told may be read by whoever put it there.
 pub(crate) fn top_keys(path: &Path) -> Vec<String> {
     let text = read(path).unwrap_or_default();
     let (table, _) = DeTable::parse_recoverable(&text);
-    table.get_ref().iter().map(|(key, _)| key.get_ref().to_string()).collect()
+    let is_known = |name: &str| {
+        let mut known = ConfigFile::KEYS.iter().flat_map(|key| [Some(key.path), key.former]).flatten();
+        known.any(|path| path.split('.').next() == Some(name))
+    };
+    let names = table.get_ref().iter().map(|(key, _)| key.get_ref().to_string());
+    names.filter(|name| is_known(name)).collect()
 }
 
 /// The text of a regular file of bounded size.
@@ -327,8 +333,9 @@ mod tests {
     fn what_an_unused_file_would_set_is_made_out_even_if_it_is_broken() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.toml");
-        std::fs::write(&path, "base_url = 'x'\n[extension.a]\nb = = 3\n").unwrap();
-        assert_eq!(top_keys(&path), ["base_url", "extension"]);
+        std::fs::write(&path, "base_url = 'x'\nAWS_KEY = 'y'\nreasoning = 'z'\n[extension.a]\nb = = 3\n")
+            .unwrap();
+        assert_eq!(top_keys(&path), ["base_url", "extension", "reasoning"]);
         assert_eq!(top_keys(dir.path()), Vec::<String>::new());
     }
 }

@@ -145,6 +145,7 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         launch: Launch::Process { program, args },
         origin: Origin::Global,
         roles: Roles::default(),
+        permissions: None,
         description: None,
         lifecycle: haft_host::Lifecycle::default(),
         manifest: None,

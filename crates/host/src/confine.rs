@@ -1,5 +1,6 @@
 //! The sandbox of an extension: what the user grants, and what that comes to on this machine.
 
+mod apart;
 mod interpreter;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use haft_protocol::defence::{Defence, is_up};
 
 use crate::host::HostConfig;
 use crate::spec::ExtensionSpec;
+use apart::Kept;
 use interpreter::prefixes;
 
 /// What is set to the data directory: a home and a place for temporary files that the program may write to.
@@ -115,6 +117,17 @@ impl GrantedPath {
         Ok(Self { base, path })
     }
 
+    /// Whether whoever is granted this is granted the other, too.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let is_everything = self.base == Base::Root && self.path == Path::new("/");
+        is_everything || (self.base == other.base && other.path.starts_with(&self.path))
+    }
+
+    /// Whether it lies in the extension's own data, which every one may change.
+    pub(crate) fn is_data(&self) -> bool {
+        self.base == Base::Data
+    }
+
     fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
         let base = match self.base {
             Base::Root => return self.path.clone(),
@@ -163,10 +176,21 @@ impl Confined {
         let data = config.data_dir(&spec.name).ok_or("this program has no place for its data")?;
         let sandbox = sandbox(grant, spec, program, &config.cwd, &data);
         sandbox.check().map_err(|error| error.to_string())?;
+        let kept = Kept::new(config, &data);
         let listed = [&sandbox.read, &sandbox.write, &sandbox.exec].into_iter().flatten();
         for path in listed.filter(|path| **path != data) {
             is_there(path)?;
-            is_apart(path, config)?;
+            kept.holds_nothing(path)?;
+        }
+        let granted =
+            |paths: &[GrantedPath]| paths.iter().map(|path| path.resolved(&config.cwd, &data)).collect();
+        let [read, write, exec]: [Vec<PathBuf>; 3] =
+            [granted(&grant.read), granted(&grant.write), granted(&grant.exec)];
+        for path in &write {
+            kept.is_outside(path)?;
+        }
+        for path in read.iter().chain(&write).chain(&exec) {
+            kept.leads_nowhere_else(path, &write)?;
         }
         make_private(&data).map_err(|error| format!("its data directory {}: {error}", data.display()))?;
         Ok(Self { sandbox, data })
@@ -208,21 +232,6 @@ fn is_there(path: &Path) -> Result<(), String> {
     match path.metadata() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!("{} is granted and cannot be used: {error}", path.display())),
-    }
-}
-
-/// Whoever may write to haft's own directories, or read its keys beside them, is not confined.
-fn is_apart(path: &Path, config: &HostConfig) -> Result<(), String> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let granted = real(path);
-    let own = [&config.data, &config.state, &config.logs].into_iter().flatten();
-    match own.map(|dir| real(dir)).find(|dir| dir.starts_with(&granted)) {
-        None => Ok(()),
-        Some(dir) => Err(format!(
-            "{} is granted, and haft's own files lie in it, in {}; name what it needs of it",
-            path.display(),
-            dir.display()
-        )),
     }
 }
 

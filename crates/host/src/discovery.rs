@@ -293,6 +293,7 @@ impl Collect<'_> {
             launch,
             origin,
             roles: manifest.roles,
+            permissions: manifest.permissions,
             description: manifest.description,
             lifecycle: manifest.lifecycle,
             manifest: manifest.glance,

@@ -102,7 +102,7 @@ impl Entry {
     pub(crate) fn look<T>(&self, at: impl FnOnce(View<'_>) -> T) -> T {
         let slot = self.slot.borrow();
         let now = slot.instance.as_ref().map(Extension::snapshot);
-        at(View::new(&slot, now.as_deref(), &self.spec.roles))
+        at(View::new(&slot, now.as_deref(), &self.spec))
     }
 
     /// Whether this is its name, or the one it goes by while its manifest cannot be read.
@@ -184,15 +184,10 @@ impl Entry {
         }
     }
 
-    /// How long it may take to decide. Who writes a summary may have to ask a model.
+    /// How long it may take to decide: as its grant says, else as any other.
     fn time_for(&self, hook: InterceptKind) -> Duration {
-        match hook {
-            InterceptKind::BeforeCompact => self.timeouts.tool_call,
-            InterceptKind::ToolCall
-            | InterceptKind::TurnStart
-            | InterceptKind::AssistantMessage
-            | InterceptKind::BeforeAgentStart => self.timeouts.intercept,
-        }
+        let granted = self.spec.permissions.as_ref().and_then(|granted| granted.time_for(hook));
+        granted.unwrap_or_else(|| self.timeouts.intercept_of(hook))
     }
 
     /// Waits for one that cannot be asked at once.

@@ -61,11 +61,34 @@ const PASSED_ON_WINDOWS: &[&str] = &[
 ];
 
 /// Never passed on, not even when the user names them: they have other code run than the extension's.
-const REFUSED: &[&str] =
-    &["BASH_ENV", "ENV", "JAVA_TOOL_OPTIONS", "NODE_OPTIONS", "PERL5LIB", "PERL5OPT", "RUBYLIB", "RUBYOPT"];
+const REFUSED: &[&str] = &[
+    "BASHOPTS",
+    "BASH_ENV",
+    "CLASSPATH",
+    "ENV",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PERL5DB",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERLLIB",
+    "PROMPT_COMMAND",
+    "PS4",
+    "RUBYLIB",
+    "RUBYOPT",
+    "SHELLOPTS",
+    "_JAVA_OPTIONS",
+];
 
 /// Never passed on, either, whatever follows.
-const REFUSED_PREFIXES: &[&str] = &["DYLD_", "LD_", "PYTHON"];
+const REFUSED_PREFIXES: &[&str] = &["DYLD_", "GIT_", "LD_", "PYTHON"];
+
+/// Set for extensions of a project: a cache that an interpreter writes beside their code would be run at the next start,
+/// so it counts for the trust in the project, and would end it.
+pub(crate) const FOR_PROJECTS: &[(&str, &str)] = &[("PYTHONDONTWRITEBYTECODE", "1")];
 
 /// The environment of extensions. What is not named here or in the list that every extension gets does not reach them:
 /// no key, no token, nothing that nobody thought of.
@@ -94,6 +117,24 @@ pub enum GrantError {
         /// What stands in its place.
         name: String,
     },
+    /// Every extension has it already.
+    #[error("{name} is one that every extension gets, as far as its sandbox allows; leave it out")]
+    Given {
+        /// The name.
+        name: String,
+    },
+}
+
+/// Whether an extension can ask for this variable.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check_asked(name: &str) -> Result<(), GrantError> {
+    check_grant(name)?;
+    match is_among(name, PASSED, PASSED_PREFIXES) || same(name, "TERM") {
+        true => Err(GrantError::Given { name: name.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Whether a user can let an extension have this variable.

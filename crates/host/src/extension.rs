@@ -5,6 +5,7 @@ mod alarm;
 mod connection;
 mod decode;
 mod filter;
+mod granted;
 mod greeting;
 mod ids;
 mod offers;

@@ -14,17 +14,18 @@ use haft_core::hooks::{
 };
 use haft_core::sanitize::for_model;
 use haft_protocol::content::joined_text;
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, Event, InterceptAssistantMessage,
-    InterceptBeforeAgentStart, InterceptTurnStart, TurnStartDecision,
+    InterceptBeforeAgentStart, InterceptKind, InterceptTurnStart, TurnStartDecision,
 };
 use haft_protocol::message::AssistantBlock;
 use tokio_util::sync::CancellationToken;
 
 use crate::entry::{Entry, Failed};
 use crate::fanout::{Fanout, Topic};
-use crate::fault::FaultCode;
+use crate::fault::{CallError, FaultCode};
 use crate::policy::Verdict;
 
 pub(crate) use tool_call::ToolCallHook;
@@ -52,7 +53,7 @@ impl BeforeAssistantMessage for Entry {
             Ok(AssistantMessageDecision::Show) | Err(Failed { verdict: Verdict::Pass, .. }) => {
                 MessageDecision::Show
             }
-            Ok(AssistantMessageDecision::Replace { text }) => MessageDecision::Replace { by, text },
+            Ok(AssistantMessageDecision::Replace { text }) => self.replaced(text),
             Ok(AssistantMessageDecision::Suppress { reason }) => {
                 let reason = or_else(reason, || format!("message withheld by extension {by}"));
                 MessageDecision::Suppress { by, reason }
@@ -88,6 +89,23 @@ impl BeforeAgentStart for Entry {
 }
 
 impl Entry {
+    /// What becomes of a message for which it wrote another. A gate says yes or no, so this is no answer of its.
+    fn replaced(&self, text: String) -> MessageDecision {
+        let by = self.name().to_string();
+        let hook = InterceptKind::AssistantMessage;
+        let granted = self.spec.permissions.as_ref();
+        if granted.is_none_or(|granted| granted.may_change(hook)) || !is_up(Defence::Permissions) {
+            return MessageDecision::Replace { by, text };
+        }
+        let detail = "it replaced the text, and is granted no role but `gate`".to_owned();
+        if let Some(extension) = self.extension() {
+            let text = format!("assistant_message intercept: {detail}");
+            extension.reporter().fault(FaultCode::HookError, text);
+        }
+        let reason = self.failed(hook, &CallError::BadResponse { detail }).reason;
+        MessageDecision::Suppress { by, reason }
+    }
+
     /// What a whole prompt adds to the one that was asked about. Nothing may be taken away from it: other
     /// extensions' sections are in there, too.
     fn added(&self, whole: &str, asked: &str) -> String {

@@ -173,7 +173,11 @@ impl Store {
         if row.entry.is_none() {
             return toggle::set_enabled(&row.dir, enabled);
         }
-        let set = |entry: &mut Entry| std::mem::replace(&mut entry.enabled, enabled) != enabled;
+        let set = |entry: &mut Entry| {
+            // Whoever switches it on goes on with what is approved.
+            entry.waiting = entry.waiting.take().filter(|_| !enabled);
+            std::mem::replace(&mut entry.enabled, enabled) != enabled
+        };
         let changed =
             self.approved.edit(|file| file.extensions.get_mut(&ExtensionName::new(&row.name)).map(set))?;
         changed.ok_or_else(|| InstallError::NotFound { name: row.name.clone() })

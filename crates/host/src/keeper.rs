@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use futures::channel::mpsc;
+use haft_launch::sandbox;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::{AgentEvent, Level};
 use tokio::sync::{SemaphorePermit, oneshot, watch};
@@ -97,6 +98,9 @@ impl Keeper {
     async fn live(&mut self, connection: Option<Connection>) -> Result<Next, Order> {
         let shared = Arc::clone(&self.shared);
         let Ok(turn) = self.unless_ordered(shared.gate.acquire()).await? else { return Ok(Next::Wait) };
+        if connection.is_none() {
+            self.look_up_sandbox().await;
+        }
         let verified = match self.spec.pin.clone() {
             Some(pin) => self.unless_ordered(shared.verify(&self.spec.name.clone(), pin)).await?,
             None => Ok(()),
@@ -118,6 +122,16 @@ impl Keeper {
             memory.ended(&instance.snapshot().offers);
         }
         outcome
+    }
+
+    /// Finds out whether the machine has the level that needs trying, on a thread that may wait: the answer is kept, and
+    /// the start itself finds it.
+    async fn look_up_sandbox(&self) {
+        let level = self.shared.config.sandbox_of(&self.spec).map(|grant| grant.level);
+        if level == Some(sandbox::Level::Strict) {
+            // Without an answer the start looks for itself.
+            let _ = tokio::task::spawn_blocking(sandbox::available).await;
+        }
     }
 
     /// Starts the process; nothing when it cannot be started, which is reported.

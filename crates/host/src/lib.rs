@@ -11,6 +11,7 @@
 pub mod discovery;
 pub mod install;
 pub mod manifest;
+mod permission;
 
 // The whole, from outside in.
 mod host;
@@ -58,6 +59,10 @@ pub use host::{
     ReloadStats, RestartError, SpecSource,
 };
 pub use log::log_path;
+pub use permission::{
+    Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
+    ToolPermissions,
+};
 pub use registration::Glance;
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

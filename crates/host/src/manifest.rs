@@ -3,6 +3,7 @@
 mod exec;
 mod fields;
 mod lifecycle;
+mod roles;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,18 +11,19 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::RawJson;
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names;
 use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
+use crate::permission::Permissions;
 use crate::registration::Glance;
 use crate::spec::{Launch, Lifecycle, Roles};
-use fields::{Fields, Object};
 
 pub use exec::ExecError;
 pub(crate) use exec::{find_in_path, may_run};
+pub(crate) use fields::{Fields, Object};
+pub(crate) use roles::only_block;
 
 /// The name of the file in an extension's directory.
 pub const MANIFEST_FILE: &str = "extension.json";
@@ -51,6 +53,8 @@ pub struct Manifest {
     pub exec: Option<Exec>,
     /// `intercept` and `required`: what the extension promises to guard.
     pub roles: Roles,
+    /// `permissions`: what the extension asks for; none for a plain one, which asks for everything.
+    pub permissions: Option<Permissions>,
     /// `lifecycle`, `hello_timeout_ms` and `ready_timeout_ms`: when it starts and ends.
     pub lifecycle: Lifecycle,
     /// What is wrong with fields that it can do without; they count as left out.
@@ -163,6 +167,7 @@ impl Manifest {
         if exec.is_none() && !theme() {
             return Err(fields.error("exec", "is required, unless the extension has a theme.json"));
         }
+        let permissions = fields.object("permissions")?.as_ref().map(Permissions::read).transpose()?;
         let (lifecycle, ignored) = lifecycle::read(&fields);
         Ok(Self {
             name: name(&fields)?,
@@ -171,7 +176,8 @@ impl Manifest {
             language: fields.text("language")?,
             enabled: fields.boolean("enabled")?.unwrap_or(true),
             exec,
-            roles: roles(&fields)?,
+            roles: roles::read(&fields, permissions.as_ref())?,
+            permissions,
             lifecycle,
             ignored,
             glance: None,
@@ -269,54 +275,6 @@ fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
     let args = fields.texts("args")?;
     let Some(program) = fields.text("exec")? else { return Ok(None) };
     Ok(Some(Exec { program, args }))
-}
-
-/// `"intercept":[{"event":"tool_call","role":"gate","required":true}]`, and `"required":true` for the whole.
-fn roles(fields: &Fields<'_>) -> Result<Roles, ManifestError> {
-    let mut roles = Roles { required: fields.boolean("required")?.unwrap_or(false), ..Roles::default() };
-    user_decides(fields)?;
-    for entry in fields.objects("intercept")? {
-        read_role(&entry, &mut roles)?;
-    }
-    Ok(roles)
-}
-
-fn read_role(entry: &Fields<'_>, roles: &mut Roles) -> Result<(), ManifestError> {
-    let event = entry.text("event")?.ok_or_else(|| entry.error("event", "is required"))?;
-    let hook = InterceptKind::from_name(&event).ok_or_else(|| entry.error("event", &known_events()))?;
-    let required = entry.boolean("required")?.unwrap_or(false);
-    user_decides(entry)?;
-    // Nothing said means the safe thing: that a failure blocks.
-    match entry.text("role")?.as_deref().unwrap_or("gate") {
-        "gate" => roles.gates.push(hook),
-        "redactor" if hook == InterceptKind::AssistantMessage => roles.redactor = true,
-        "redactor" => return Err(entry.error("role", "can be `redactor` only for `assistant_message`")),
-        "rewrite" | "transform" | "observe" | "observer" if required => {
-            return Err(entry.error("required", "needs the role `gate` or `redactor`"));
-        }
-        "rewrite" | "transform" | "observe" | "observer" => {}
-        _ => return Err(entry.error("role", "must be `gate`, `redactor`, `rewrite` or `observe`")),
-    }
-    roles.required |= required;
-    Ok(())
-}
-
-/// What may happen without an answer is the user's to say: a manifest that wants it looser is refused, because whoever
-/// wrote it relies on something that will not be.
-fn user_decides(fields: &Fields<'_>) -> Result<(), ManifestError> {
-    for field in ["on_timeout", "on_error"] {
-        if fields.text(field)?.is_some_and(|value| value != "block") {
-            let rule =
-                "can only be `block` here; the user may set `on_timeout` for an extension in config.toml";
-            return Err(fields.error(field, rule));
-        }
-    }
-    Ok(())
-}
-
-fn known_events() -> String {
-    let names: Vec<_> = InterceptKind::ALL.iter().map(|kind| format!("`{}`", kind.name())).collect();
-    format!("must be one of {}", names.join(", "))
 }
 
 impl ManifestError {

@@ -297,5 +297,9 @@ fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
     if let Some(grant) = config.sandbox_of(spec) {
         grant.hash(&mut hash);
     }
+    // What was left out of a registration under another grant is missing in it, and what was not is too much.
+    if let Some(granted) = &spec.permissions {
+        granted.hash(&mut hash);
+    }
     hash.finish()
 }

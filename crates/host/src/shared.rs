@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
+use crate::environment::FOR_PROJECTS;
 use crate::extension::{Common, Connection, Facts, Greeting, Places};
 use crate::failures;
 use crate::fanout::Fanout;
@@ -111,11 +112,8 @@ impl Shared {
                 let confined = Confined::new(spec, program, &self.config)
                     .map_err(|message| Failure { code: FaultCode::SandboxUnavailable, message })?;
                 let (env, sandbox) = match confined {
-                    None => (self.env(&spec.name), None),
-                    Some(confined) => {
-                        let env = self.config.env.of(&spec.name, std::env::vars_os());
-                        (confined.env(env).into(), Some(confined.sandbox))
-                    }
+                    None => (self.env(spec), None),
+                    Some(confined) => (confined.env(self.own_env(spec)).into(), Some(confined.sandbox)),
                 };
                 Process::start(spec, program, args, env, self.config.launcher.clone(), sandbox)
                     .map(|started| Connection::Process(Box::new(started)))
@@ -127,12 +125,20 @@ impl Shared {
     }
 
     /// The environment of an extension. This program's does not change while it runs.
-    fn env(&self, name: &ExtensionName) -> Arc<[(OsString, OsString)]> {
-        let env = || self.config.env.of(name, std::env::vars_os()).into();
-        match self.config.env.granted.contains_key(name) {
+    fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
+        let env = || self.own_env(spec).into();
+        match self.config.env.granted.contains_key(&spec.name) || spec.code_is_pinned() {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
+    }
+
+    fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
+        let mut env = self.config.env.of(&spec.name, std::env::vars_os());
+        if spec.code_is_pinned() {
+            env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        env
     }
 
     pub(crate) fn facts(&self, spec: &ExtensionSpec) -> Facts {
@@ -151,11 +157,13 @@ impl Shared {
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
+        let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, Places { extension_dir, data_dir, config, sandbox })),
+            greeting: Some(Greeting::new(common, places)),
             timeouts,
             limits: Arc::clone(&self.limits),
+            granted: spec.permissions.clone().map(Arc::new),
         }
     }
 
@@ -178,10 +186,12 @@ impl Shared {
                 capability::PING.to_owned(),
                 capability::EVENT_GAP.to_owned(),
                 capability::INTERCEPT_ROLES.to_owned(),
+                capability::REGISTER_REJECTED.to_owned(),
             ],
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
             config: None,
             sandbox: None,
+            granted: None,
         })
     }
 

@@ -8,6 +8,7 @@ use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
 use crate::install::Pin;
+use crate::permission::Permissions;
 use crate::registration::Glance;
 
 /// One extension to run: what discovery found or `--ext` named.
@@ -25,6 +26,8 @@ pub struct ExtensionSpec {
     pub origin: Origin,
     /// What the manifest promises about its intercepts.
     pub roles: Roles,
+    /// What it is granted; none for a plain extension, from which the protocol keeps nothing.
+    pub permissions: Option<Permissions>,
     /// One line for listings.
     pub description: Option<String>,
     /// What the manifest says about its starts and ends.
@@ -34,6 +37,13 @@ pub struct ExtensionSpec {
     pub manifest: Option<Glance>,
     /// What the user approved, if it may run only as that. It is held against what is there right before each start.
     pub pin: Option<Arc<Pin>>,
+}
+
+impl ExtensionSpec {
+    /// Whether it is run only while its code is what the user looked at, so that nothing may be written beside that.
+    pub(crate) fn code_is_pinned(&self) -> bool {
+        self.origin == Origin::Project || self.pin.is_some()
+    }
 }
 
 /// What a manifest says about when its extension starts and ends.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_protocol::ext::Limits;
+use haft_protocol::ext::{InterceptKind, Limits};
 
 /// How long the host waits, for everything it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +116,17 @@ impl Default for Restarts {
 }
 
 impl Timeouts {
+    /// How long an extension may take to decide about this. Who writes a summary may have to ask a model.
+    pub(crate) fn intercept_of(&self, hook: InterceptKind) -> Duration {
+        match hook {
+            InterceptKind::BeforeCompact => self.tool_call,
+            InterceptKind::ToolCall
+            | InterceptKind::TurnStart
+            | InterceptKind::AssistantMessage
+            | InterceptKind::BeforeAgentStart => self.intercept,
+        }
+    }
+
     /// The limits as they are announced: sizes and rates as given, times from here.
     pub(crate) fn announced_in(&self, limits: Limits) -> Limits {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -157,7 +168,7 @@ pub(crate) const CLOCK_LAG: Duration = Duration::from_millis(20);
 /// How far a date in whole seconds may lag behind: the longest step of a file system is 2 s.
 pub(crate) const DATE_STEP: Duration = Duration::from_secs(3);
 
-/// The longest deadline for `hello` or `ready` that a manifest may ask for.
+/// The longest deadline for `hello`, `ready` or an interception that a manifest may ask for.
 pub(crate) const MAX_ASKED: Duration = Duration::from_secs(60);
 
 /// So long without an excess, and the next one is another episode, with a report of its own.

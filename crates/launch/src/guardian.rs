@@ -25,7 +25,7 @@ use host::HostWatch;
 pub(crate) use order::{Confine, Order};
 use signals::Inbox;
 #[cfg(target_os = "linux")]
-pub(crate) use sys::landlock_abi;
+pub(crate) use sys::{can_filter_calls, landlock_abi};
 
 /// Asks a guardian to kill the whole tree at once.
 pub(crate) const KILL_TREE: Signal = Signal::USR1;
@@ -76,7 +76,7 @@ fn start(order: &Order, inbox: &mut Inbox, host: &HostWatch) -> io::Result<Tree>
     if let Some(report) = started.report {
         if let Err(error) = report.wait(inbox, host) {
             tree.kill(inbox);
-            return Err(crate::child::explain(order.program.as_ref(), None, &error));
+            return Err(error);
         }
         tree.group = tree::group_inside(tree.program).unwrap_or(tree.program);
     }

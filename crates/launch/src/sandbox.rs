@@ -145,7 +145,24 @@ impl Sandbox {
     /// See [`SandboxError`].
     pub fn check(&self) -> Result<(), SandboxError> {
         self.is_sound()?;
+        self.leads_nowhere_else()?;
         support::check(self.level)
+    }
+
+    /// A link may lead to what cannot be listed. What is not there is for the launcher to refuse.
+    fn leads_nowhere_else(&self) -> Result<(), SandboxError> {
+        for path in self.listed() {
+            let Ok(real) = path.canonicalize() else { continue };
+            listable(&real).map_err(|error| error.about(path))?;
+            if self.write.contains(path) {
+                writable(&real).map_err(|error| error.about(path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn listed(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten()
     }
 
     /// What can be said without a look at the machine.
@@ -153,7 +170,7 @@ impl Sandbox {
         if self.version != Self::VERSION {
             return Err(SandboxError::Version(self.version));
         }
-        for path in [&self.read, &self.write, &self.protect, &self.exec].into_iter().flatten() {
+        for path in self.listed() {
             listable(path)?;
         }
         for path in &self.write {
@@ -178,6 +195,16 @@ impl Sandbox {
 
     fn may_write(&self, path: &Path) -> bool {
         self.write.iter().any(|writable| path.starts_with(writable))
+    }
+}
+
+impl SandboxError {
+    /// The same, of the path that was listed and not of the one that it leads to.
+    fn about(self, listed: &Path) -> Self {
+        match self {
+            Self::Path { reason, .. } => Self::Path { path: listed.to_owned(), reason },
+            other @ (Self::Unavailable { .. } | Self::Version(_) | Self::NeedsStrict(_)) => other,
+        }
     }
 }
 

@@ -29,6 +29,8 @@ defences! {
     AtomicWrites,
     /// Blank lines are no frames and no fault.
     BlankLines,
+    /// No program that runs an extension is found where others could have put it.
+    CleanPath,
     /// An extension is cloned over encrypted protocols only.
     CloneProtocols,
     /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
@@ -71,6 +73,8 @@ defences! {
     ManifestText,
     /// A name that had to be mended is refused.
     MendedNames,
+    /// What asks for more than it was granted does not run before somebody has agreed.
+    MoreAsked,
     /// Names of tools and commands are made of few characters.
     Names,
     /// An earlier extension keeps its name.
@@ -91,6 +95,8 @@ defences! {
     ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.
     PromptFence,
+    /// An extension registers only what it was granted.
+    Permissions,
     /// An extension that speaks another version of the protocol is refused.
     ProtocolVersion,
     /// A line that comes in pieces is one line.

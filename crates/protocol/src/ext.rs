@@ -15,6 +15,7 @@ mod panel;
 mod ping;
 mod registration;
 mod request;
+mod service;
 mod subscription;
 mod tool;
 
@@ -34,7 +35,8 @@ pub use limits::Limits;
 pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
-pub use registration::{RegisterCommand, RegisterTool, Subscribe};
+pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
+pub use service::Service;
 pub use subscription::{InterceptRole, Subscription};
 pub use tool::{ResultBlock, ToolCall, ToolResult};

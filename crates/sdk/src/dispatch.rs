@@ -111,6 +111,7 @@ impl Dispatcher {
             HostFrame::CommandInvoked(command) => self.command(command)?,
             HostFrame::ToolCall(call) => self.tool(call)?,
             HostFrame::Event(event) => self.in_order(OneWay::Event(event))?,
+            HostFrame::RegisterRejected(rejected) => self.in_order(OneWay::Rejected(rejected))?,
             HostFrame::EventGap(gap) => self.in_order(OneWay::Gap(gap.lost))?,
             HostFrame::EventIntercept(intercept) => self.intercept(intercept)?,
             HostFrame::PanelKey(key) => {

@@ -4,7 +4,7 @@ use haft_protocol::RawJson;
 use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction, Event,
     InterceptAssistantMessage, InterceptBeforeAgentStart, InterceptBeforeCompact, InterceptKind,
-    InterceptTurnStart, RegisterCommand, RegisterTool, TurnStartDecision,
+    InterceptTurnStart, RegisterCommand, RegisterRejected, RegisterTool, TurnStartDecision,
 };
 use haft_protocol::ids::PanelId;
 use schemars::JsonSchema;
@@ -37,6 +37,7 @@ pub struct Extension {
     pub(crate) tools: Vec<(RegisterTool, Handler<RawJson, ToolResult>)>,
     pub(crate) events: Vec<(String, Tools, Handler<Event, ()>)>,
     pub(crate) event_gap: Option<Handler<u64, ()>>,
+    pub(crate) rejected: Option<Handler<RegisterRejected, ()>>,
     pub(crate) panels: Vec<(PanelId, Handler<PanelEvent, ()>)>,
     pub(crate) tool_calls: Vec<ToolCallHandler>,
     pub(crate) turn_start: Option<Handler<InterceptTurnStart, TurnStartDecision>>,
@@ -57,6 +58,7 @@ impl Extension {
             tools: Vec::new(),
             events: Vec::new(),
             event_gap: None,
+            rejected: None,
             panels: Vec::new(),
             tool_calls: Vec::new(),
             turn_start: None,
@@ -156,6 +158,20 @@ impl Extension {
         let earlier = self.event_gap.replace(Handler::new(handler));
         if earlier.is_some() {
             self.faults.push("gaps between events have two handlers".to_owned());
+        }
+        self
+    }
+
+    /// Hears of what was not registered, because the user did not grant it: each tool, event and intercept. The rest works.
+    /// haft tells the user in any case.
+    pub fn on_rejected<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(RegisterRejected, Host) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoAnswer<()>> + Send + 'static,
+    {
+        let earlier = self.rejected.replace(Handler::new(handler));
+        if earlier.is_some() {
+            self.faults.push("rejected registrations have two handlers".to_owned());
         }
         self
     }

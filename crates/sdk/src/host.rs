@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haft_protocol::RawJson;
 use haft_protocol::event::Level;
 use haft_protocol::ext::{ClearNotes, HelloAck, Notify, Panel, PanelClose, PanelRender};
 use haft_protocol::ids::PanelId;
@@ -77,6 +78,12 @@ impl Host {
     /// [`info`](Self::info) does.
     pub async fn sandbox(&self) -> Option<String> {
         self.info().await.sandbox.clone()
+    }
+
+    /// What the user lets the extension do, a JSON object in the form of `permissions` in its manifest; none when the
+    /// manifest asks for none. Waits as [`info`](Self::info) does.
+    pub async fn granted(&self) -> Option<RawJson> {
+        self.info().await.granted.clone()
     }
 
     /// What the user set for this extension in `[extension.NAME]` of `config.toml`. Where nothing is set it is read from

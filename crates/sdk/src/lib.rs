@@ -54,8 +54,8 @@ pub use haft_protocol::event::Level;
 pub use haft_protocol::ext::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
     Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, ToolCallDecision,
-    TurnStartDecision,
+    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
+    ToolCallDecision, TurnStartDecision,
 };
 pub use handler::IntoAnswer;
 pub use host::Host;

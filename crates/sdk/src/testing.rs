@@ -22,8 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::codec;
 use haft_protocol::ext::{
-    Event, EventGap, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize, Request,
-    Response, Shutdown,
+    Event, EventGap, HelloAck, HostFrame, PROTOCOL_VERSION, PanelClose, PanelKey, PanelResize,
+    RegisterRejected, Request, Response, Shutdown,
 };
 use haft_protocol::ids::{PanelId, RequestId};
 use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
@@ -80,6 +80,7 @@ pub fn host_info() -> HelloAck {
         limits: None,
         config: None,
         sandbox: None,
+        granted: None,
     }
 }
 
@@ -137,6 +138,11 @@ impl Harness {
     /// Says that so many events were lost and returns when the handler is done.
     pub async fn event_gap(&self, lost: u64) {
         self.tell(EventGap { lost }).await;
+    }
+
+    /// Tells that something was not granted, and returns when the handler is done.
+    pub async fn rejected(&self, rejected: RegisterRejected) {
+        self.tell(rejected).await;
     }
 
     /// Sends a key to a panel and returns when its handler is done.

@@ -46,6 +46,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::Shutdown(_) => Some(ShutdownAck {}.into()),
         // Not announced, so it does not come.
         HostFrame::Ping(_)
+        | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)

@@ -96,9 +96,16 @@ fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
         true => format!("let {name} run UNCONFINED, with all your rights?"),
         false => format!("approve {name}?"),
     };
-    if !yes && !agreed(&question)? {
-        note(&format!("nothing was changed: {name} was not approved"));
-        return Ok(());
+    let agreed = if yes { Ok(true) } else { agreed(&question) };
+    if !matches!(agreed, Ok(true)) {
+        match proposal.decline()? {
+            true => note(&format!(
+                "{name} is disabled until you agree: its new version asks for more than was granted. `haft ext update \
+                 {name}` shows it again, `haft ext enable {name}` goes on with the old one"
+            )),
+            false => note(&format!("nothing was changed: {name} was not approved")),
+        }
+        return agreed.map(drop);
     }
     let how = if yes { How::Yes } else { How::Terminal };
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
@@ -135,7 +142,7 @@ fn described(entry: &Entry) -> String {
 fn agreed(question: &str) -> anyhow::Result<bool> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stderr().is_terminal(),
-        "nobody to ask; look at what is shown, then use --yes. Nothing was changed"
+        "nobody to ask; look at what is shown, then use --yes"
     );
     confirmed(question)
 }

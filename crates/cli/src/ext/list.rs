@@ -78,6 +78,10 @@ fn level(level: Level) -> SandboxLevel {
 /// What is wrong with one, in a line: what happened, and what to do.
 pub(crate) fn problem(Listed { row, failure, .. }: &Listed, now: SystemTime) -> Option<String> {
     let name = &row.name;
+    if row.entry.as_ref().is_some_and(|entry| entry.waiting.is_some()) {
+        let text = "is disabled, because its new version asks for more than was granted; `haft ext update";
+        return Some(sanitize_line(&format!("{name}: {text} {name}` shows it, and asks")));
+    }
     let text = match (&row.state, failure) {
         (State::Broken(why) | State::Changed(why), _) => format!("{name}: {why}"),
         (State::NotApproved, _) => {

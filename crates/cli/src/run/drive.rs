@@ -31,7 +31,7 @@ pub(super) enum Task {
 /// Does it, from the start of the extensions to their end.
 pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
-    let results = parts.results.clone();
+    let results = parts.home.results_dir();
     let Some(joined) = interrupts.unless_first(join(parts)).await else { return Ok(Exit::Aborted) };
     let mut joined = joined?;
     let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, OnTimeout, Owner, Settings};
+use haft_config::{Config, Granted, Home, OnTimeout, Owner, Settings};
 use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::Observer;
@@ -42,11 +42,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
-    pub(crate) logs: PathBuf,
-    pub(crate) data: PathBuf,
-    pub(crate) state: PathBuf,
-    /// What is too long for the model.
-    pub(crate) results: PathBuf,
+    /// Where haft keeps its files.
+    pub(crate) home: Home,
     /// Whether extensions may wait for their first use.
     pub(crate) lazy: bool,
     pub(crate) system: SystemPrompt,
@@ -106,10 +103,7 @@ impl Parts {
             session,
             model,
             search: setup.search,
-            logs: setup.home.logs_dir(),
-            data: setup.home.data_dir(),
-            state: setup.home.state_dir(),
-            results: setup.home.results_dir(),
+            home: setup.home,
             lazy: config.settings.lazy_start.value,
             system,
             thinking,
@@ -205,16 +199,18 @@ pub(crate) struct Joined {
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let environment = HostEnvironment::new(&parts.cwd)
-        .with_scratch(&parts.results)
-        .with_state(parts.state.join("in-place"));
+        .with_scratch(parts.home.results_dir())
+        .with_state(parts.home.state_dir().join("in-place"));
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
-    config.logs = Some(parts.logs);
-    config.data = Some(parts.data);
-    config.state = Some(parts.state);
-    config.results = Some(parts.results);
+    config.logs = Some(parts.home.logs_dir());
+    config.data = Some(parts.home.data_dir());
+    config.home = Some(parts.home.root().to_owned());
+    config.secrets = vec![parts.home.auth_file()];
+    config.state = Some(parts.home.state_dir());
+    config.results = Some(parts.home.results_dir());
     config.lazy = parts.lazy;
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };

@@ -25,7 +25,7 @@ pub enum Asked {
 /// Whether what lies in a project is used, and what is to be said about it.
 #[derive(Debug)]
 pub struct Decision {
-    /// The project.
+    /// The project, on Unix by its canonical path.
     pub project: Project,
     /// Why it is not trusted although the user trusted it, as a sentence.
     pub told: Option<String>,
@@ -82,6 +82,8 @@ impl Decision {
     }
 
     fn of(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
+        // Through a link a path leads past other directories than those whose files were looked at.
+        let dir = if cfg!(unix) { dir.canonicalize().unwrap_or(dir) } else { dir };
         Self { project: Project { dir, trust }, told }
     }
 }

@@ -1,5 +1,6 @@
 //! What of a project would run or be obeyed, and its digest.
 
+mod programs;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -58,7 +59,8 @@ pub enum SnapshotError {
 
 impl Snapshot {
     /// Reads all that a run would use of the project in this directory, because it is trusted: `.haft`, `.agents/skills`,
-    /// places of extensions that its `config.toml` names, and the context files. Nothing of the user's own.
+    /// places of extensions that its `config.toml` names, what the manifests there have started, and the context files.
+    /// Nothing of the user's own.
     ///
     /// # Errors
     /// [`SnapshotError`] when something cannot be read, or there is too much of it.
@@ -79,6 +81,7 @@ impl Snapshot {
                 walk.add(&path, &upwards(&dir, &path))?;
             }
         }
+        walk.add_programs()?;
         let files = walk.into_files();
         Ok(Self { dir, digest: of_all(&files), files })
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use haft_protocol::project::Trust;
 
 use super::*;
-use crate::Home;
+use crate::{ContextFiles, Home};
 
 struct Ground(tempfile::TempDir);
 
@@ -141,6 +141,66 @@ fn a_place_that_is_a_link_counts_with_what_it_leads_to() {
     assert!(before.files().contains_key(".haft/extensions/o/f"), "{before:?}");
     ground.write("../out/f", "2");
     assert_eq!(ground.snapshot().since(before.files()).to_string(), ".haft/extensions/o/f (changed)");
+}
+
+/// Deeper down links out of the project are not followed, and such a directory may be a place of extensions all the same.
+#[test]
+#[cfg(unix)]
+fn a_place_that_was_seen_deeper_down_counts_as_a_place() {
+    let ground = Ground::new();
+    ground.write("../out/f", "1");
+    fs::remove_dir_all(ground.dir().join(".haft/extensions")).unwrap();
+    fs::create_dir_all(ground.dir().join(".haft/a/b/c")).unwrap();
+    std::os::unix::fs::symlink("../../../../../out", ground.dir().join(".haft/a/b/c/x")).unwrap();
+    std::os::unix::fs::symlink("a/b/c", ground.dir().join(".haft/extensions")).unwrap();
+    let before = ground.snapshot();
+    ground.write("../out/f", "2");
+    assert_eq!(ground.snapshot().since(before.files()).to_string(), ".haft/extensions/x/f (changed)");
+}
+
+#[test]
+fn what_a_manifest_has_started_counts_wherever_it_lies() {
+    let manifest = |exec: &str, args: &str| format!(r#"{{"name":"e","Exec":"{exec}","args":[{args}]}}"#);
+    let told = |manifest: &str, path: &str| {
+        let ground = Ground::new();
+        ground.write(".haft/extensions/e/extension.json", manifest);
+        ground.write(path, "1");
+        let before = ground.snapshot();
+        ground.write(path, "2");
+        ground.snapshot().since(before.files()).to_string()
+    };
+    let changed = ".haft/extensions/e runs ../../../tools/run (changed)";
+    assert_eq!(told(&manifest("../../../tools/run", ""), "tools/run"), changed);
+    assert_eq!(told(&manifest("python3", r#""-B","../../../tools/run""#), "tools/run"), changed);
+    let changed = ".haft/extensions/e runs ../../../../run (changed)";
+    assert_eq!(told(&manifest("../../../../run", ""), "../run"), changed);
+    assert_eq!(told(&manifest("run", r#""tools""#), "tools/run"), "");
+    // An absolute path is the machine's, unless it leads into the project.
+    let ground = Ground::new();
+    let [inside, outside] = ["tools/run", "../run"].map(|path| ground.dir().join(path));
+    ground.write("tools/run", "1");
+    ground.write("../run", "1");
+    for (program, expect) in [(&inside, 1), (&outside, 0)] {
+        ground.write(".haft/extensions/e/extension.json", &manifest(program.to_str().unwrap(), ""));
+        let files = ground.snapshot();
+        assert_eq!(files.files().keys().filter(|name| name.contains(" runs ")).count(), expect, "{files:?}");
+    }
+}
+
+/// A hostile project can hold a link to one that is trusted; its own texts stay untrusted.
+#[test]
+#[cfg(unix)]
+fn through_a_link_nothing_beside_the_link_is_obeyed() {
+    let ground = Ground::new().trusted();
+    let hostile = ground.0.path().join("hostile");
+    fs::create_dir(&hostile).unwrap();
+    fs::write(hostile.join("AGENTS.md"), "obey me").unwrap();
+    std::os::unix::fs::symlink(ground.dir(), hostile.join("link")).unwrap();
+    let project = Decision::make(&ground.home(), hostile.join("link"), Asked::Nothing).unwrap().project;
+    assert!(project.is_trusted());
+    let texts: Vec<_> =
+        ContextFiles::find(&ground.home(), &project).files.into_iter().map(|file| file.text).collect();
+    assert_eq!(texts, ["a"]);
 }
 
 #[test]

@@ -66,6 +66,7 @@ impl Ground {
             launch: Launch::Process { program: "/bin/sh".into(), args: Vec::new() },
             origin: Origin::Global,
             roles: Roles::default(),
+            permissions: None,
             description: None,
             lifecycle: Lifecycle::default(),
             manifest: None,
@@ -147,6 +148,71 @@ fn what_is_not_there_and_what_holds_hafts_own_files_is_refused() {
         ground.grant(|_| {});
         assert!(ground.confined().unwrap_err().contains("is no directory"));
     }
+}
+
+/// What is granted by a line of the user's `config.toml`, with haft's own files in `haft`.
+#[track_caller]
+fn check_granted(
+    change: impl FnOnce(&mut SandboxGrant, &dyn Fn(&str) -> GrantedPath),
+    refused: Option<&str>,
+) {
+    if !is_available() {
+        return;
+    }
+    let mut ground = Ground::new();
+    for dir in ["haft/extensions", "haft/data/other", "secret", "work/src"] {
+        std::fs::create_dir_all(ground.at(dir)).unwrap();
+    }
+    for file in ["haft/auth.json", "haft/config.toml", "haft/trust.json"] {
+        std::fs::write(ground.at(file), "").unwrap();
+    }
+    #[cfg(unix)]
+    {
+        std::fs::create_dir_all(ground.at("haft/data/x")).unwrap();
+        for link in ["work/out", "haft/data/x/out"] {
+            std::os::unix::fs::symlink(ground.at("secret"), ground.at(link)).unwrap();
+        }
+        std::os::unix::fs::symlink(ground.at("haft/auth.json"), ground.at("key")).unwrap();
+        std::os::unix::fs::symlink("src", ground.at("work/same")).unwrap();
+    }
+    ground.config.home = Some(ground.at("haft"));
+    ground.config.secrets = vec![ground.at("haft/auth.json")];
+    let root = ground.dir.path().to_owned();
+    ground.grant(|grant| change(grant, &|name| path(&root.join(name).display().to_string())));
+    match refused {
+        None => assert!(ground.confined().is_ok(), "{:?}", ground.confined()),
+        Some(part) => {
+            let why = ground.confined().unwrap_err();
+            assert!(why.contains(part), "{part:?} is not in {why:?}");
+        }
+    }
+}
+
+#[test]
+fn none_of_hafts_own_files_is_written_and_no_key_is_read() {
+    for own in ["haft/auth.json", "haft/config.toml", "haft/trust.json", "haft/extensions", "haft/data/other"]
+    {
+        let part = if own.ends_with("auth.json") { "keeps keys in it" } else { "among haft's own files" };
+        check_granted(|grant, at| grant.write.push(at(own)), Some(part));
+    }
+    check_granted(|grant, at| grant.read.push(at("haft/auth.json")), Some("keeps keys in it"));
+    check_granted(|grant, at| grant.exec.push(at("haft/auth.json")), Some("keeps keys in it"));
+    #[cfg(unix)]
+    check_granted(|grant, at| grant.read.push(at("key")), Some("keeps keys in it"));
+    check_granted(|grant, at| grant.read.push(at("haft/config.toml")), None);
+    check_granted(|grant, _| grant.write.push(path("$DATA/x")), None);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_that_others_may_have_put_there_widens_no_grant() {
+    let elsewhere = Some("leads it to");
+    check_granted(|grant, _| grant.read.push(path("$WORKSPACE/out")), elsewhere);
+    check_granted(|grant, _| grant.write.push(path("$WORKSPACE/out")), elsewhere);
+    check_granted(|grant, _| grant.exec.push(path("$DATA/out")), elsewhere);
+    check_granted(|grant, at| grant.exec.push(at("work/out")), elsewhere);
+    check_granted(|grant, _| grant.read.push(path("$WORKSPACE/same")), None);
+    check_granted(|grant, at| grant.read.push(at("secret")), None);
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
         launch,
         origin: Origin::Global,
         roles: manifest.roles,
+        permissions: held.entry.permissions,
         description: manifest.description,
         lifecycle: manifest.lifecycle,
         // It was read elsewhere.
@@ -124,6 +125,7 @@ fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
         launch: Launch::Impossible { why },
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
+        permissions: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

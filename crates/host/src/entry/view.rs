@@ -4,8 +4,9 @@ use haft_protocol::ext::InterceptKind;
 
 use super::slot::{Slot, Stage};
 use crate::extension::{Extension, Offers, Snapshot};
+use crate::permission::Permissions;
 use crate::policy::{self, Role};
-use crate::spec::Roles;
+use crate::spec::{ExtensionSpec, Roles};
 
 /// An extension at one moment. Nothing changes while it is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -20,14 +21,16 @@ pub(crate) struct View<'a> {
     /// Whether its last registration stands in for what it offers.
     stands_in: bool,
     roles: &'a Roles,
+    granted: Option<&'a Permissions>,
 }
 
 impl<'a> View<'a> {
     /// `now` is what the slot's process says.
-    pub(super) fn new(slot: &'a Slot, now: Option<&'a Snapshot>, roles: &'a Roles) -> Self {
+    pub(super) fn new(slot: &'a Slot, now: Option<&'a Snapshot>, spec: &'a ExtensionSpec) -> Self {
         let offers = slot.stand_in.as_ref().or(now.map(|now| &now.offers)).map(AsRef::as_ref);
         let stands_in = slot.stand_in.is_some();
-        Self { stage: &slot.stage, instance: slot.instance.as_ref(), now, offers, stands_in, roles }
+        let (roles, granted) = (&spec.roles, spec.permissions.as_ref());
+        Self { stage: &slot.stage, instance: slot.instance.as_ref(), now, offers, stands_in, roles, granted }
     }
 }
 
@@ -57,7 +60,9 @@ impl View<'_> {
     /// Whether this extension takes part in a hook at this moment: it lives and subscribed, or it must be asked and its
     /// absence is an answer, too. One that has never been ready may yet turn out to guard tool calls.
     pub(crate) fn takes_part(&self, hook: InterceptKind) -> bool {
-        let may_yet = self.is_new() && (hook == InterceptKind::ToolCall || self.roles.names(hook));
+        let is_granted = self.granted.is_none_or(|granted| granted.may_intercept(hook));
+        let may_yet =
+            self.is_new() && is_granted && (hook == InterceptKind::ToolCall || self.roles.names(hook));
         // What the manifest calls a gate is one, also when it never came up.
         let due = self.subscribed(hook) || self.roles.names(hook) && !self.is_alive();
         let counts = || self.is_alive() || policy::fails_closed(hook, self.role_in(hook));
@@ -82,7 +87,18 @@ impl View<'_> {
             Some(offers) if !self.is_new() && self.subscribed(InterceptKind::ToolCall) => {
                 offers.tool_calls.of(tool)
             }
-            Some(_) | None => Some(Role::Plain),
+            Some(_) | None => self.may_guard(tool).then_some(Role::Plain),
+        }
+    }
+
+    /// Whether it may turn out to guard this tool: it will never be asked about one that it was not granted.
+    fn may_guard(&self, tool: &str) -> bool {
+        match self.granted {
+            None => true,
+            Some(granted) if granted.may_intercept(InterceptKind::ToolCall) => {
+                granted.may_intercept_call(tool)
+            }
+            Some(_) => self.roles.guarded(InterceptKind::ToolCall),
         }
     }
 

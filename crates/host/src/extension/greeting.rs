@@ -6,6 +6,8 @@ use haft_protocol::ext::{ExtensionConfig, HelloAck, HostFrame};
 use haft_protocol::{RawJson, codec};
 use serde::Serialize;
 
+use crate::permission::Permissions;
+
 /// What every extension is told: a `hello_ack` without the places of one, or why it has no form.
 pub(crate) type Common = Arc<Result<String, String>>;
 
@@ -27,6 +29,8 @@ pub(crate) struct Places {
     pub(crate) config: Option<ExtensionConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) granted: Option<Permissions>,
 }
 
 impl Greeting {
@@ -67,6 +71,7 @@ mod tests {
         data_dir: Option<&str>,
         config: Option<&str>,
         sandbox: Option<&str>,
+        granted: Option<&str>,
     ) {
         let ack = HelloAck {
             protocol_version: PROTOCOL_VERSION,
@@ -81,6 +86,7 @@ mod tests {
             limits: None,
             config: None,
             sandbox: None,
+            granted: None,
         };
         let config = config.and_then(|config| ExtensionConfig::new(RawJson::parse(config).unwrap()));
         let (extension_dir, data_dir) = (extension_dir.map(str::to_owned), data_dir.map(str::to_owned));
@@ -90,19 +96,22 @@ mod tests {
             data_dir: data_dir.clone(),
             config: config.clone(),
             sandbox: sandbox.clone(),
+            granted: granted.map(|granted| serde_json::from_str(granted).unwrap()),
         };
         let line = Greeting::new(Greeting::common(ack.clone()), places).line().unwrap();
         assert!(line.ends_with('\n') && line.lines().count() == 1, "{line:?}");
         let read: HelloAck = serde_json::from_str(&line).unwrap();
-        assert_eq!(read, HelloAck { extension_dir, data_dir, config, sandbox, ..ack });
+        let granted = granted.map(|granted| RawJson::parse(granted).unwrap());
+        assert_eq!(read, HelloAck { extension_dir, data_dir, config, sandbox, granted, ..ack });
     }
 
     #[test]
     fn the_parts_make_the_frame_that_the_whole_would_have_made() {
-        check(None, None, None, None);
-        check(Some("/ext"), None, None, None);
-        check(None, None, Some(r#"{"units":{"wind":"kn"},"since":1.50}"#), None);
-        check(None, Some("/data \"x\"\n\u{2028}"), Some("{}"), Some("strict"));
-        check(Some("/ext}"), Some("{}"), Some(r#"{"a":"}"}"#), None);
+        check(None, None, None, None, None);
+        check(None, None, None, None, Some(r#"{"net":"none","exec":"own"}"#));
+        check(Some("/ext"), None, None, None, None);
+        check(None, None, Some(r#"{"units":{"wind":"kn"},"since":1.50}"#), None, None);
+        check(None, Some("/data \"x\"\n\u{2028}"), Some("{}"), Some("strict"), None);
+        check(Some("/ext}"), Some("{}"), Some(r#"{"a":"}"}"#), None, None);
     }
 }

@@ -242,7 +242,7 @@ fn hooks() -> String {
 }
 
 /// The beginning of a name that may be anything, for messages.
-fn excerpt(name: &str) -> String {
+pub(super) fn excerpt(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 

@@ -45,6 +45,7 @@ impl Kind {
             | HostFrame::PanelClose(_)
             | HostFrame::EventGap(_)
             | HostFrame::Ping(_)
+            | HostFrame::RegisterRejected(_)
             | HostFrame::Shutdown(_) => None,
         }
     }

@@ -29,6 +29,7 @@ use super::greeting::Greeting;
 use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
+use crate::permission::Permissions;
 use crate::timeouts::Timeouts;
 use panels::Panels;
 use rates::Rates;
@@ -43,6 +44,8 @@ pub(crate) struct Facts {
     pub(crate) greeting: Option<Greeting>,
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
+    /// What it may register; none for one that may register everything.
+    pub(crate) granted: Option<Arc<Permissions>>,
 }
 
 /// One question to the extension.

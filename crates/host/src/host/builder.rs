@@ -103,6 +103,7 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         launch: Launch::ThemeOnly,
         origin: Origin::BuiltIn,
         roles: Roles::default(),
+        permissions: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

@@ -29,6 +29,10 @@ pub struct HostConfig {
     pub logs: Option<PathBuf>,
     /// Below it each extension has a directory of its own for its data; `None` gives it the one of its code.
     pub data: Option<PathBuf>,
+    /// Where the program around keeps files of its own. No sandbox lets an extension change anything in it but its data.
+    pub home: Option<PathBuf>,
+    /// Files that no sandbox lets an extension read: those with keys.
+    pub secrets: Vec<PathBuf>,
     /// Where the host remembers which extensions were silent when they were started, and what they registered; `None`
     /// remembers nothing.
     pub state: Option<PathBuf>,
@@ -77,6 +81,8 @@ impl HostConfig {
             cwd: cwd.into(),
             logs: None,
             data: None,
+            home: None,
+            secrets: Vec::new(),
             state: None,
             results: None,
             lazy: true,

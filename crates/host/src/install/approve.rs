@@ -7,6 +7,7 @@ mod shown;
 
 use std::path::{Path, PathBuf};
 
+use haft_launch::sandbox::{Level, Net};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 use tempfile::TempDir;
@@ -14,10 +15,11 @@ use tempfile::TempDir;
 use super::contents::{Contents, Difference, Looks};
 use super::digest::Digest;
 use super::interpreter::{self, Lookup};
-use super::lock::{Approval, Approved, Came, Entry, How};
+use super::lock::{Approval, Approved, Came, Entry, How, Waiting};
 use super::workshop::Workshop;
 use super::{InstallError, Source, Store, copies, copy, git};
 use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::permission::{Line as PermissionLine, Permissions};
 
 pub use shown::Line;
 
@@ -131,8 +133,10 @@ impl Store {
             manifest: digest,
             interpreter,
             required: manifest.roles.required,
-            sandbox: None,
+            permissions: manifest.permissions.clone(),
+            sandbox: manifest.permissions.as_ref().map(level),
             enabled: manifest.enabled,
+            waiting: None,
             approved: Approval { at: now(), how: How::Terminal, haft: String::new() },
             previous: Vec::new(),
         };
@@ -186,6 +190,41 @@ impl Proposal {
     /// What was approved before under this name.
     pub fn before(&self) -> Option<&Entry> {
         self.before.as_ref().map(|before| &before.entry)
+    }
+
+    /// What it asks for beyond what the version before was granted, in words; nothing when there was none.
+    pub fn excess(&self) -> Vec<PermissionLine> {
+        let Some(Before { entry: before, .. }) = &self.before else { return Vec::new() };
+        match (&self.entry.permissions, &before.permissions) {
+            (Some(asked), Some(granted)) => asked.excess(granted),
+            // A plain extension may do everything, so it asks for more than any other.
+            (None, Some(_)) => vec![PermissionLine {
+                permission: "permissions",
+                text: "is no longer there: it asks for nothing, so that nothing would confine it".to_owned(),
+                red: true,
+            }],
+            (_, None) => Vec::new(),
+        }
+    }
+
+    /// Leaves it unapproved. When it asks for more than was granted, the version before does not run either until somebody
+    /// has agreed: says whether that is so.
+    ///
+    /// # Errors
+    /// When that cannot be written down.
+    pub fn decline(self) -> Result<bool, InstallError> {
+        if self.excess().is_empty() || !is_up(Defence::MoreAsked) {
+            return Ok(false);
+        }
+        let Self { approved, manifest, entry: Entry { tree, source, .. }, .. } = self;
+        let waits = approved.edit(|file| {
+            let Some(known) = file.extensions.get_mut(&manifest.name) else { return false };
+            let enabled = known.waiting.take().map_or(known.enabled, |waiting| waiting.enabled);
+            known.enabled = false;
+            known.waiting = Some(Waiting { tree, source, enabled });
+            true
+        })?;
+        Ok(waits)
     }
 
     /// Whether exactly this is approved already, so that there is nothing to ask.
@@ -246,6 +285,14 @@ fn looked_at(source: Came, tree: &Digest) -> Came {
     let holds = || Contents::read(&path).is_ok_and(|now| now.digest() == *tree);
     let looks = looks.map(|(looks, _)| looks).filter(|_| holds());
     Came::Placed { path, looks }
+}
+
+/// The lowest level that can enforce what was granted.
+fn level(granted: &Permissions) -> Level {
+    match granted.net {
+        Net::Loopback => Level::Strict,
+        Net::None | Net::All => Level::Standard,
+    }
 }
 
 fn now() -> String {

@@ -4,12 +4,13 @@ mod difference;
 mod walk;
 
 use std::collections::BTreeMap;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use super::copy::open;
 use super::digest::Digest;
 use super::{InstallError, MAX_BYTES};
 pub use difference::Difference;
@@ -141,19 +142,6 @@ pub(super) fn is_executable(metadata: &Metadata) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_executable(_: &Metadata) -> bool {
     false
-}
-
-/// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
-#[cfg(unix)]
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-pub(super) fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
 }
 
 #[cfg(test)]

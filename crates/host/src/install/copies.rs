@@ -10,7 +10,8 @@ use haft_protocol::step::step;
 use sha2::{Digest as _, Sha256};
 
 use super::InstallError;
-use super::contents::{Contents, Item, is_executable, open};
+use super::contents::{Contents, Item, is_executable};
+use super::copy::{make_link, open};
 use super::digest::Digest;
 use super::workshop::remove;
 
@@ -95,7 +96,7 @@ fn link(target: &Path, path: &Path) -> Result<(), InstallError> {
         remove(path)?;
     }
     step();
-    super::copy::make_link(target, path).map_err(InstallError::io("create", path))
+    make_link(target, path).map_err(InstallError::io("create", path))
 }
 
 fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {

@@ -12,7 +12,6 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::step::step;
 
 use super::InstallError;
-use super::contents::open;
 
 /// The most files and directories an extension may have.
 pub const MAX_ENTRIES: usize = 20_000;
@@ -163,6 +162,19 @@ fn special(path: &Path) -> InstallError {
 
 fn refused(path: &Path, problem: String) -> InstallError {
     InstallError::Refused { path: path.into(), problem }
+}
+
+/// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
+#[cfg(unix)]
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 /// Whether a link cannot lead out of the tree: it climbs only at its beginning, where every step is a real

@@ -125,6 +125,11 @@ pub enum InstallError {
 }
 
 impl InstallError {
+    /// A tree exceeds a limit.
+    pub(super) fn too_large(dir: &std::path::Path, what: String) -> Self {
+        Self::TooLarge { dir: dir.into(), what }
+    }
+
     /// The stable name of what is wrong: `install_rejected` for a source, a manifest or a tree that haft installs nothing
     /// from, whoever tries.
     pub fn code(&self) -> Option<&'static str> {
@@ -133,11 +138,6 @@ impl InstallError {
             Self::Source { .. } | Self::Manifest(_) | Self::Refused { .. } | Self::TooLarge { .. }
         );
         rejected.then_some("install_rejected")
-    }
-
-    /// A tree exceeds a limit.
-    pub(super) fn too_large(dir: &std::path::Path, what: String) -> Self {
-        Self::TooLarge { dir: dir.into(), what }
     }
 
     /// For `map_err`: an [`Io`](Self::Io) about `path`.

@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use haft_protocol::defence::{Defence, is_up};
+
 use super::InstallError;
 use crate::manifest::{Exec, Manifest};
 use crate::spec::Launch;
@@ -78,6 +80,9 @@ fn leads_out(path: &str) -> bool {
 /// The directories of `PATH` that only the user and the system write to: those that are absolute, outside of the workspace,
 /// and closed to other users.
 pub(super) fn cleaned(path: &OsStr, workspace: Option<&Path>) -> OsString {
+    if !is_up(Defence::CleanPath) {
+        return path.to_owned();
+    }
     let workspace = workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !is_users(dir));
     let keeps = |dir: &PathBuf| {
         let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::digest::Digest;
 use super::trees::Trees;
 use crate::log::slug;
-pub use entry::{Approval, Came, Entry, How};
+pub use entry::{Approval, Came, Entry, How, Waiting};
 
 /// The version of the form that is written.
 const VERSION: u32 = 1;

@@ -70,7 +70,11 @@ fn placed(approved: &Approved, name: ExtensionName, entry: Entry, place: &Path) 
     let changed = changed.map(|what| {
         format!("it is not what was approved: {what}; `haft ext trust {name}` shows what changed, and asks")
     });
-    Held { dir: approved.runs_in(&name, &entry), name, entry, changed }
+    let dir = match is_up(Defence::PinnedCode) {
+        true => approved.runs_in(&name, &entry),
+        false => place.to_owned(),
+    };
+    Held { dir, name, entry, changed }
 }
 
 /// One that lies in the store only.

@@ -12,7 +12,7 @@ use super::ManifestError;
 
 /// The fields of one object, found whatever the case of their keys.
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     path: &'a Path,
     /// What stands before a field's name in errors, empty for the manifest itself.
     prefix: String,
@@ -22,10 +22,10 @@ pub(super) struct Fields<'a> {
 
 /// A JSON object as it is written: keys in any order, and any case.
 #[derive(Debug)]
-pub(super) struct Object(Vec<(String, Value)>);
+pub(crate) struct Object(Vec<(String, Value)>);
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
+    pub(crate) fn new(path: &'a Path, object: Object) -> Result<Self, ManifestError> {
         Self::with_prefix(path, String::new(), object)
     }
 
@@ -45,13 +45,13 @@ impl<'a> Fields<'a> {
     }
 
     /// An error about one field; `problem` follows the field's name.
-    pub(super) fn error(&self, field: &str, problem: &str) -> ManifestError {
+    pub(crate) fn error(&self, field: &str, problem: &str) -> ManifestError {
         let field = format!("{}{field}", self.prefix);
         ManifestError::Field { path: self.path.into(), field, problem: problem.into() }
     }
 
     /// A text that can be shown as it is; absent, `null` and empty are the same.
-    pub(super) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
+    pub(crate) fn text(&self, field: &str) -> Result<Option<String>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
             Some(Value::String(text)) => {
@@ -71,7 +71,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number from 1.
-    pub(super) fn positive(&self, field: &str) -> Result<Option<u64>, ManifestError> {
+    pub(crate) fn positive(&self, field: &str) -> Result<Option<u64>, ManifestError> {
         match self.get(field) {
             None => Ok(None),
             Some(value) => match value.as_u64() {
@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A list of strings that can be shown as they are.
-    pub(super) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
+    pub(crate) fn texts(&self, field: &str) -> Result<Vec<String>, ManifestError> {
         let text = |value: &Value| match value.as_str() {
             Some(text) => self.plain(field, text),
             None => Err(self.wrong(field, "a list of strings", value)),
@@ -98,11 +98,35 @@ impl<'a> Fields<'a> {
         Self::with_prefix(self.path, format!("{}{field}.", self.prefix), object.into()).map(Some)
     }
 
+    /// The fields of an object, if there is one.
+    pub(crate) fn object(&self, field: &str) -> Result<Option<Self>, ManifestError> {
+        match self.get(field) {
+            None | Some(Value::Object(_)) => self.object_in(field),
+            Some(other) => Err(self.wrong(field, "an object", other)),
+        }
+    }
+
+    /// Refuses every key but these, whose names are in lower case.
+    pub(crate) fn only(&self, known: &[&str]) -> Result<(), ManifestError> {
+        match self.values.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            None => Ok(()),
+            Some((key, _)) => {
+                let shown: String = key.chars().filter(|&c| !c.is_control() && !is_hidden(c)).collect();
+                Err(self.error(&shown, &format!("is not known here; there are {}", known.join(", "))))
+            }
+        }
+    }
+
+    /// Whether there is anything.
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.get(field).is_some()
+    }
+
     /// The fields of each object of a list.
-    pub(super) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
+    pub(crate) fn objects(&self, field: &str) -> Result<Vec<Self>, ManifestError> {
         let object = |(index, value): (usize, &Value)| {
             let object = value.as_object().ok_or_else(|| self.wrong(field, "a list of objects", value))?;
-            Self::with_prefix(self.path, format!("{field}[{index}]."), object.into())
+            Self::with_prefix(self.path, format!("{}{field}[{index}].", self.prefix), object.into())
         };
         self.list(field)?.iter().enumerate().map(object).collect()
     }

@@ -17,6 +17,7 @@ mod long_lines;
 mod manifest;
 mod misbehaviour;
 mod observers;
+mod permissions;
 mod processes;
 mod reload;
 mod scripts;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use haft_host::manifest::{ExecError, MAX_MANIFEST, Manifest, ManifestError};
-use haft_host::{Launch, Lifecycle, Roles};
+use haft_host::{Launch, Lifecycle, Permissions, Roles};
 use haft_protocol::ext::InterceptKind;
 
 fn read(text: &str) -> Result<Manifest, String> {
@@ -189,6 +189,39 @@ fn roles_say_what_is_guarded() {
     let loose = roles(r#""on_timeout":"allow""#).unwrap_err();
     assert!(loose.contains("`on_timeout` can only be `block` here"), "{loose}");
     assert!(roles(r#""required":true"#).unwrap().required);
+}
+
+#[test]
+fn permissions_say_it_too_and_must_not_say_something_else() {
+    let asked = r#""permissions":{"intercept":[{"event":"tool_call","role":"gate","tools":["bash"]},
+                                               {"event":"assistant_message","role":"redactor"}]}"#;
+    let from_permissions = roles(asked).unwrap();
+    let gates = vec![InterceptKind::ToolCall];
+    assert_eq!(from_permissions, Roles { required: false, gates, redactor: true });
+    let same = r#""intercept":[{"event":"assistant_message","role":"redactor"},{"event":"tool_call","required":true}]"#;
+    assert_eq!(roles(&format!("{asked},{same}")).unwrap(), Roles { required: true, ..from_permissions });
+    for other in [r#""intercept":[{"event":"tool_call"}]"#, r#""intercept":[]"#] {
+        let error = roles(&format!("{asked},{other}")).unwrap_err();
+        assert!(
+            error.contains("`intercept` must have the events and roles of `permissions.intercept`"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_mistake_in_the_permissions_is_one_of_the_manifest() {
+    let read = |permissions: &str| read(&format!(r#"{{"name":"x","exec":"x","permissions":{permissions}}}"#));
+    assert_eq!(read("null").unwrap().permissions, None);
+    assert_eq!(read("{}").unwrap().permissions, Some(Permissions::default()));
+    let error = |permissions: &str| read(permissions).unwrap_err();
+    assert!(error("true").contains("extension.json: `permissions` must be an object"), "{}", error("true"));
+    let unknown = error(r#"{"clipboard":true}"#);
+    assert!(unknown.contains("extension.json: `permissions.clipboard` is not known here"), "{unknown}");
+    let event = error(r#"{"intercept":[{"event":"warp","role":"gate"}]}"#);
+    assert!(event.contains("`permissions.intercept[0].event` names \"warp\""), "{event}");
+    let hidden = error(r#"{"fs":{"read":["/a\u202eb"]}}"#);
+    assert!(hidden.contains("`permissions.fs.read` must not hold U+202E"), "{hidden}");
 }
 
 #[test]

@@ -168,6 +168,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         launch,
         origin: Origin::Explicit,
         roles: Roles::default(),
+        permissions: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

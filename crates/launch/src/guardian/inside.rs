@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 
-use rustix::event::{PollFd, poll};
+use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
 use super::host::HostWatch;
@@ -27,7 +27,7 @@ const REPORT: &str = "--report";
 /// Said by the process inside immediately before it becomes the program.
 const READY: u8 = b'+';
 
-/// Said when it did not.
+/// Said when it did not, and before the reason.
 const FAILED: u8 = b'-';
 
 /// The end of what the process inside says, which is closed when it has become the program.
@@ -42,14 +42,10 @@ impl Report {
     /// Until it is known whether the program has started.
     ///
     /// # Errors
-    /// When it has not, also because nobody wants it any more.
+    /// Why it has not, also because nobody wants it any more.
     pub(super) fn wait(mut self, inbox: &mut Inbox, host: &HostWatch) -> io::Result<()> {
         let mut said = Vec::new();
         loop {
-            let news = inbox.take();
-            if news.kill || news.terminate || host.is_gone()? {
-                return Err(io::Error::other("it was no longer wanted"));
-            }
             let mut fds = vec![readable(&self.0), inbox.poll_fd()];
             fds.extend(host.poll_fd());
             match poll(&mut fds, None) {
@@ -57,17 +53,35 @@ impl Report {
                 Err(error) => return Err(error.into()),
             }
             if fds.first().is_some_and(is_news) {
-                let mut bytes = [0; 8];
+                let mut bytes = [0; 64];
                 match self.0.read(&mut bytes)? {
                     0 => break,
                     read => said.extend(bytes.iter().take(read)),
                 }
+                continue;
+            }
+            let news = inbox.take();
+            if news.kill || news.terminate {
+                if !self.has_more()? {
+                    return Err(io::Error::other("the program was no longer wanted"));
+                }
+                // It has begun meanwhile, so it is asked to end as every program is.
+                inbox.put_back(news);
+            } else if host.is_gone()? {
+                return Err(io::Error::other("the host is gone"));
             }
         }
-        match said.as_slice() {
-            [READY] => Ok(()),
-            _ => Err(io::Error::other("its sandbox could not be put on")),
+        match said.strip_prefix(&[READY]).unwrap_or(&said) {
+            [] if !said.is_empty() => Ok(()),
+            [FAILED, reason @ ..] => Err(io::Error::other(String::from_utf8_lossy(reason).into_owned())),
+            _ => {
+                Err(io::Error::other("no sandbox: bubblewrap ended; what it says of that stands before this"))
+            }
         }
+    }
+
+    fn has_more(&self) -> io::Result<bool> {
+        Ok(poll(&mut [readable(&self.0)], Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
     }
 }
 
@@ -115,9 +129,8 @@ pub(super) fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok((image, confinement)) => become_program(image, confinement, &mut report, Path::new(&program)),
         Err(error) => error,
     };
-    // In one piece, and before the report ends: the guardian kills what is left then.
-    let _ = io::stderr().write_all(format!("{error}\n").as_bytes());
-    drop(report);
+    // The guardian tells it: its word comes last.
+    let _ = report.write_all(&[FAILED]).and_then(|()| report.write_all(error.to_string().as_bytes()));
     ExitCode::FAILURE
 }
 
@@ -144,9 +157,7 @@ fn become_program(
     if let Err(error) = confinement.put_on().and_then(|()| report.write_all(&[READY])) {
         return error;
     }
-    let error = image.execute();
-    let _ = report.write_all(&[FAILED]);
-    crate::child::explain(program, None, &error)
+    crate::child::explain(program, None, &image.execute())
 }
 
 /// What stands in the arguments.

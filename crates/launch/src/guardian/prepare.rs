@@ -1,6 +1,8 @@
 //! What the launcher does to itself and to the program before it runs.
 
 use std::io;
+#[cfg(target_os = "linux")]
+use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::path::Path;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, setrlimit};
@@ -70,7 +72,9 @@ fn start_it(order: &Order) -> io::Result<Started> {
         None => started(image, || Ok(()), None),
         Some(Confine { bubblewrap: None, sandbox, .. }) => {
             let mut confinement = Confinement::prepare(sandbox, Path::new(program))?;
-            started(image, move || said(confinement.put_on()), None)
+            let (mut reader, writer) = io::pipe()?;
+            let put_on = move || confinement.put_on().inspect_err(|error| say(&writer, error));
+            started(image, put_on, None).map_err(|error| heard(&mut reader).unwrap_or(error))
         }
         Some(confine @ Confine { bubblewrap: Some(bubblewrap), .. }) => {
             let (report, writer) = inside::Report::channel()?;
@@ -100,11 +104,18 @@ fn start_it(order: &Order) -> io::Result<Started> {
 
 /// The new process has no other way to give a reason: only the number of an error gets out of it.
 #[cfg(target_os = "linux")]
-fn said(result: io::Result<()>) -> io::Result<()> {
-    use std::io::Write as _;
-    result.inspect_err(|error| {
-        let _ = writeln!(io::stderr(), "{error}");
-    })
+fn say(mut to: &PipeWriter, error: &io::Error) {
+    // A pipe holds more than any reason is long.
+    let _ = to.write_all(error.to_string().as_bytes());
+}
+
+/// The reason why the new process did not confine itself; none if it had none to give.
+#[cfg(target_os = "linux")]
+fn heard(from: &mut PipeReader) -> Option<io::Error> {
+    let mut text = String::new();
+    // It ends: the other end went with the process, and with what would have started it.
+    from.read_to_string(&mut text).ok()?;
+    (!text.is_empty()).then(|| io::Error::other(text))
 }
 
 fn started(

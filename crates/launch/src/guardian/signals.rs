@@ -44,4 +44,11 @@ impl Inbox {
         let has = |signal: Signal| noted & sys::bit(signal.as_raw()) != 0;
         News { terminate: has(Signal::TERM), kill: has(KILL_TREE) }
     }
+
+    /// What was taken is there when it is asked for again. Wakes nobody.
+    #[cfg(target_os = "linux")]
+    pub(super) fn put_back(&mut self, news: News) {
+        let both = [(news.terminate, Signal::TERM), (news.kill, KILL_TREE)];
+        both.iter().filter(|(noted, _)| *noted).for_each(|(_, signal)| sys::note_again(signal.as_raw()));
+    }
 }

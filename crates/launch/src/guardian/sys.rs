@@ -32,6 +32,12 @@ pub(super) fn take_noted() -> u32 {
     NOTED.swap(0, Ordering::SeqCst)
 }
 
+/// Notes a signal that was taken before.
+#[cfg(target_os = "linux")]
+pub(super) fn note_again(signal: libc::c_int) {
+    NOTED.fetch_or(bit(signal), Ordering::SeqCst);
+}
+
 /// From here on these signals are noted, and a byte is written to `wake`, which must stay open.
 pub(super) fn note_signals(signals: &[Signal], wake: RawFd) -> io::Result<()> {
     WAKE.store(wake, Ordering::SeqCst);
@@ -163,6 +169,17 @@ pub(crate) fn landlock_abi() -> io::Result<u32> {
     // SAFETY: asked for the version, the call reads nothing and makes nothing.
     let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
     u32::try_from(version).map_err(|_| io::Error::last_os_error())
+}
+
+/// Whether the kernel lets system calls be filtered, and a filter refuse one with an error.
+#[cfg(target_os = "linux")]
+pub(crate) fn can_filter_calls() -> io::Result<()> {
+    let action = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: the call reads the one number that it is given, which lives until it comes back.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0_usize, &raw const action)
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// How many descriptors are closed where the system does not say how many there can be.

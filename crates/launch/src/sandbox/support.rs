@@ -52,7 +52,7 @@ mod system {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return Err(format!("there is no filter of system calls for {}", std::env::consts::ARCH));
         }
-        rustix::thread::secure_computing_mode()
+        crate::guardian::can_filter_calls()
             .map_err(|error| format!("the kernel does not filter system calls (seccomp): {error}"))?;
         let gaps = if abi < SCOPES_SIGNALS {
             vec!["programs of the same user can be signalled"]

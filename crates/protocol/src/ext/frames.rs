@@ -6,7 +6,7 @@ use crate::codec::{Checked, FrameSet};
 use crate::ext::{
     ClearNotes, CommandInvoked, CommandResponse, Event, EventGap, EventIntercept, EventInterceptResponse,
     Hello, HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
-    RegisterCommand, RegisterTool, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
+    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -84,6 +84,8 @@ frames! {
     HostFrame {
         /// Answer to `hello`.
         HelloAck = "hello_ack",
+        /// Something was not granted, and so not registered. Behind the capability `register_rejected`.
+        RegisterRejected = "register_rejected",
         /// The user ran one of the extension's commands.
         CommandInvoked = "command_invoked",
         /// The model called one of the extension's tools.

@@ -35,6 +35,8 @@ pub mod capability {
     pub const EVENT_GAP: &str = "event_gap";
     /// The host takes entries of `subscribe` that name tools and a role.
     pub const INTERCEPT_ROLES: &str = "intercept_roles";
+    /// The extension is told what it may not register.
+    pub const REGISTER_REJECTED: &str = "register_rejected";
 
     /// Every capability this version knows.
     pub const ALL: &[&str] = &[
@@ -48,6 +50,7 @@ pub mod capability {
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,
+        REGISTER_REJECTED,
     ];
 }
 
@@ -123,6 +126,15 @@ pub struct HelloAck {
     /// The sandbox that the extension runs in: `standard` or `strict`; absent when it runs in none. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+    /// What the user lets the extension do, in the form of `permissions` in its manifest; absent for an extension whose
+    /// manifest asks for none, from which the protocol keeps nothing. Since haft.
+    #[serde(
+        default,
+        deserialize_with = "crate::json::optional_object",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    pub granted: Option<RawJson>,
 }
 
 /// The settings of one extension: a JSON object. They may hold keys, so `Debug` does not show them.

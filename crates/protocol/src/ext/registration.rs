@@ -36,6 +36,22 @@ pub struct RegisterTool {
     pub guidelines: Vec<String>,
 }
 
+/// Something was not registered, because the user did not grant it. All else of the extension works. Sent only to
+/// extensions that announce the capability `register_rejected`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RegisterRejected {
+    /// What it is: `tool`, `event` or `intercept`.
+    pub what: String,
+    /// Its name: the tool's, or that of the event.
+    pub name: String,
+    /// The permission that would allow it, by its place below `permissions` in the manifest: `tools.register`, `events` or
+    /// `intercept`.
+    pub permission: String,
+    /// Why, for people.
+    pub reason: String,
+}
+
 /// Which events to watch and which to intercept. Adds to what was subscribed before.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -23,6 +23,13 @@ pub(crate) fn host() -> Vec<HostFrame> {
     let bash = || json(r#"{ "command": "ls" }"#);
     vec![
         hello_ack().into(),
+        RegisterRejected {
+            what: "tool".into(),
+            name: "bash2".into(),
+            permission: "tools.register".into(),
+            reason: "not granted".into(),
+        }
+        .into(),
         InvokeCommand { name: "weather".into(), args: "berlin".into() }.into_frame(id("1")),
         InvokeCommand { name: "weather".into(), args: String::new() }.into_frame(id("2")),
         CallTool { name: "weather".into(), args: json(r#"{"city": "Berlin"}"#) }.into_frame(id("3")),
@@ -74,10 +81,12 @@ fn hello_ack() -> HelloAck {
             capability::PING.into(),
             capability::EVENT_GAP.into(),
             capability::INTERCEPT_ROLES.into(),
+            capability::REGISTER_REJECTED.into(),
         ],
         limits: Some(Box::default()),
         config: ExtensionConfig::new(json(r#"{"units":"si"}"#)),
         sandbox: Some("standard".into()),
+        granted: Some(json(r#"{"net":"none"}"#)),
     }
 }
 

@@ -88,6 +88,9 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
         .into()),
         panel_id().prop_map(|panel_id| PanelClose { panel_id }.into()),
         id().prop_map(|id| Ping { id }.into()),
+        (text(), text(), text(), text()).prop_map(|(what, name, permission, reason)| {
+            RegisterRejected { what, name, permission, reason }.into()
+        }),
         any::<u64>().prop_map(|lost| EventGap { lost }.into()),
         Just(Shutdown {}.into()),
     ]
@@ -97,8 +100,14 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
     let words = (text(), text(), text(), text());
     let options = (option::of(text()), option::of(text()), option::of(text()), option::of(text()));
     let config = option::of(object().prop_map(|object| ExtensionConfig::new(object).unwrap()));
-    (any::<u32>(), words, options, texts(), (any::<bool>(), config)).prop_map(
-        |(protocol_version, (zot_version, provider, model, cwd), options, capabilities, (limits, config))| {
+    (any::<u32>(), words, options, texts(), (any::<bool>(), config, option::of(object()))).prop_map(
+        |(
+            protocol_version,
+            (zot_version, provider, model, cwd),
+            options,
+            capabilities,
+            (limits, config, granted),
+        )| {
             let (haft_version, extension_dir, data_dir, sandbox) = options;
             let limits = limits.then(Box::<Limits>::default);
             let ack = HelloAck {
@@ -114,6 +123,7 @@ fn hello_ack() -> impl Strategy<Value = HostFrame> {
                 limits,
                 config,
                 sandbox,
+                granted,
             };
             ack.into()
         },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_protocol::event::Level;
-use haft_protocol::ext::Event;
+use haft_protocol::ext::{Event, RegisterRejected};
 use haft_protocol::ids::PanelId;
 use tokio::sync::mpsc;
 
@@ -18,6 +18,7 @@ use crate::panel::PanelEvent;
 pub(crate) enum OneWay {
     Event(Event),
     Gap(u64),
+    Rejected(RegisterRejected),
     Panel(PanelId, PanelEvent),
 }
 
@@ -34,6 +35,7 @@ pub(crate) async fn run(
         match one_way {
             OneWay::Event(event) => handle_event(&extension, &host, event).await,
             OneWay::Gap(lost) => handle_gap(&extension, &host, lost).await,
+            OneWay::Rejected(rejected) => handle_rejected(&extension, &host, rejected).await,
             OneWay::Panel(id, event) => handle_panel(&extension, &host, &id, event).await,
         }
         if let Some(line) = handled {
@@ -55,6 +57,15 @@ async fn handle_gap(extension: &Extension, host: &Host, lost: u64) {
     match &extension.event_gap {
         Some(handler) => report(host, "event_gap", handler.call(lost, host.clone()).await),
         None => host.log(format_args!("{lost} events were lost: they are not read fast enough")),
+    }
+}
+
+async fn handle_rejected(extension: &Extension, host: &Host, rejected: RegisterRejected) {
+    match &extension.rejected {
+        Some(handler) => {
+            report(host, "register_rejected", handler.call(rejected, host.clone()).await);
+        }
+        None => host.log(rejected.reason),
     }
 }
 

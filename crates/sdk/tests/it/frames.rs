@@ -1,7 +1,12 @@
 //! Lines at the edges: large, odd, unknown, broken.
 
+use std::sync::{Arc, Mutex};
+
 use haft_sdk::testing::{Harness, host_info};
-use haft_sdk::{Extension, Host, HostInfo, Level, NoArgs, RawJson, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{
+    Extension, Host, HostInfo, Level, NoArgs, RawJson, RegisterRejected, Response, ToolCallDecision,
+    ToolResult,
+};
 use serde_json::json;
 
 const MIB: usize = 1024 * 1024;
@@ -73,6 +78,30 @@ async fn the_sandbox_is_told() {
         let harness = Harness::start_with(extension, info).await;
         assert_eq!(harness.tool("level", json!({})).await, ToolResult::text(format!("{level:?}")));
     }
+}
+
+#[tokio::test]
+async fn what_is_granted_and_what_is_not_is_told() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&told);
+    let extension = Extension::new("told", "1.0.0")
+        .tool("granted", "", |_: NoArgs, host: Host| async move {
+            ToolResult::text(
+                host.granted().await.map_or_else(String::new, |granted| granted.as_str().to_owned()),
+            )
+        })
+        .on_rejected(move |rejected, _| {
+            let log = Arc::clone(&log);
+            async move { log.lock().unwrap().push(format!("{}: {}", rejected.permission, rejected.name)) }
+        });
+    let granted = RawJson::parse(r#"{"net":"none"}"#).unwrap();
+    let harness = Harness::start_with(extension, HostInfo { granted: Some(granted), ..host_info() }).await;
+    assert!(harness.transcript().contains(r#""capabilities":["tools","ping","register_rejected"]"#));
+    assert_eq!(harness.tool("granted", json!({})).await, ToolResult::text(r#"{"net":"none"}"#));
+    let (what, name) = ("tool".to_owned(), "bash".to_owned());
+    let (permission, reason) = ("tools.register".to_owned(), "not granted".to_owned());
+    harness.rejected(RegisterRejected { what, name, permission, reason }).await;
+    assert_eq!(*told.lock().unwrap(), ["tools.register: bash"]);
 }
 
 #[tokio::test]

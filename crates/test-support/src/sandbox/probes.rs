@@ -81,6 +81,8 @@ pub const PROBES: &[Probe] = &[
     probe("stream-pair", Works, Works, Works),
     // Files.
     probe("write-granted-to-read", Works, Refused, Refused),
+    probe("read-data-of-other", Works, Refused, Absent),
+    probe("write-data-of-other", Works, Refused, Absent),
     probe("read-secret", Works, Refused, Absent),
     probe("read-secret-by-link", Works, Refused, Absent),
     probe("list-home", Works, Refused, Absent),
@@ -96,6 +98,8 @@ pub const PROBES: &[Probe] = &[
     probe("chmod-secret", Works, Works, Absent),
     probe("watch-home", Works, Works, Absent),
     probe("run-own-data", Works, Refused, Refused),
+    // A file without a name is on no list; see docs/sandbox.md.
+    probe("run-from-memory", Works, Works, Works),
     probe("list-root", Works, Refused, Refused),
     probe("write-root", Any, Refused, Refused),
     probe("open-terminal", Any, Refused, Refused),

@@ -39,11 +39,12 @@ impl Scene {
     /// When something cannot be made.
     #[expect(clippy::disallowed_methods, reason = "another program of the user")]
     pub fn new(dir: &Path) -> io::Result<Self> {
-        for part in ["data", "granted", "home", "workspace/.git/hooks"] {
+        for part in ["data", "data-of-other", "granted", "home", "workspace/.git/hooks"] {
             fs::create_dir_all(dir.join(part))?;
         }
         fs::write(dir.join("data/own"), "own")?;
         fs::write(dir.join("granted/readme"), "granted")?;
+        fs::write(dir.join("data-of-other/theirs"), "theirs")?;
         for secret in ["auth.json", "to-truncate", "to-open", "to-remove"] {
             fs::write(dir.join("home").join(secret), "secret")?;
         }
@@ -52,6 +53,7 @@ impl Scene {
         let tcp = TcpListener::bind("127.0.0.1:0")?;
         let facts = json!({
             "data": dir.join("data"),
+            "data-of-other": dir.join("data-of-other"),
             "granted": dir.join("granted"),
             "home": dir.join("home"),
             "workspace": dir.join("workspace"),

@@ -172,6 +172,36 @@ fn a_grant_with_a_mistake_ends_the_run() {
     assert!(ran.stderr.contains("config.toml:3: grant.x.read: \"maps\" is not absolute"), "{}", ran.stderr);
 }
 
+/// Reads and runs a file beside it, which Python would keep compiled there.
+const IMPORTING: &str = r#"
+import helper
+mark("started")
+emit("ready")
+for frame in frames():
+    pass
+"#;
+
+#[test]
+fn running_an_extension_of_a_trusted_project_does_not_end_the_trust() {
+    let scene = Scene::new(vec![Scenario::text("Fine."); 2]);
+    let project = scene.world.project();
+    scene.required_project_python(&project, "local", IMPORTING);
+    let dir = project.join(".haft/extensions/local");
+    std::fs::write(dir.join("helper.py"), "").unwrap();
+    let shown = || -> Value {
+        serde_json::from_str(&scene.world.haft(&["trust", "--show", "--json"]).stdout).unwrap()
+    };
+    let digest = shown()["digest"].as_str().unwrap().to_owned();
+    let trusted = scene.world.haft(&["trust", "--digest", &digest]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    for runs in 1..=2 {
+        scene.haft(&["-p", "go"]).expect(0);
+        assert_eq!(scene.marks().len(), runs);
+    }
+    assert!(!dir.join("__pycache__").exists());
+    assert_eq!(shown()["trusted"], true);
+}
+
 /// Registers a tool that says what it may.
 const CURIOUS: &str = r#"
 try:

@@ -1,6 +1,6 @@
 //! Going through the files of a project that would run or be obeyed.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::super::digest::Digest;
-use super::{MAX_BYTES, MAX_FILES, SnapshotError};
+use super::{MAX_BYTES, MAX_FILES, SnapshotError, programs};
 
 /// The most directories that lie in each other.
 const MAX_DEPTH: usize = 64;
@@ -26,15 +26,24 @@ pub(super) struct Walk<'a> {
     project: &'a Path,
     /// Directories that are the user's own, canonical.
     users: Vec<PathBuf>,
-    /// Directories that were gone through, canonical: links may lead in circles.
-    been: HashSet<PathBuf>,
+    /// Directories that were gone through, canonical, and how deep: links may lead in circles.
+    been: HashMap<PathBuf, usize>,
     files: BTreeMap<String, Digest>,
+    /// The directories of manifests that were seen, and what they are called.
+    manifests: Vec<(PathBuf, String)>,
     room: u64,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn new(project: &'a Path, users: Vec<PathBuf>) -> Self {
-        Self { project, users, been: HashSet::new(), files: BTreeMap::new(), room: MAX_BYTES }
+        Self {
+            project,
+            users,
+            been: HashMap::new(),
+            files: BTreeMap::new(),
+            manifests: Vec::new(),
+            room: MAX_BYTES,
+        }
     }
 
     pub(super) fn into_files(self) -> BTreeMap<String, Digest> {
@@ -50,6 +59,20 @@ impl<'a> Walk<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(()),
             Err(source) => Err(SnapshotError::Read { path: path.into(), source }),
         }
+    }
+
+    /// Adds the files that the manifests seen so far have started, wherever in the project they lie: what is run is what
+    /// was looked at.
+    pub(super) fn add_programs(&mut self) -> Result<(), SnapshotError> {
+        for (dir, name) in std::mem::take(&mut self.manifests) {
+            for word in programs::named(&dir) {
+                let path = dir.join(&word);
+                if path.is_file() && (Path::new(&word).is_relative() || self.is_projects(&path)) {
+                    self.add(&path, &format!("{name} runs {}", self::name(word.as_ref())))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn entry(
@@ -96,9 +119,12 @@ impl<'a> Walk<'a> {
 
     fn directory(&mut self, path: &Path, name_so_far: &str, depth: usize) -> Result<(), SnapshotError> {
         let real = path.canonicalize().map_err(|source| read(path, source))?;
-        if self.users.contains(&real) || !self.been.insert(real) {
+        // Where haft looks for itself, more links are followed than further down.
+        let known = |before: &usize| *before <= depth || depth > OWN_DEPTH;
+        if self.users.contains(&real) || self.been.get(&real).is_some_and(known) {
             return Ok(());
         }
+        self.been.insert(real, depth);
         if depth > MAX_DEPTH || self.been.len() > MAX_FILES {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
@@ -111,6 +137,9 @@ impl<'a> Walk<'a> {
         }
         // The order decides by which name a directory goes that several lead to.
         entries.sort();
+        if entries.iter().any(|entry| entry == programs::MANIFEST) {
+            self.manifests.push((path.to_owned(), name_so_far.to_owned()));
+        }
         for entry in entries {
             let path = path.join(&entry);
             let metadata = fs::symlink_metadata(&path).map_err(|source| read(&path, source))?;

@@ -8,7 +8,8 @@ use haft_protocol::codec::{self, Bounds, Decoded, Plain, Reading};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::error::DecodeError;
 use haft_protocol::ext::{
-    ExtensionFrame, Hello, PROTOCOL_VERSION, RegisterCommand, RegisterTool, Response, Subscribe, capability,
+    ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterRejected, RegisterTool,
+    Response, Subscribe, capability,
 };
 
 use super::{Output, Phase, Session, Ui};
@@ -82,8 +83,8 @@ impl<T> Session<T> {
         match frame {
             ExtensionFrame::Hello(_) => self.report(FaultCode::FrameInvalid, "said hello twice".to_owned()),
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
-            ExtensionFrame::RegisterTool(tool) => self.on_tool(tool),
-            ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe),
+            ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),
+            ExtensionFrame::Subscribe(subscribe) => self.on_subscribe(subscribe, now),
             ExtensionFrame::Ready(_) => self.become_ready(),
             ExtensionFrame::ToolResult(result) => self.on_response(Response::Tool(result), bytes, now),
             ExtensionFrame::EventInterceptResponse(answer) => {
@@ -145,7 +146,11 @@ impl<T> Session<T> {
         self.changed();
     }
 
-    fn on_tool(&mut self, tool: RegisterTool) {
+    fn on_tool(&mut self, tool: RegisterTool, now: Instant) {
+        let granted = self.facts.granted.as_deref();
+        if let Some(rejected) = granted.and_then(|granted| granted.rejected_tool(&tool.name)) {
+            return self.reject(rejected, now);
+        }
         if self.offers.has_room_for_tool(&tool.name) {
             self.register(|offers| offers.add_tool(tool));
         } else {
@@ -173,11 +178,26 @@ impl<T> Session<T> {
         }
     }
 
-    fn on_subscribe(&mut self, subscribe: Subscribe) {
+    fn on_subscribe(&mut self, subscribe: Subscribe, now: Instant) {
+        let (subscribe, rest) = match &self.facts.granted {
+            Some(granted) => granted.granted_of(subscribe),
+            None => (subscribe, Vec::new()),
+        };
+        for rejected in rest {
+            self.reject(rejected, now);
+        }
         let wrong = Arc::make_mut(&mut self.offers).subscribe(subscribe);
         self.changed();
         for text in wrong {
             self.report(FaultCode::RegisterRejected, text);
+        }
+    }
+
+    /// It may not register this: the user reads it, and the extension, if it wants to.
+    fn reject(&mut self, rejected: RegisterRejected, now: Instant) {
+        self.report(FaultCode::RegisterRejected, rejected.reason.clone());
+        if self.offers.announced(capability::REGISTER_REJECTED) {
+            self.tell(&HostFrame::RegisterRejected(rejected), now);
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod bench;
 mod floods;
+mod grants;
 mod life;
 
 use std::time::Duration;

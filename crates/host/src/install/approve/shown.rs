@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::interpreter::elsewhere;
 use super::super::lock::Came;
-use super::{Before, Proposal};
+use super::{Before, PermissionLine, Proposal};
 
 /// A line of what is shown. Nothing in it is safe to be shown as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Proposal {
                 "  required: what it guards does not happen while it is not in place".into(),
             ));
         }
-        lines.extend(self.level());
+        lines.extend(self.confinement());
         lines.extend(self.before.iter().flat_map(|before| self.changes(before)));
         lines
     }
@@ -68,17 +68,20 @@ impl Proposal {
         lines
     }
 
-    /// What confines it.
-    fn level(&self) -> Option<Line> {
-        self.manifest.exec.as_ref()?;
-        Some(match self.entry.sandbox {
-            Some(level) => Line::plain(format!("  sandbox: {level}")),
-            None => Line::red(
-                "  sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: \
-                 it can read and change all your files, use the network and start programs"
-                    .into(),
-            ),
-        })
+    /// What it may do, and what confines it.
+    fn confinement(&self) -> Vec<Line> {
+        if self.manifest.exec.is_none() {
+            return Vec::new();
+        }
+        let Some(permissions) = &self.entry.permissions else {
+            let text = "  sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it \
+                        can read and change all your files, use the network and start programs";
+            return vec![Line::red(text.to_owned())];
+        };
+        let mut lines: Vec<Line> = permissions.lines().iter().map(|line| permission("may", line)).collect();
+        let level = self.entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
+        lines.push(Line { text: format!("  sandbox: {level}"), red: self.entry.sandbox.is_none() });
+        lines
     }
 
     fn changes(&self, before: &Before) -> Vec<Line> {
@@ -96,6 +99,11 @@ impl Proposal {
         if !entry.source.is_same_place(&self.entry.source) {
             lines.push(Line::red(format!("  it came from somewhere else before: {}", entry.source)));
         }
+        lines.extend(
+            self.excess()
+                .iter()
+                .map(|line| Line { red: true, ..permission("asks for MORE than was granted", line) }),
+        );
         let named = |path: &Option<std::path::PathBuf>| {
             path.as_deref()
                 .map_or_else(|| "its own files".to_owned(), |path: &Path| path.display().to_string())
@@ -105,6 +113,10 @@ impl Proposal {
         }
         lines
     }
+}
+
+fn permission(verb: &str, PermissionLine { permission, text, red }: &PermissionLine) -> Line {
+    Line { text: format!("  {verb}: {permission}: {text}"), red: *red }
 }
 
 /// As a shell would need it, where that makes a difference.

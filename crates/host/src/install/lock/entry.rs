@@ -6,6 +6,7 @@ use haft_launch::sandbox::Level;
 use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
+use crate::permission::Permissions;
 
 /// Versions that can be gone back to.
 const MAX_PREVIOUS: usize = 3;
@@ -26,16 +27,34 @@ pub struct Entry {
     /// Whether something must not happen while it is not in place.
     #[serde(default)]
     pub required: bool,
+    /// What it was granted; none for a plain extension, which runs in a copy of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<Permissions>,
     /// The sandbox that it runs in, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Level>,
     /// Whether it runs.
     pub enabled: bool,
+    /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
     /// The user's word.
     pub approved: Approval,
     /// What was approved before, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub previous: Vec<Entry>,
+}
+
+/// A version that asks for more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiting {
+    /// Its code.
+    pub tree: Digest,
+    /// Where it came from.
+    pub source: Came,
+    /// Whether the extension ran until then.
+    pub enabled: bool,
 }
 
 /// Where an extension came from.
@@ -91,7 +110,7 @@ pub enum How {
 impl Entry {
     /// Whether it runs in a copy of its own, where it may keep its state beside its code.
     pub fn runs_in_copy(&self) -> bool {
-        self.sandbox.is_none()
+        self.permissions.is_none()
     }
 
     /// This version and those before it.
@@ -102,7 +121,7 @@ impl Entry {
     /// Takes the place of an older entry, which can be gone back to. That it was switched off stays.
     pub(in super::super) fn replace(mut self, before: Option<Self>) -> Self {
         let Some(mut before) = before else { return self };
-        self.enabled = before.enabled;
+        self.enabled = before.waiting.take().map_or(before.enabled, |waiting| waiting.enabled);
         self.previous = std::mem::take(&mut before.previous);
         if before.tree != self.tree {
             self.previous.insert(0, before);

@@ -7,8 +7,10 @@ fn entry(text: &str) -> Entry {
         manifest: Digest::of_bytes(b"manifest"),
         interpreter: Some("/usr/bin/python3".into()),
         required: false,
+        permissions: None,
         sandbox: None,
         enabled: true,
+        waiting: None,
         approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
         previous: Vec::new(),
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use haft_host::{ExtensionState, Lazy};
+use haft_host::{ExtensionState, Lazy, Permissions};
 use haft_protocol::event::AgentEvent;
 use serde_json::json;
 
@@ -40,6 +40,8 @@ async fn what_changes_the_extension_or_what_it_is_told_starts_it() {
         _ = home.config.env.granted.insert(haft_protocol::ids::ExtensionName::new("x"), vec!["PATH".into()])
     };
     assert!(starts_after(granted).await);
+    let permitted = |home: &mut Home| home.change(|spec| spec.permissions = Some(Permissions::default()));
+    assert!(starts_after(permitted).await, "what it may");
 }
 
 #[tokio::test]

@@ -130,3 +130,30 @@ async fn a_directory_that_is_not_there_inside_is_no_place_to_start() {
     let ended = run(spec).await;
     assert!(ended.never_started && ended.out.is_empty() && ended.err.contains("chdir"), "{ended:?}");
 }
+
+/// A guardian that is slow to see that its program has begun does not take the request for one to leave it alone.
+#[tokio::test]
+async fn a_request_that_comes_right_after_the_start_reaches_the_program() {
+    use rustix::process::{Pid, Signal, kill_process};
+    if !is_there(Level::Strict) {
+        return;
+    }
+    let script = "trap 'echo bye; exit 7' TERM; echo up; while :; do sleep 0.05; done";
+    let mut spec = spec("/bin/sh", "/usr", Some(Sandbox::new(Level::Strict))).args(["-c", script]);
+    (spec.stdout, spec.stderr) = (Stream::Piped, Stderr::Own(Stream::Inherit));
+    let mut child = GroupChild::spawn(spec).unwrap();
+    let guardian = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    while std::fs::read_to_string(&children).unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    kill_process(guardian, Signal::STOP).unwrap();
+    let mut stdout = BufReader::new(child.take_stdout().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).await.unwrap();
+    child.terminate().unwrap();
+    kill_process(guardian, Signal::CONT).unwrap();
+    stdout.read_to_string(&mut line).await.unwrap();
+    let status = tokio::time::timeout(LIMIT, child.wait()).await.unwrap().unwrap();
+    assert_eq!((line.as_str(), status.code()), ("up\nbye\n", Some(7)));
+}

@@ -15,15 +15,16 @@ const LACKS: &str = "HAFT_TEST_LACKS";
 /// What a kernel may lack, what it is called then, and at which levels that matters.
 const LACKING: &[(&str, &str, &[Level])] = &[
     ("landlock", "the kernel has no Landlock", &[Level::Standard, Level::Strict]),
+    ("seccomp", "the kernel does not filter system calls", &[Level::Standard, Level::Strict]),
     ("namespaces", "cannot make namespaces here", &[Level::Strict]),
 ];
 
 /// The launcher on a kernel that lacks something that the host's has. A script, because a launcher is started with the
 /// same words again.
 fn launcher_without(what: &str, dir: &Path) -> Launcher {
-    let program = dir.join(format!("launcher-without-{what}"));
+    let program = dir.join(format!("launcher-without-{}", what.replace(' ', "-")));
     let [probe, launcher] = [probe(), own_launcher().program].map(|path| path.display().to_string());
-    std::fs::write(&program, format!("#!/bin/sh\nexec {probe} --without {what} -- {launcher} \"$@\"\n"))
+    std::fs::write(&program, format!("#!/bin/sh\nexec {probe} --without '{what}' -- {launcher} \"$@\"\n"))
         .unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     Launcher { program, args: Vec::new() }
@@ -39,7 +40,8 @@ fn check_refused(ended: &Ended, reason: &str) {
 #[tokio::test]
 async fn a_launcher_that_lacks_something_starts_nothing() {
     let (marker, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let cases = LACKING.iter().map(|(what, _, levels)| (*what, *levels)).chain([("seccomp", LACKING[0].2)]);
+    let cases =
+        LACKING.iter().map(|(what, _, levels)| (*what, *levels)).chain([("new filters", LACKING[0].2)]);
     for (what, levels) in cases {
         for level in levels.iter().filter(|level| is_there(**level)) {
             let mut sandbox = Sandbox::new(*level);
@@ -47,8 +49,9 @@ async fn a_launcher_that_lacks_something_starts_nothing() {
             let mut spec = spec("/bin/sh", marker.path(), Some(sandbox)).args(["-c", "echo ran; echo >file"]);
             spec.launcher = Some(launcher_without(what, place.path()));
             let ended = run(spec).await;
-            let reason = if what == "namespaces" { "bwrap" } else { "no sandbox" };
-            check_refused(&ended, reason);
+            check_refused(&ended, if what == "namespaces" { "bwrap" } else { "no sandbox: " });
+            // A host takes the last line for the reason.
+            assert!(ended.err.lines().last().unwrap().contains("no sandbox: "), "{ended:?}");
             assert!(!marker.path().join("file").exists());
         }
     }
@@ -121,6 +124,14 @@ async fn what_the_level_cannot_enforce_is_refused() {
     refused(&|sandbox| sandbox.write = vec!["/tmp/../etc".into()], "sandbox path /tmp/../etc has `..` in it");
     refused(&|sandbox| sandbox.read = vec!["/proc/1".into()], "sandbox path /proc/1 tells of other programs");
     refused(&|sandbox| sandbox.write = vec!["/sys/fs".into()], "sandbox path /sys/fs belongs to the kernel");
+    for (target, reason) in
+        [("/", "is everything, which is no sandbox"), ("/proc", "tells of other programs")]
+    {
+        let link = dir.path().join(format!("to{}", target.replace('/', "-")));
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let text = format!("sandbox path {} {reason}", link.display());
+        refused(&|sandbox| sandbox.read = vec![link.clone()], &text);
+    }
     refused(
         &|sandbox| sandbox.version = 2,
         "the sandbox is of version 2, and only 1 is known; approve it again",

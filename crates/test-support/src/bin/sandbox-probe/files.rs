@@ -10,7 +10,7 @@ use crate::Facts;
 
 pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
     let [data, granted, home] = ["data", "granted", "home"].map(|name| facts.path(name));
-    let workspace = facts.path("workspace");
+    let [workspace, others] = ["workspace", "data-of-other"].map(|name| facts.path(name));
     Some(match name {
         "read-own-data" => read(&data.join("own")),
         "write-own-data" => fs::write(data.join("new"), "new"),
@@ -22,6 +22,8 @@ pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
         }
         "own-status" => read(Path::new("/proc/self/status")),
         "write-granted-to-read" => File::options().append(true).open(granted.join("readme")).map(drop),
+        "read-data-of-other" => read(&others.join("theirs")),
+        "write-data-of-other" => fs::write(others.join("mine"), "mine"),
         "read-secret" => read(&home.join("auth.json")),
         "read-secret-by-link" => read(&data.join("link")),
         "list-home" => list(&home),
@@ -36,6 +38,7 @@ pub(crate) fn attempt(name: &str, facts: &Facts) -> Option<io::Result<()>> {
         "chmod-secret" => fs::set_permissions(home.join("auth.json"), Permissions::from_mode(0o600)),
         "watch-home" => watch(&home),
         "run-own-data" => run_own(&data),
+        "run-from-memory" => run_from_memory(),
         "list-root" => list(Path::new("/")),
         "write-root" => fs::write("/haft-probe", "").and_then(|()| fs::remove_file("/haft-probe")),
         "open-terminal" => File::open("/dev/tty").map(drop),
@@ -78,6 +81,15 @@ fn watch(dir: &Path) -> io::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "starting is what is probed")]
 pub(crate) fn run(program: &Path) -> io::Result<()> {
     Command::new(program).stdin(Stdio::null()).stdout(Stdio::null()).status().map(drop)
+}
+
+/// A file that has no name and lies in no directory.
+fn run_from_memory() -> io::Result<()> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::os::fd::AsRawFd as _;
+    let mut file = File::from(memfd_create("program", MemfdFlags::CLOEXEC)?);
+    file.write_all(&fs::read("/bin/true")?)?;
+    run(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())))
 }
 
 fn run_own(data: &Path) -> io::Result<()> {

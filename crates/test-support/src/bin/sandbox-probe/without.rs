@@ -5,7 +5,10 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
 
 /// Comes back only with the reason why not.
 #[expect(clippy::disallowed_methods, reason = "becomes the program")]
@@ -23,15 +26,26 @@ pub(crate) fn run(words: &[String]) -> io::Error {
 fn forget(what: &str) -> io::Result<()> {
     let (calls, answer) = match what {
         "landlock" => ([libc::SYS_landlock_create_ruleset].as_slice(), libc::ENOSYS),
-        "seccomp" => (&[libc::SYS_seccomp][..], libc::EINVAL),
+        "seccomp" | "new filters" => (&[libc::SYS_seccomp][..], libc::EINVAL),
         // As where a system lets everybody make them and do nothing inside.
         "namespaces" => (&[libc::SYS_unshare, libc::SYS_mount][..], libc::EPERM),
         _ => return Err(io::Error::other(format!("{what} is nothing that can be missing"))),
     };
-    let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
+    // As where a container lets a program ask whether it can have one, and have none.
+    let rule = match what {
+        "new filters" => vec![filter_is_set().map_err(io::Error::other)?],
+        _ => Vec::new(),
+    };
+    let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, rule.clone())).collect();
     let answer = SeccompAction::Errno(answer.unsigned_abs());
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, arch).map_err(io::Error::other)?;
     let program = BpfProgram::try_from(filter).map_err(io::Error::other)?;
     apply_filter(&program).map_err(io::Error::other)
+}
+
+fn filter_is_set() -> Result<SeccompRule, seccompiler::BackendError> {
+    let operation = u64::from(libc::SECCOMP_SET_MODE_FILTER);
+    let first = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, operation)?;
+    SeccompRule::new(vec![first])
 }

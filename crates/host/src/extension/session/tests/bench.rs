@@ -13,6 +13,7 @@ use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
 use crate::extension::{Greeting, Places};
+use crate::permission::Permissions;
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -30,6 +31,15 @@ impl Bench {
     }
 
     pub(super) fn within(limits: Limits) -> Self {
+        Self::with(limits, None)
+    }
+
+    /// One with these permissions, in the form of a manifest.
+    pub(super) fn granted(permissions: &str) -> Self {
+        Self::with(Limits::default(), Some(Arc::new(serde_json::from_str(permissions).unwrap())))
+    }
+
+    fn with(limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
         let now = Instant::now();
         let ack = HelloAck {
             protocol_version: 1,
@@ -44,12 +54,14 @@ impl Bench {
             limits: None,
             config: None,
             sandbox: None,
+            granted: None,
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),
             greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
             timeouts: Arc::default(),
             limits: Arc::new(limits),
+            granted,
         };
         Self {
             session: Session::new(facts, now),

@@ -1,0 +1,116 @@
+//! What an extension was granted decides what it has a part in, whether it runs or not.
+
+use std::path::Path;
+
+use haft_host::{ExtensionSpec, Host, Launch, Permissions, Roles};
+use haft_protocol::ext::InterceptKind;
+use serde_json::{Value, json};
+
+use crate::support::{Events, blocked, brisk, call, config, fault, program, spec};
+
+/// Registers what it is told to, refuses every call, and keeps the answer to its hello in the file `ack`.
+const SCRIPT: &str = r#"
+say() { printf '%s\n' "$1"; }
+say '{"type":"hello","name":"ext"}'
+read -r ack; say "$ack" > ack
+for frame in "$@"; do say "$frame"; done
+say '{"type":"ready"}'
+while read -r line; do
+    id=${line#*\"id\":\"}; id=${id%%\"*}
+    case $line in
+        *'"type":"shutdown"'*) exit 0;;
+        *'"type":"event_intercept"'*'"event":"assistant_message"'*)
+            say '{"type":"event_intercept_response","id":"'$id'","replace_text":"other"}';;
+        *'"type":"event_intercept"'*) say '{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}';;
+    esac
+done"#;
+
+fn granted(permissions: Value) -> Permissions {
+    serde_json::from_value(permissions).unwrap()
+}
+
+fn extension(dir: &Path, permissions: Value, frames: &[Value]) -> ExtensionSpec {
+    let mut args = vec!["-c".to_owned(), SCRIPT.to_owned(), "ext".to_owned()];
+    args.extend(frames.iter().map(Value::to_string));
+    let launch = Launch::Process { program: program(&["sh"]), args };
+    ExtensionSpec { permissions: Some(granted(permissions)), ..spec("ext", dir, launch) }
+}
+
+async fn host(spec: ExtensionSpec) -> (Host, Events) {
+    let (events, mut config) = (Events::default(), config());
+    config.timeouts = brisk();
+    (Host::builder(config).events(events.sink()).specs(vec![spec]).start().await, events)
+}
+
+async fn blocks(host: &Host, tool: &str) -> bool {
+    blocked(host, &call(tool, json!({}))).await.is_some()
+}
+
+fn everything() -> [Value; 3] {
+    [
+        json!({"type": "register_tool", "name": "weather"}),
+        json!({"type": "register_tool", "name": "shell"}),
+        json!({"type": "subscribe", "events": ["turn_end"], "intercept": ["tool_call", "turn_start"]}),
+    ]
+}
+
+#[tokio::test]
+async fn it_has_what_it_was_granted_and_is_told_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let permissions = json!({
+        "tools": {"register": ["weather"]}, "net": "none", "exec": "none",
+        "intercept": [{"event": "tool_call", "role": "gate", "tools": ["bash"]}],
+    });
+    let (host, events) = host(extension(dir.path(), permissions.clone(), &everything())).await;
+    assert_eq!(events.faults(), vec![fault("ext", "register_rejected"); 4]);
+    let tools: Vec<_> = host.tools().iter().map(|tool| tool.spec().name.clone()).collect();
+    assert_eq!(tools, ["weather"]);
+    assert!(blocks(&host, "bash").await);
+    assert!(!blocks(&host, "edit").await);
+    assert!(host.hook_source().hooks().before_turn.is_empty());
+    host.shutdown().await;
+    let ack: Value = serde_json::from_str(&std::fs::read_to_string(dir.path().join("ack")).unwrap()).unwrap();
+    assert_eq!(granted(ack["granted"].clone()), granted(permissions));
+}
+
+#[tokio::test]
+async fn one_that_cannot_start_blocks_no_more_than_it_was_granted() {
+    let dir = tempfile::tempdir().unwrap();
+    let bash = json!({"intercept": [{"event": "tool_call", "role": "gate", "tools": ["bash"]}]});
+    let roles = Roles { required: true, gates: vec![InterceptKind::ToolCall], ..Roles::default() };
+    let launch = Launch::Impossible { why: "there is no program".into() };
+    let (host, _) = host(ExtensionSpec { launch, roles, ..extension(dir.path(), bash, &[]) }).await;
+    assert!(blocks(&host, "bash").await);
+    assert!(!blocks(&host, "edit").await);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_required_one_that_was_granted_no_gate_lets_nothing_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let roles = Roles { required: true, ..Roles::default() };
+    let spec = ExtensionSpec { roles, ..extension(dir.path(), json!({}), &everything()) };
+    let (host, _) = host(spec).await;
+    assert!(blocks(&host, "bash").await);
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_gate_withholds_a_message_and_writes_none() {
+    use haft_core::hooks::MessageDecision;
+    let dir = tempfile::tempdir().unwrap();
+    let subscribe = [json!({"type": "subscribe", "intercept": ["assistant_message"]})];
+    for (role, replaces) in [("gate", false), ("rewrite", true), ("redactor", true)] {
+        let permissions = json!({"intercept": [{"event": "assistant_message", "role": role}]});
+        let (host, events) = host(extension(dir.path(), permissions, &subscribe)).await;
+        let hooks = host.hook_source().hooks();
+        let hook = hooks.before_assistant_message.first().unwrap();
+        let decision =
+            hook.before_assistant_message(&tokio_util::sync::CancellationToken::new(), "said").await;
+        assert_eq!(matches!(decision, MessageDecision::Replace { .. }), replaces, "{role} {decision:?}");
+        assert_eq!(matches!(decision, MessageDecision::Suppress { .. }), !replaces, "{role} {decision:?}");
+        let faults = if replaces { vec![] } else { vec![fault("ext", "hook_error")] };
+        assert_eq!(events.faults(), faults);
+        host.shutdown().await;
+    }
+}
