@@ -145,7 +145,7 @@ defences! {
     UniqueIds,
     /// A frame of an unknown type does not end a connection.
     UnknownTypes,
-    /// What is installed is prepared aside and put in place in one step.
+    /// Code is in its place before anything says that it may run.
     WholeInstalls,
 }
 

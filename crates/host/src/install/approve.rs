@@ -3,7 +3,6 @@
 //! The tree is copied before it is looked at, to where nobody else writes. What is shown, hashed and approved is the copy,
 //! whatever becomes of the source meanwhile.
 
-mod commit;
 mod shown;
 
 use std::path::{Path, PathBuf};
@@ -76,8 +75,8 @@ impl Store {
             Source::Git(url) => {
                 let clone = workshop.bench()?;
                 let checkout = clone.path().join("checkout");
-                git::clone(url, &checkout, self.path.as_deref())?;
-                let came = Came::Git { url: url.to_string(), commit: commit::of(&checkout) };
+                let commit = git::clone(url, &checkout, self.path.as_deref())?;
+                let came = Came::Git { url: url.to_string(), commit: Some(commit) };
                 self.propose_tree(workshop, &checkout, came, None)
             }
         }
@@ -246,7 +245,12 @@ impl Proposal {
     pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
         let Self { approved, workshop, bench, manifest, contents, entry, before } = self;
         let (trees, name) = (approved.trees(), manifest.name);
-        trees.put(&workshop, &bench.path().join("tree"), &entry.tree)?;
+        let tree = entry.tree;
+        let put = || trees.put(&workshop, &bench.path().join("tree"), &tree);
+        // First: what may run is there, wherever this ends.
+        if is_up(Defence::WholeInstalls) {
+            put()?;
+        }
         let old = before.as_ref().and_then(|before| trees.verify(&before.entry.tree).ok());
         let approval = Approval { at: now(), how, haft: haft.to_owned() };
         let source = looked_at(entry.source, &entry.tree);
@@ -257,6 +261,9 @@ impl Proposal {
             file.extensions.insert(name.clone(), entry.clone());
             (entry, file.trees())
         })?;
+        if !is_up(Defence::WholeInstalls) {
+            put()?;
+        }
         let dir = approved.runs_in(&name, &entry);
         if entry.runs_in_copy() {
             if let Some(old) = old {

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
+use haft_protocol::step::step;
 use sha2::{Digest as _, Sha256};
 
 use super::InstallError;
@@ -51,6 +52,7 @@ pub(super) fn retire(before: &Contents, now: &Contents, copy: &Path) {
             && is_same(&path, *executable, digest)
         {
             // What stays is in nobody's way.
+            step();
             _ = fs::remove_file(path);
         }
     }
@@ -60,6 +62,7 @@ pub(super) fn retire(before: &Contents, now: &Contents, copy: &Path) {
 pub(super) fn clear(code: &Contents, copy: &Path) {
     for (name, item) in code.items().iter().rev() {
         let path = copy.join(name);
+        step();
         // What stays is in nobody's way.
         match item {
             Item::Directory => _ = fs::remove_dir(path),
@@ -81,6 +84,7 @@ fn directory(path: &Path) -> Result<(), InstallError> {
         Ok(_) => remove(path)?,
         Err(_) => {}
     }
+    step();
     fs::create_dir(path).map_err(InstallError::io("create", path))
 }
 
@@ -91,6 +95,7 @@ fn link(target: &Path, path: &Path) -> Result<(), InstallError> {
     if path.symlink_metadata().is_ok() {
         remove(path)?;
     }
+    step();
     make_link(target, path).map_err(InstallError::io("create", path))
 }
 
@@ -105,11 +110,13 @@ fn file(from: &Path, to: &Path, executable: bool, digest: &Digest) -> Result<(),
     }
     let write = || InstallError::io("write", to);
     let dir = to.parent().unwrap_or(to);
+    step();
     let mut new = tempfile::NamedTempFile::new_in(dir).map_err(write())?;
     if copied(from, Some(new.as_file_mut())).map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }
     set_mode(new.as_file(), executable).map_err(write())?;
+    step();
     new.persist(to).map_err(|error| write()(error.error)).map(drop)
 }
 

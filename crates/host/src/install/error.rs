@@ -130,10 +130,13 @@ impl InstallError {
         Self::TooLarge { dir: dir.into(), what }
     }
 
-    /// The stable name of what is wrong: `install_rejected` for a source or a tree that haft installs nothing from,
-    /// whoever tries.
+    /// The stable name of what is wrong: `install_rejected` for a source, a manifest or a tree that haft installs nothing
+    /// from, whoever tries.
     pub fn code(&self) -> Option<&'static str> {
-        let rejected = matches!(self, Self::Source { .. } | Self::Refused { .. } | Self::TooLarge { .. });
+        let rejected = matches!(
+            self,
+            Self::Source { .. } | Self::Manifest(_) | Self::Refused { .. } | Self::TooLarge { .. }
+        );
         rejected.then_some("install_rejected")
     }
 

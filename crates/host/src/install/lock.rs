@@ -11,6 +11,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
+use haft_protocol::step::step;
 use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
@@ -20,6 +21,9 @@ pub use entry::{Approval, Came, Entry, How, Waiting};
 
 /// The version of the form that is written.
 const VERSION: u32 = 1;
+
+/// What the next lock file is called until it is whole.
+const NEW: &str = "extensions.lock.json.new";
 
 /// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,12 +188,18 @@ struct Version {
 /// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
 fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    // Nobody else is at it, so what is there was left by somebody who was killed.
+    _ = fs::remove_file(dir.join(NEW));
+    step();
+    let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
     let mut text = serde_json::to_string_pretty(content)?;
     text.push('\n');
+    step();
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
+    step();
     file.persist(path).map_err(|error| error.error)?;
+    step();
     // The name is what makes it permanent.
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }

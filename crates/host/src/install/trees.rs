@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use haft_protocol::step::step;
+
 use super::InstallError;
 use super::contents::{Contents, Difference, is_executable, walk};
 use super::digest::Digest;
@@ -93,6 +95,7 @@ impl Trees {
         if place.symlink_metadata().is_ok() {
             workshop.discard(&place)?;
         }
+        step();
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
         // Only now: a directory that nobody may write to cannot be moved.
         protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
@@ -157,11 +160,13 @@ pub(super) fn unseal(root: &Path) -> std::io::Result<()> {
 
 #[cfg(unix)]
 fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+    step();
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
 }
 
 #[cfg(not(unix))]
 fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+    step();
     let mut permissions = fs::metadata(path)?.permissions();
     permissions.set_readonly(path.is_file() && mode & 0o200 == 0);
     fs::set_permissions(path, permissions)
@@ -169,6 +174,7 @@ fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
 
 /// Waits until a file, or the names in a directory, are on the disk.
 fn sync(path: &Path) -> std::io::Result<()> {
+    step();
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 

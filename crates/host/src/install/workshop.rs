@@ -3,6 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+use haft_protocol::step::step;
 use tempfile::TempDir;
 
 use super::{InstallError, trees};
@@ -22,6 +23,7 @@ pub(super) struct Workshop {
 impl Workshop {
     /// Takes the lock and sweeps up what an interrupted process left behind.
     pub(super) fn open(dir: &Path) -> Result<Self, InstallError> {
+        step();
         std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
         let path = dir.join(".lock");
         let mut options = File::options();
@@ -54,6 +56,7 @@ impl Workshop {
 
     /// A directory to prepare something in; it is gone when it is dropped.
     pub(super) fn bench(&self) -> Result<TempDir, InstallError> {
+        step();
         let mut builder = tempfile::Builder::new();
         builder.prefix(SCRAP).tempdir_in(&self.dir).map_err(InstallError::io("write to", &self.dir))
     }
@@ -63,6 +66,7 @@ impl Workshop {
         let bench = self.bench()?;
         let aside = bench.path().join("removed");
         trees::let_go(place).map_err(InstallError::io("remove", place))?;
+        step();
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
@@ -70,6 +74,7 @@ impl Workshop {
 
 /// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
 pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
+    step();
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
     let removed = match is_dir {
         true => trees::unseal(path).and_then(|()| std::fs::remove_dir_all(path)),
