@@ -42,6 +42,7 @@ const GROUPS: &[&[Row]] = &[
     sessions::ROWS,
     files::ROWS,
     trust::ROWS,
+    trust::APPROVAL,
 ];
 
 /// Every row, in the order of the matrix.
