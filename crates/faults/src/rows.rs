@@ -46,6 +46,7 @@ const GROUPS: &[&[Row]] = &[
     files::ROWS,
     services::ROWS,
     trust::ROWS,
+    trust::APPROVAL,
     install::ROWS,
 ];
 

@@ -37,7 +37,7 @@ impl Hostile {
     }
 
     /// What leaves a name when it is run.
-    fn fire(&self, name: &str) -> String {
+    pub(super) fn fire(&self, name: &str) -> String {
         format!("#!/bin/sh\necho {name} >> '{}'\n", self.fired.display())
     }
 
@@ -140,6 +140,11 @@ impl Hostile {
         Ok(())
     }
 
+    /// Where what runs leaves its name.
+    pub(super) fn place_of_names(&self) -> &Path {
+        &self.fired
+    }
+
     /// What was run since this was last asked.
     pub(super) fn fired(&self) -> Vec<String> {
         let names = fs::read_to_string(&self.fired).unwrap_or_default();
@@ -194,12 +199,12 @@ pub(super) fn says_so(told: &str, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path)).context("make a directory")?;
     fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
-fn executable(path: &Path) -> Result<()> {
+pub(super) fn executable(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
