@@ -132,9 +132,11 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         origin: Origin::Explicit,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }
 

@@ -4,6 +4,7 @@ mod content;
 mod files;
 mod gates;
 mod ids;
+mod install;
 mod life;
 mod pressure;
 mod protocol;
@@ -45,6 +46,8 @@ const GROUPS: &[&[Row]] = &[
     files::ROWS,
     services::ROWS,
     trust::ROWS,
+    trust::APPROVAL,
+    install::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

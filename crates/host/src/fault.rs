@@ -8,6 +8,8 @@ pub enum FaultCode {
     SpawnFailed,
     /// The sandbox that the user confines it to cannot be had. It was not started.
     SandboxUnavailable,
+    /// It is not what the user approved. It was not started.
+    PinMismatch,
     /// No `hello` in time.
     HelloTimeout,
     /// The first frame was not a usable `hello`.
@@ -56,6 +58,8 @@ pub enum FaultCode {
     PermissionDenied,
     /// A tool, command or name was not accepted.
     RegisterRejected,
+    /// A tool has other texts than when it was approved. It is locked.
+    ToolChanged,
     /// A part of a tool's result was not accepted.
     ResultRejected,
     /// A text for the model held characters that nobody can see. They were taken out.
@@ -68,6 +72,7 @@ impl FaultCode {
         match self {
             Self::SpawnFailed => "spawn_failed",
             Self::SandboxUnavailable => "sandbox_unavailable",
+            Self::PinMismatch => "pin_mismatch",
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",
             Self::VersionMismatch => "version_mismatch",
@@ -92,6 +97,7 @@ impl FaultCode {
             Self::CrashLoop => "crash_loop",
             Self::PermissionDenied => "permission_denied",
             Self::RegisterRejected => "register_rejected",
+            Self::ToolChanged => "tool_changed",
             Self::ResultRejected => "result_rejected",
             Self::HiddenText => "hidden_text",
         }

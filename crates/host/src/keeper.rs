@@ -101,7 +101,11 @@ impl Keeper {
         if connection.is_none() {
             self.look_up_sandbox().await;
         }
-        let Some(instance) = self.start(connection) else { return Ok(self.next()) };
+        let verified = match self.spec.pin.clone() {
+            Some(pin) => self.unless_ordered(shared.verify(&self.spec.name.clone(), pin)).await?,
+            None => Ok(()),
+        };
+        let Some(instance) = self.start(connection, verified) else { return Ok(self.next()) };
         let outcome = match self.accompany(&instance, turn).await {
             Ok(()) => {
                 let next = self.next();
@@ -123,22 +127,22 @@ impl Keeper {
     /// Finds out whether the machine has the level that needs trying, on a thread that may wait: the answer is kept, and
     /// the start itself finds it.
     async fn look_up_sandbox(&self) {
-        let level = self.shared.config.sandbox_of(&self.spec).map(|grant| grant.level);
-        if level == Some(sandbox::Level::Strict) {
+        if self.shared.config.level_of(&self.spec) == Some(sandbox::Level::Strict) {
             // Without an answer the start looks for itself.
             let _ = tokio::task::spawn_blocking(sandbox::available).await;
         }
     }
 
     /// Starts the process; nothing when it cannot be started, which is reported.
-    fn start(&mut self, connection: Option<Connection>) -> Option<Extension> {
+    fn start(&mut self, connection: Option<Connection>, verified: Result<(), Failure>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
         self.watching.end();
         self.log().forget();
         if let Some(memory) = &mut self.memory {
             memory.started();
         }
-        let connection = match connection.map_or_else(|| self.shared.connect(&self.spec), Ok) {
+        let connect = || verified.and_then(|()| self.shared.connect(&self.spec));
+        let connection = match connection.map_or_else(connect, Ok) {
             Ok(connection) => connection,
             Err(failure) => {
                 let report = self.supervisor().failed(Instant::now().into_std(), false, failure);
@@ -146,8 +150,10 @@ impl Keeper {
                 return None;
             }
         };
-        if let Some(sandbox) = self.shared.config.sandbox_of(&self.spec) {
-            self.log().host(sandbox);
+        let config = &self.shared.config;
+        let sandbox = config.level_of(&self.spec).map(|level| config.sandbox_of(&self.spec, level));
+        if let Some(Ok(sandbox)) = sandbox {
+            self.log().host(sandbox.as_ref());
         }
         let start = Start {
             facts: self.shared.facts(&self.spec),

@@ -33,6 +33,7 @@ mod gates;
 mod hash;
 mod hooks;
 mod keeper;
+mod pins;
 mod policy;
 mod registration;
 mod services;
@@ -64,6 +65,7 @@ pub use permission::{
     Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
     ToolPermissions,
 };
+pub use pins::{PinnedTool, ToolPins};
 pub use registration::Glance;
 pub use services::{ServiceReach, Services, Within};
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};

@@ -17,16 +17,21 @@ use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
-use crate::log::Log;
+use crate::install::Pin;
+use crate::log::{Log, slug};
+use crate::pins::Pins;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::services::{Desk, Provided, ServiceReach, Within};
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::spec::{ExtensionSpec, Launch};
 use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
+
+/// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
+const PINNED: &str = "pinned-";
 
 /// See the module.
 pub(crate) struct Shared {
@@ -55,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) registrations: Registrations,
     /// Those that are too long for a model.
     pub(crate) results: Arc<Results>,
+    /// What the model was told of tools before.
+    pub(crate) pins: Arc<Pins>,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
 }
@@ -66,7 +73,7 @@ impl Shared {
         frontend: Arc<dyn Frontend>,
         provided: Option<Arc<Provided>>,
     ) -> Self {
-        let prefixes = [silent::PREFIX, failures::PREFIX];
+        let prefixes = [silent::PREFIX, failures::PREFIX, PINNED];
         let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
         Self {
             events,
@@ -82,6 +89,7 @@ impl Shared {
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             results: Arc::new(Results::new(config.results.clone())),
+            pins: Arc::new(Pins::new(config.tool_pins.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,
@@ -94,6 +102,17 @@ impl Shared {
 
     pub(crate) fn changed(&self) {
         self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Makes sure that an extension is what the user approved, on a thread where that may take long.
+    ///
+    /// # Errors
+    /// Why it must not be started.
+    pub(crate) async fn verify(&self, name: &ExtensionName, pin: Arc<Pin>) -> Result<(), Failure> {
+        let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(name.as_str())));
+        let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
+        let failed = |message| Failure { code: FaultCode::PinMismatch, message };
+        verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)
     }
 
     /// Starts the process of an extension.
@@ -122,15 +141,15 @@ impl Shared {
     /// The environment of an extension. This program's does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        match self.config.env.granted.contains_key(&spec.name) || spec.origin == Origin::Project {
+        match self.config.env_of(spec).next().is_some() || spec.code_is_pinned() {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
     }
 
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
-        let mut env = self.config.env.of(&spec.name, std::env::vars_os());
-        if spec.origin == Origin::Project {
+        let mut env = self.config.env.of(self.config.env_of(spec), std::env::vars_os());
+        if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }
         env
@@ -151,7 +170,7 @@ impl Shared {
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
-        let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
+        let sandbox = self.config.level_of(spec).map(|level| level.to_string());
         let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),

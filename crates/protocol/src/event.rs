@@ -60,6 +60,15 @@ pub enum AgentEvent {
         /// What was wrong, and what became of it.
         message: String,
     },
+    /// The project brings what would run or be obeyed, and the user does not trust it as it is: none of that is used.
+    TrustRequired {
+        /// The project's directory.
+        project: String,
+        /// What is not used: files and directories as seen from there, and `extension NAME`.
+        skipped: Vec<String>,
+        /// What to do.
+        message: String,
+    },
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.

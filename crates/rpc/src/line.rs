@@ -49,6 +49,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         AgentEvent::Session { .. }
         | AgentEvent::HostCallStart { .. }
         | AgentEvent::SessionRepaired { .. }
+        | AgentEvent::TrustRequired { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart

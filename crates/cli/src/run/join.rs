@@ -42,6 +42,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
+    /// What programs that read events are told when the run begins.
+    pub(crate) told: Option<AgentEvent>,
     /// Where haft keeps its files.
     pub(crate) home: Home,
     /// Whether extensions may wait for their first use.
@@ -65,8 +67,10 @@ pub(crate) struct Parts {
     pub(crate) only_projects: OnlyProjects,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
+    /// The names that the user grants something.
+    pub(crate) grants: Vec<String>,
     /// What confines single extensions.
-    pub(crate) sandbox: BTreeMap<ExtensionName, SandboxGrant>,
+    pub(crate) sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
 }
 
 /// Which tools the model is offered.
@@ -100,6 +104,7 @@ impl Parts {
             |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
         let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
         Ok(Self {
+            told: if args.json { setup.trust_required() } else { None },
             session,
             model,
             search: setup.search,
@@ -115,6 +120,7 @@ impl Parts {
             extension_config: extension_config(config, Owner::User)?,
             project_extension_config: extension_config(config, Owner::Project)?,
             only_projects: OnlyProjects::of(config),
+            grants: config.grant.keys().cloned().collect(),
             granted: granted(config).or_exit(Exit::Configuration)?,
             sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
@@ -223,6 +229,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
+    parts.told.into_iter().for_each(|event| drop(sender.send(event)));
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.home.logs_dir());
     config.data = Some(parts.home.data_dir());
@@ -238,7 +245,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
-    let source = extensions::source(parts.search, parts.only_projects);
+    let source = extensions::source(parts.search, parts.only_projects, parts.grants);
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))

@@ -238,7 +238,9 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             let (mark, extension) = (if *is_error { "✗" } else { "←" }, sanitize_line(extension.as_str()));
             Told::Meanwhile(format!("{mark} [{extension}] {} {}", short(name), short(&joined_text(content))))
         }
-        AgentEvent::Session { .. }
+        // Standard error has had a line for each before the run began.
+        AgentEvent::TrustRequired { .. }
+        | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }

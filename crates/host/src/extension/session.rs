@@ -8,6 +8,7 @@
 
 mod calls;
 mod ending;
+mod facts;
 mod frames;
 mod lines;
 mod panels;
@@ -25,35 +26,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::ext::{ClearNotes, HostFrame, Limits, Notify, PanelClose, PanelRender, Response};
-use haft_protocol::ids::{ExtensionName, RequestId};
+use haft_protocol::ids::RequestId;
 
-use super::greeting::Greeting;
 use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
-use crate::permission::Permissions;
 use crate::services::Wanted;
-use crate::timeouts::Timeouts;
 use calls::Calls;
+pub(crate) use facts::Facts;
 use panels::Panels;
 use rates::Rates;
 use reports::Reports;
 pub use state::ExtensionState;
 use watch::{Alert, Watch};
-
-/// What a session knows from the start.
-#[derive(Debug, Clone)]
-pub(crate) struct Facts {
-    pub(crate) name: ExtensionName,
-    /// What answers its hello. Gone once it was said.
-    pub(crate) greeting: Option<Greeting>,
-    pub(crate) timeouts: Arc<Timeouts>,
-    pub(crate) limits: Arc<Limits>,
-    /// Whether the host does things for it.
-    pub(crate) services: bool,
-    /// What it may register; none for one that may register everything.
-    pub(crate) granted: Option<Arc<Permissions>>,
-}
 
 /// One question to the extension.
 #[derive(Debug)]

@@ -114,9 +114,11 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         origin: Origin::BuiltIn,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }
 

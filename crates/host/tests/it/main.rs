@@ -18,6 +18,7 @@ mod manifest;
 mod misbehaviour;
 mod observers;
 mod permissions;
+mod pins;
 mod processes;
 mod reload;
 mod scripts;

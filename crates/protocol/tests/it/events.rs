@@ -98,6 +98,11 @@ fn run_events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "the last line was torn".into() },
+        AgentEvent::TrustRequired {
+            project: "/w".into(),
+            skipped: vec![".haft/config.toml".into(), "extension e".into()],
+            message: "look".into(),
+        },
         AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::CompactionStart { reason: CompactReason::Threshold },
@@ -186,6 +191,7 @@ fn lines() {
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"session_repaired","id":"3f2a","message":"the last line was torn"}
+    {"type":"trust_required","project":"/w","skipped":[".haft/config.toml","extension e"],"message":"look"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"compaction_start","reason":"threshold"}

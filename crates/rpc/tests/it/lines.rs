@@ -74,6 +74,11 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "torn".into() },
+        AgentEvent::TrustRequired {
+            project: "/w".into(),
+            skipped: vec![".haft/config.toml".into(), "extension e".into()],
+            message: "look".into(),
+        },
         AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
@@ -126,6 +131,7 @@ fn every_event_has_its_line() {
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"cut"}
     {"type":"session_repaired","id":"3f2a","message":"torn"}
+    {"type":"trust_required","project":"/w","skipped":[".haft/config.toml","extension e"],"message":"look"}
     {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"done"}
