@@ -5,6 +5,7 @@ mod files;
 mod gates;
 mod ids;
 mod life;
+mod permissions;
 mod pressure;
 mod protocol;
 mod sandbox;
@@ -42,6 +43,7 @@ const GROUPS: &[&[Row]] = &[
     sessions::ROWS,
     files::ROWS,
     trust::ROWS,
+    permissions::ROWS,
 ];
 
 /// Every row, in the order of the matrix.
