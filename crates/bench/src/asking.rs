@@ -136,6 +136,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }
 

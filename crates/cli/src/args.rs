@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Skill(SkillArgs),
     /// Show what the project here would run and have obeyed, and allow it
     Trust(TrustArgs),
-    /// Tell what is trusted, confined, failing or wrong, and the next step for each; changes nothing
+    /// Look at everything, and tell what is wrong and the next step; changes nothing
     Doctor(DoctorArgs),
     /// Store a provider's key in auth.json, once the provider has taken it
     Login(LoginArgs),

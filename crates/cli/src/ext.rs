@@ -1,16 +1,19 @@
 //! `haft ext`: a thin shell around the host's store of extensions.
 
+mod approve;
 pub(crate) mod list;
+mod lock;
 pub(crate) mod logs;
+mod tools;
 
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
 
 use anyhow::Context as _;
 use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::extensions_dir;
-use haft_host::install::{Existing, Row, Source, Store};
+use haft_host::install::lock::{Approved, Came};
+use haft_host::install::{Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
@@ -29,10 +32,21 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let trusted = project.is_trusted();
     // In the user's own home directory the project's place can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
-    let store = Store { global: home.extensions_dir(), project, path: std::env::var_os("PATH") };
+    let store = Store {
+        global: home.extensions_dir(),
+        approved: Approved::at(home.root()),
+        project,
+        workspace: Some(cwd.clone()),
+        path: std::env::var_os("PATH"),
+    };
     let outcome = match args.command {
-        ExtCommand::List => list::print(store.list(), &home, trusted),
-        ExtCommand::Install { source, force } => install(&store, &cwd, &source, force),
+        ExtCommand::List => list::print(&store, &home, trusted),
+        ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes),
+        ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes),
+        ExtCommand::Update { name, yes } => approve::update(&store, name.as_deref(), yes),
+        ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &name, yes),
+        ExtCommand::Verify { name } => lock::verify(&store, name.as_deref()),
+        ExtCommand::Lock { json } => lock::print(&store, json),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => switch(&store, &which, true),
         ExtCommand::Disable(which) => switch(&store, &which, false),
@@ -41,46 +55,29 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
 }
 
-fn install(store: &Store, cwd: &Path, source: &str, force: bool) -> anyhow::Result<()> {
-    let source = Source::parse(source, cwd)?;
-    if let Source::Git(url) = &source {
-        note(&sanitize_line(&format!("cloning {url}")));
-    }
-    let existing = if force { Existing::Replace } else { Existing::Keep };
-    let installed = store.install(&source, existing)?;
-    let verb = if installed.replaced { "updated" } else { "installed" };
-    let name = &installed.manifest.name;
-    note(&sanitize_line(&format!("{verb} {name} in {}", installed.dir.display())));
-    if let Some(exec) = &installed.manifest.exec {
-        let words = [&exec.program].into_iter().chain(&exec.args);
-        let words: Vec<_> = words.map(|word| sanitize_line(word)).collect();
-        note(&format!("it will run: {}", words.join(" ")));
-    }
-    if let Some(problem) = &installed.problem {
-        note(&sanitize_line(&format!("it cannot run yet: {problem}")));
-    }
-    if !installed.manifest.enabled {
-        note(&format!("it is disabled; `haft ext enable {name}` lets it run"));
-    }
-    Ok(())
-}
-
 fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Result<Exit> {
     let row = find(store, which).or_exit(Exit::Extensions)?;
+    // What lies in the store has no place that anybody knows.
+    let what = match row.entry.as_ref().map(|entry| &entry.source) {
+        Some(Came::Git { .. } | Came::Directory { .. }) => row.name.clone(),
+        Some(Came::Placed { .. }) | None => row.dir.display().to_string(),
+    };
     if !yes && !io::stdin().is_terminal() {
-        return Err(anyhow::anyhow!("nobody to ask whether to remove {}; use --yes", row.dir.display()))
+        return Err(anyhow::anyhow!("nobody to ask whether to remove {what}; use --yes"))
             .or_exit(Exit::Extensions);
     }
-    if !yes && !confirmed(&format!("remove {} ?", row.dir.display())).or_exit(Exit::Extensions)? {
+    if !yes && !confirmed(&format!("remove {what} ?")).or_exit(Exit::Extensions)? {
         note("nothing removed");
         return Ok(Exit::Ok);
     }
     store.remove(&row).or_exit(Exit::Extensions)?;
-    note(&sanitize_line(&format!("removed {}", row.dir.display())));
-    forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.dir);
-    let data = home.data_dir().join(&row.name);
-    if data.exists() {
-        note(&format!("its data is still in {}", data.display()));
+    note(&sanitize_line(&format!("removed {what}")));
+    forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.runs_in);
+    let beside = row.entry.is_some_and(|entry| entry.runs_in_copy()).then_some(row.runs_in);
+    for data in
+        [Some(home.data_dir().join(&row.name)), beside].into_iter().flatten().filter(|dir| dir.exists())
+    {
+        note(&sanitize_line(&format!("its data is still in {}", data.display())));
     }
     Ok(Exit::Ok)
 }

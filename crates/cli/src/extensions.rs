@@ -79,7 +79,9 @@ pub(crate) fn source(search: Search, only_projects: OnlyProjects, granted: Vec<S
         let told = found
             .skipped
             .iter()
-            .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == Origin::Explicit);
+            .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == Origin::Explicit)
+            // What the user has to look at is reported by the host.
+            .filter(|skipped| skipped.reason.code().is_none());
         told.for_each(|skipped| note(&format!("haft: {skipped}")));
         let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));

@@ -7,6 +7,7 @@ use haft_config::{Auth, Config, Decision, Files, Home, Layer, Owner, Project, Se
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::discovery::{Discovery, Further, Search, SkipReason};
+use haft_host::install::lock::Approved;
 use haft_protocol::event::AgentEvent;
 use haft_providers::{Models, take_apart};
 
@@ -130,6 +131,7 @@ pub(crate) fn search(args: &ExtensionArgs, home: &Home, config: &Config, project
         global: (!args.no_ext).then(|| home.extensions_dir()),
         project: (!args.no_ext).then_some(project),
         further: further.filter(|_| !args.no_ext).collect(),
+        approved: Some(Approved::at(home.root())),
         path: std::env::var_os("PATH"),
     }
 }

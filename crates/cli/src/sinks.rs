@@ -134,6 +134,8 @@ fn list(text: &str) -> Vec<u8> {
         description: Some(text.into()),
         exec: None,
         dir: Path::new("/extensions").join(text),
+        runs_in: Path::new("/copies").join(text),
+        entry: None,
         state: State::Broken(text.into()),
     };
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };

@@ -150,5 +150,6 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         description: None,
         lifecycle: haft_host::Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }

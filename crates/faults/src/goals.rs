@@ -10,6 +10,7 @@
 mod chains;
 mod figure;
 mod hostile;
+mod install;
 mod kill;
 mod neighbours;
 mod observers;
@@ -95,6 +96,7 @@ const GOALS: &[Goal] = &[
         is_latency: false,
         measure: terminal::measure,
     },
+    Goal { id: "G13", title: "attacks on an installation", is_latency: false, measure: install::measure },
 ];
 
 /// Where a goal is measured, and how thoroughly.

@@ -32,9 +32,11 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod attacks;
 mod canary;
 mod evil;
 mod goals;
+mod installer;
 mod oracle;
 mod row;
 mod rows;
@@ -57,6 +59,12 @@ const USAGE: &str = "usage: haft-faults [--list] [--full] [--undefended] [ROW…
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    // What is installed may look like an option.
+    if let [installer::INSTALLER, home, source, down] =
+        args.iter().map(String::as_str).collect::<Vec<_>>()[..]
+    {
+        return installer::run(home.as_ref(), source, down);
+    }
     let (flags, words): (Vec<&str>, Vec<&str>) =
         args.iter().map(String::as_str).partition(|arg| arg.starts_with("--"));
     if let Some(unknown) = flags.iter().find(|flag| !["--list", "--full", "--undefended"].contains(flag)) {
@@ -76,6 +84,7 @@ fn main() -> ExitCode {
         [goals::PROBE, at, dir] => return say(goals::probe(at, dir.as_ref())),
         [writer::WRITER, place, size] => return writer::run(&PathBuf::from(place), size),
         [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
+        [rows::ASKER, name, dir] => return rows::ask(name, &PathBuf::from(dir)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
         [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {

@@ -4,11 +4,13 @@ mod content;
 mod files;
 mod gates;
 mod ids;
+mod install;
 mod life;
 mod permissions;
 mod pressure;
 mod protocol;
 mod sandbox;
+mod services;
 mod sessions;
 mod trust;
 
@@ -19,6 +21,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use services::{ASKER, ask};
 pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
@@ -42,8 +45,11 @@ const GROUPS: &[&[Row]] = &[
     sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
+    services::ROWS,
     trust::ROWS,
     permissions::ROWS,
+    trust::APPROVAL,
+    install::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

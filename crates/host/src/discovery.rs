@@ -4,6 +4,7 @@
 //! One order serves names and interceptors alike. An earlier extension keeps its name; a later one of the same
 //! name is reported and not run, so a cloned repository can add an extension and never replace the user's.
 
+mod approved;
 mod scan;
 mod skipped;
 
@@ -17,6 +18,7 @@ use haft_protocol::event::ExtensionFault;
 use haft_protocol::ids::ExtensionName;
 
 use crate::host::Found;
+use crate::install::lock::{Approved, LockError};
 use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
 use crate::permission::Permissions;
 use crate::spec::{ExtensionSpec, Launch, Origin};
@@ -38,6 +40,9 @@ pub struct Search {
     pub project: Option<Project>,
     /// What configuration adds; nothing with `--no-ext`.
     pub further: Vec<Further>,
+    /// What the user approved: of the global directory nothing else runs, and what was installed beside it. Without this all
+    /// of the global directory runs, as it is there.
+    pub approved: Option<Approved>,
     /// The value of `PATH`, for an `exec` that is a bare name.
     pub path: Option<OsString>,
 }
@@ -86,6 +91,13 @@ pub enum SkipReason {
     Disabled,
     /// The project is not trusted.
     Untrusted,
+    /// It lies in the user's directory, and the user has not approved it.
+    NotApproved,
+    /// It is not what the user approved.
+    Changed {
+        /// What is different, and what to do.
+        summary: String,
+    },
     /// An earlier one has its name.
     NameTaken {
         /// The earlier one's directory.
@@ -124,6 +136,9 @@ pub enum DiscoveryErrorKind {
         /// The file.
         path: PathBuf,
     },
+    /// The lock file cannot be used, so nothing is approved.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The directory of extensions cannot be listed.
     #[error("cannot list {}", dir.display())]
     List {
@@ -157,8 +172,13 @@ impl Discovery {
             let manifest = read_explicit(&dir);
             collect.take(Origin::Explicit, Candidate { dir, manifest });
         }
-        for candidate in search.global.iter().flat_map(|dir| scan(&absolute(dir))) {
-            collect.take(Origin::Global, candidate);
+        match &search.approved {
+            Some(approved) => collect.take_owned(approved),
+            None => {
+                for candidate in search.global.iter().flat_map(|dir| scan(&absolute(dir))) {
+                    collect.take(Origin::Global, candidate);
+                }
+            }
         }
         collect.take_further(Origin::Global);
         for candidate in search.project.iter().flat_map(|project| scan(&extensions_dir(project))) {
@@ -282,6 +302,7 @@ impl Collect<'_> {
             description: manifest.description,
             lifecycle: manifest.lifecycle,
             manifest: manifest.glance,
+            pin: None,
         });
     }
 
@@ -352,20 +373,23 @@ impl DiscoveryError {
         match &self.kind {
             DiscoveryErrorKind::Manifest(_) | DiscoveryErrorKind::IsFile { .. } => MANIFEST_INVALID,
             DiscoveryErrorKind::Exec(_) => "spawn_failed",
+            DiscoveryErrorKind::Lock(_) => "lock_invalid",
             DiscoveryErrorKind::List { .. } => "discovery_failed",
         }
     }
 }
 
 impl From<Discovery> for Found {
-    /// What the host runs and reports; what was skipped is for the front end to tell.
+    /// What the host runs and reports. Of what was skipped it reports what the user has and has to look at; the rest is for
+    /// the front end to tell.
     fn from(found: Discovery) -> Self {
         let fault = |error: DiscoveryError| ExtensionFault {
             code: error.code().into(),
             message: format!("{error}: {}", error.kind),
             extension: ExtensionName::new(error.name),
         };
-        let faults = found.errors.into_iter().map(fault).chain(found.warnings).collect();
+        let skipped: Vec<_> = found.skipped.iter().filter_map(Skipped::fault).collect();
+        let faults = found.errors.into_iter().map(fault).chain(found.warnings).chain(skipped).collect();
         Self { specs: found.specs, faults }
     }
 }

@@ -8,6 +8,8 @@ pub enum FaultCode {
     SpawnFailed,
     /// The sandbox that the user confines it to cannot be had. It was not started.
     SandboxUnavailable,
+    /// It is not what the user approved. It was not started.
+    PinMismatch,
     /// No `hello` in time.
     HelloTimeout,
     /// The first frame was not a usable `hello`.
@@ -70,6 +72,7 @@ impl FaultCode {
         match self {
             Self::SpawnFailed => "spawn_failed",
             Self::SandboxUnavailable => "sandbox_unavailable",
+            Self::PinMismatch => "pin_mismatch",
             Self::HelloTimeout => "hello_timeout",
             Self::HelloInvalid => "hello_invalid",
             Self::VersionMismatch => "version_mismatch",

@@ -1,131 +1,84 @@
-//! Extensions come and go: install, list, enable, disable, remove.
+//! Extensions come and go: install, approve, list, enable, disable, remove.
 //!
-//! For whom: `haft ext`. The promise: wherever haft is stopped or killed, an extension is there whole or not at
-//! all; nothing of it is run; a source that tries to place files elsewhere is refused.
+//! For whom: `haft ext`, and whoever runs what was approved. The promise: wherever haft is stopped or killed, an extension is
+//! there whole or not at all; nothing of it is run before the user has approved exactly this; a source that tries to place
+//! files elsewhere is refused.
+//!
+//! What was approved lies in a store of trees under their own digests ([`Trees`]); which of them may run stands in the lock
+//! file ([`lock`]).
 
+mod approve;
+mod contents;
+mod copies;
 mod copy;
+mod digest;
 mod error;
 mod git;
+mod interpreter;
 mod list;
+pub mod lock;
+mod owned;
+mod pin;
 mod source;
 mod toggle;
+mod trees;
+mod verify;
 mod workshop;
 
 use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
 
-use crate::manifest::Manifest;
 use crate::spec::Origin;
+use lock::{Approved, Came, Entry};
 use workshop::Workshop;
 
+pub use approve::{Accepted, Line, Proposal};
+pub use contents::{Contents, Difference};
 pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
+pub use digest::{Digest, NoDigest};
 pub use error::InstallError;
 pub use list::{Row, State};
+pub(crate) use owned::{Held, Owned, owned};
+pub use pin::Pin;
 pub use source::{GitUrl, Source};
+pub use trees::{TreeError, Trees};
 
 /// The directories that extensions are kept in.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// `$HAFT_HOME/extensions`.
+    /// `$HAFT_HOME/extensions`: what the user put there by hand.
     pub global: PathBuf,
+    /// What the user approved.
+    pub approved: Approved,
     /// `.haft/extensions` of the project somebody works in, if any.
     pub project: Option<PathBuf>,
+    /// The directory that somebody works in: no program that lies in it runs an extension of the user's.
+    pub workspace: Option<PathBuf>,
     /// The value of `PATH`, to find `git` and what a bare `exec` means.
     pub path: Option<std::ffi::OsString>,
 }
 
-/// What to do when an extension of that name is installed already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
-    /// Refuse.
-    Keep,
-    /// Replace its code. What it wrote to its data directory stays, and so does being disabled.
-    Replace,
-}
-
-/// What was installed.
-#[derive(Debug)]
-pub struct Installed {
-    /// The manifest, as it lies in its new place.
-    pub manifest: Manifest,
-    /// The new place.
-    pub dir: PathBuf,
-    /// Whether an installed version was replaced.
-    pub replaced: bool,
-    /// Why it cannot run yet: its program is not built, or not executable.
-    pub problem: Option<String>,
-}
-
 impl Store {
-    /// Copies an extension into the global directory. Nothing of it is run.
-    ///
-    /// # Errors
-    /// [`InstallError`]; then everything is as it was before.
-    pub fn install(&self, source: &Source, existing: Existing) -> Result<Installed, InstallError> {
-        let workshop = Workshop::open(&self.global)?;
-        match source {
-            Source::Directory(dir) => self.install_dir(&workshop, dir, existing),
-            Source::Git(url) => {
-                let clone = workshop.bench()?;
-                let checkout = clone.path().join("checkout");
-                git::clone(url, &checkout, self.path.as_deref())?;
-                self.install_dir(&workshop, &checkout, existing)
-            }
-        }
+    /// That of a home of haft's, seen from no project. `path` is the value of `PATH`.
+    pub fn of_home(root: &Path, path: Option<std::ffi::OsString>) -> Self {
+        let (global, approved) = (root.join("extensions"), Approved::at(root));
+        Self { global, approved, project: None, workspace: None, path }
     }
 
-    fn install_dir(
-        &self,
-        workshop: &Workshop,
-        source: &Path,
-        existing: Existing,
-    ) -> Result<Installed, InstallError> {
-        // Before anything is copied, so that a wrong directory is refused at once.
-        let name = Manifest::read(source)?.name;
-        let place = self.place(&name, existing)?;
-        let bench = workshop.bench()?;
-        let tree = bench.path().join("tree");
-        copy::copy_tree(source, &tree, &self.global)?;
-        let manifest = Manifest::read(&tree)?;
-        if manifest.name != name {
-            return Err(InstallError::Changed { dir: source.into() });
-        }
-        if place.disabled && manifest.enabled {
-            toggle::set_enabled(&tree, false)?;
-        }
-        workshop.put(&tree, &place.dir)?;
-        let manifest = Manifest::read(&place.dir)?;
-        let problem = manifest.launch(&place.dir, self.path.as_deref()).err().map(|error| error.to_string());
-        Ok(Installed { manifest, dir: place.dir, replaced: place.taken, problem })
-    }
-
-    /// Where an extension of that name goes: to the one it replaces, or to a directory of its name.
-    fn place(&self, name: &ExtensionName, existing: Existing) -> Result<Place, InstallError> {
-        let own = self.global.join(name.as_str());
-        let same = |row: &Row| row.name.eq_ignore_ascii_case(name.as_str());
-        let old = list::rows(&self.global, Origin::Global, None).into_iter().find(same);
-        let taken = old.is_some() || own.symlink_metadata().is_ok();
-        let disabled = matches!(&old, Some(Row { state: State::Disabled, .. }));
-        let dir = old.map_or(own, |row| row.dir);
-        match existing {
-            Existing::Keep if taken => Err(InstallError::Exists { name: name.clone(), dir }),
-            Existing::Keep | Existing::Replace => Ok(Place { dir, taken, disabled }),
-        }
-    }
-
-    /// Everything that is there, the user's first, each by name.
-    pub fn list(&self) -> Vec<Row> {
+    /// Everything that is there, the user's first, each by name. What is wrong with the lock file comes beside it.
+    pub fn list(&self) -> (Vec<Row>, Option<lock::LockError>) {
         let path = self.path.as_deref();
-        let mut rows = list::rows(&self.global, Origin::Global, path);
+        let (owned, error) = owned(Some(&self.global), &self.approved);
+        let mut rows: Vec<Row> = owned.into_iter().map(|owned| list::owned(owned, path)).collect();
         if let Some(project) = &self.project {
             rows.extend(list::rows(project, Origin::Project, path));
         }
-        rows
+        (rows, error)
     }
 
     /// The one extension of that name: its manifest's, or its directory's. Where `origin` is open, the user's own
-    /// come before the project's.
+    /// come before the project's, and what was approved before what was not.
     ///
     /// # Errors
     /// When there is none, or more than one.
@@ -133,7 +86,7 @@ impl Store {
         let wanted = |row: &Row| {
             origin.is_none_or(|origin| row.origin == origin) && (row.name == name || row.dir_name() == name)
         };
-        let mut found: Vec<_> = self.list().into_iter().filter(wanted).collect();
+        let mut found: Vec<_> = self.list().0.into_iter().filter(wanted).collect();
         if found.iter().any(|row| row.origin == Origin::Global) {
             found.retain(|row| row.origin == Origin::Global);
         }
@@ -147,27 +100,86 @@ impl Store {
         }
     }
 
-    /// Removes an extension's code; a symlink is removed and what it points to stays. Its data and log stay.
+    /// What lies in the global directory under this name, whatever its case.
+    fn placed(&self, name: &str) -> Option<Row> {
+        let rows = list::rows(&self.global, Origin::Global, None);
+        rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Removes an extension's code, and that it was approved; a symlink is removed and what it points to stays. Its data, its
+    /// log, and what it wrote beside its code stay.
     ///
     /// # Errors
-    /// [`InstallError`] when the directory cannot be removed.
+    /// [`InstallError`] when something cannot be removed.
     pub fn remove(&self, row: &Row) -> Result<(), InstallError> {
+        let Some(entry) = &row.entry else { return self.discard(row) };
+        let trees = self.approved.trees();
+        let workshop = Workshop::open(trees.dir())?;
+        let keep = self.approved.edit(|file| {
+            file.extensions.remove(&ExtensionName::new(&row.name));
+            file.trees()
+        })?;
+        if let Ok(code) = trees.verify(&entry.tree)
+            && entry.runs_in_copy()
+        {
+            copies::clear(&code, &row.runs_in);
+        }
+        trees.sweep(&workshop, &keep)?;
+        match &entry.source {
+            Came::Placed { path, .. } if path.symlink_metadata().is_ok() => self.discard(row),
+            Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => Ok(()),
+        }
+    }
+
+    /// Puts the version that was approved before in the place of an extension's.
+    ///
+    /// # Errors
+    /// [`InstallError`] when there is none, or it is not what it was; then nothing is changed.
+    pub fn roll_back(&self, row: &Row) -> Result<Entry, InstallError> {
+        let trees = self.approved.trees();
+        let _workshop = Workshop::open(trees.dir())?;
+        let name = ExtensionName::new(&row.name);
+        let none = || InstallError::NoOlder { name: name.clone() };
+        let older = row.entry.as_ref().and_then(Entry::rolled_back).ok_or_else(none)?;
+        let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
+        let code = trees.verify(&older.tree).map_err(unusable)?;
+        let entry = self.approved.edit(|file| {
+            let known = file.extensions.get_mut(&name)?;
+            *known = known.rolled_back().filter(|back| back.tree == older.tree)?;
+            Some(known.clone())
+        })?;
+        let entry = entry.ok_or_else(none)?;
+        if entry.runs_in_copy() {
+            let dir = self.approved.runs_in(&name, &entry);
+            if let Some(newer) = row.entry.as_ref().and_then(|newer| trees.verify(&newer.tree).ok()) {
+                copies::retire(&newer, &code, &dir);
+            }
+            copies::restore(&code, &trees.place(&entry.tree), &dir)?;
+        }
+        Ok(entry)
+    }
+
+    fn discard(&self, row: &Row) -> Result<(), InstallError> {
         let parent = row.dir.parent().unwrap_or(&self.global);
         Workshop::open(parent)?.discard(&row.dir)
     }
 
-    /// Writes `enabled` into an extension's manifest and leaves the rest of it as it is, byte for byte. Says
-    /// whether that changed anything.
+    /// Switches an extension on or off; says whether that changed anything. Of one that was not approved `enabled` is
+    /// written into the manifest, the rest of which is left as it is, byte for byte.
     ///
     /// # Errors
-    /// [`InstallError`] when the manifest is broken or cannot be written.
+    /// [`InstallError`] when the manifest is broken, or something cannot be written.
     pub fn set_enabled(&self, row: &Row, enabled: bool) -> Result<bool, InstallError> {
-        toggle::set_enabled(&row.dir, enabled)
+        if row.entry.is_none() {
+            return toggle::set_enabled(&row.dir, enabled);
+        }
+        let set = |entry: &mut Entry| {
+            // Whoever switches it on goes on with what is approved.
+            entry.waiting = entry.waiting.take().filter(|_| !enabled);
+            std::mem::replace(&mut entry.enabled, enabled) != enabled
+        };
+        let changed =
+            self.approved.edit(|file| file.extensions.get_mut(&ExtensionName::new(&row.name)).map(set))?;
+        changed.ok_or_else(|| InstallError::NotFound { name: row.name.clone() })
     }
-}
-
-struct Place {
-    dir: PathBuf,
-    taken: bool,
-    disabled: bool,
 }

@@ -101,7 +101,11 @@ impl Keeper {
         if connection.is_none() {
             self.look_up_sandbox().await;
         }
-        let Some(instance) = self.start(connection) else { return Ok(self.next()) };
+        let verified = match self.spec.pin.clone() {
+            Some(pin) => self.unless_ordered(shared.verify(&self.spec.name.clone(), pin)).await?,
+            None => Ok(()),
+        };
+        let Some(instance) = self.start(connection, verified) else { return Ok(self.next()) };
         let outcome = match self.accompany(&instance, turn).await {
             Ok(()) => {
                 let next = self.next();
@@ -130,14 +134,15 @@ impl Keeper {
     }
 
     /// Starts the process; nothing when it cannot be started, which is reported.
-    fn start(&mut self, connection: Option<Connection>) -> Option<Extension> {
+    fn start(&mut self, connection: Option<Connection>, verified: Result<(), Failure>) -> Option<Extension> {
         self.supervisor().started(Instant::now().into_std());
         self.watching.end();
         self.log().forget();
         if let Some(memory) = &mut self.memory {
             memory.started();
         }
-        let connection = match connection.map_or_else(|| self.shared.connect(&self.spec), Ok) {
+        let connect = || verified.and_then(|()| self.shared.connect(&self.spec));
+        let connection = match connection.map_or_else(connect, Ok) {
             Ok(connection) => connection,
             Err(failure) => {
                 let report = self.supervisor().failed(Instant::now().into_std(), false, failure);

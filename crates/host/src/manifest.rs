@@ -21,7 +21,7 @@ use crate::registration::Glance;
 use crate::spec::{Launch, Lifecycle, Roles};
 
 pub use exec::ExecError;
-pub(crate) use exec::find_in_path;
+pub(crate) use exec::{find_in_path, may_run};
 pub(crate) use fields::{Fields, Object};
 pub(crate) use roles::only_block;
 

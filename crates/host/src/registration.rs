@@ -24,6 +24,7 @@ use crate::spec::{ExtensionSpec, Launch, Lazy, Origin};
 use file::{File, Line};
 pub(crate) use record::Mark;
 use record::{Owner, Record};
+pub(crate) use stamp::Change;
 pub use stamp::Glance;
 use stamp::{Glances, Stamp};
 

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
@@ -16,17 +17,21 @@ use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
-use crate::log::Log;
+use crate::install::Pin;
+use crate::log::{Log, slug};
 use crate::pins::Pins;
 use crate::process::Process;
 use crate::registration::Registrations;
 use crate::services::{Desk, Provided, ServiceReach, Within};
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::spec::{ExtensionSpec, Launch};
 use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
 use crate::tool::Results;
+
+/// How the names of the files begin in which is remembered what approved extensions looked like when they were read.
+const PINNED: &str = "pinned-";
 
 /// See the module.
 pub(crate) struct Shared {
@@ -68,7 +73,7 @@ impl Shared {
         frontend: Arc<dyn Frontend>,
         provided: Option<Arc<Provided>>,
     ) -> Self {
-        let prefixes = [silent::PREFIX, failures::PREFIX];
+        let prefixes = [silent::PREFIX, failures::PREFIX, PINNED];
         let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
         Self {
             events,
@@ -99,6 +104,17 @@ impl Shared {
         self.changes.send_modify(|count| *count += 1);
     }
 
+    /// Makes sure that an extension is what the user approved, on a thread where that may take long.
+    ///
+    /// # Errors
+    /// Why it must not be started.
+    pub(crate) async fn verify(&self, name: &ExtensionName, pin: Arc<Pin>) -> Result<(), Failure> {
+        let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(name.as_str())));
+        let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
+        let failed = |message| Failure { code: FaultCode::PinMismatch, message };
+        verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)
+    }
+
     /// Starts the process of an extension.
     ///
     /// # Errors
@@ -125,7 +141,7 @@ impl Shared {
     /// The environment of an extension. This program's does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        match self.config.env_of(spec).next().is_some() || spec.origin == Origin::Project {
+        match self.config.env_of(spec).next().is_some() || spec.code_is_pinned() {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
@@ -133,7 +149,7 @@ impl Shared {
 
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
         let mut env = self.config.env.of(self.config.env_of(spec), std::env::vars_os());
-        if spec.origin == Origin::Project {
+        if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }
         env
@@ -205,7 +221,7 @@ impl Shared {
         let provided = Arc::clone(self.provided.as_ref()?);
         let data = self.config.data_dir(&spec.name);
         let granted = spec.permissions.as_ref();
-        let within = granted.map(|granted| {
+        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
             Within::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });

@@ -1,12 +1,14 @@
 //! What shall run: one extension as discovery found it, or as `--ext` named it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_launch::sandbox::Level;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
+use crate::install::Pin;
 use crate::permission::Permissions;
 use crate::registration::Glance;
 
@@ -36,6 +38,15 @@ pub struct ExtensionSpec {
     /// What the manifest looked like when all this was read from it, if it was: it need not be looked at again to know
     /// whether it is the one that is remembered.
     pub manifest: Option<Glance>,
+    /// What the user approved, if it may run only as that. It is held against what is there right before each start.
+    pub pin: Option<Arc<Pin>>,
+}
+
+impl ExtensionSpec {
+    /// Whether it is run only while its code is what the user looked at, so that nothing may be written beside that.
+    pub(crate) fn code_is_pinned(&self) -> bool {
+        self.origin == Origin::Project || self.pin.is_some()
+    }
 }
 
 /// What a manifest says about when its extension starts and ends.

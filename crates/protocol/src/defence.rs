@@ -29,6 +29,8 @@ defences! {
     AtomicWrites,
     /// Blank lines are no frames and no fault.
     BlankLines,
+    /// No program that runs an extension is found where others could have put it.
+    CleanPath,
     /// An extension is cloned over encrypted protocols only.
     CloneProtocols,
     /// The prompt that an extension's command brings says whose it is, and so never reads as a command itself.
@@ -67,10 +69,14 @@ defences! {
     KnownSchema,
     /// What an extension has the host do with a file ends with the extension, and after a while.
     Leases,
+    /// A file that somebody else may have written approves no extension.
+    LockFile,
     /// A manifest that holds what is not shown as it is is refused.
     ManifestText,
     /// A name that had to be mended is refused.
     MendedNames,
+    /// What asks for more than it was granted does not run before somebody has agreed.
+    MoreAsked,
     /// Names of tools and commands are made of few characters.
     Names,
     /// An earlier extension keeps its name.
@@ -85,6 +91,8 @@ defences! {
     OwnSession,
     /// The end of an extension's task is a failure of the extension.
     PanicsCount,
+    /// What is started of an approved extension is what was approved.
+    PinnedCode,
     /// A project that nobody trusts is not obeyed.
     ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.
@@ -139,7 +147,7 @@ defences! {
     UniqueIds,
     /// A frame of an unknown type does not end a connection.
     UnknownTypes,
-    /// What is installed is prepared aside and put in place in one step.
+    /// Code is in its place before anything says that it may run.
     WholeInstalls,
 }
 

@@ -33,6 +33,7 @@ pub mod limits;
 pub mod message;
 pub mod names;
 pub mod project;
+pub mod step;
 pub mod thinking;
 
 mod compact;

@@ -10,6 +10,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use haft_core::tool::ToolContext;
 use haft_host::discovery::{Discovery, Search};
+use haft_host::install::lock::{Approved, How};
+use haft_host::install::{Source, Store};
 use haft_host::{ExtensionState, Host, HostConfig};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -82,12 +84,14 @@ impl Home {
         let root = tempfile::tempdir().context("make a home")?;
         for number in 0..count {
             let program = Program::own(&peers::with(peers::TOOLBOX, u32::try_from(number)?))?;
-            let dir = root.path().join("extensions").join(format!("box-{number}"));
+            let dir = root.path().join("sources").join(format!("box-{number}"));
             fs::create_dir_all(&dir)?;
             let about = "Looks at things, lists them, and counts them.";
             let manifest = json!({"name": format!("box-{number}"), "version": "1.0.0", "description": about,
                 "language": "rust", "exec": program.path, "args": program.args});
             fs::write(dir.join("extension.json"), manifest.to_string())?;
+            let store = Store::of_home(root.path(), None);
+            store.propose(&Source::Directory(dir))?.accept(How::Yes, "bench")?;
         }
         // So that the dates of the files tell that they did not change during the first start.
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -99,7 +103,9 @@ impl Home {
     }
 
     fn search(&self) -> Search {
-        Search { global: Some(self.extensions()), path: std::env::var_os("PATH"), ..Search::default() }
+        let approved = Some(Approved::at(self.root.path()));
+        let path = std::env::var_os("PATH");
+        Search { global: Some(self.extensions()), approved, path, ..Search::default() }
     }
 
     fn config(&self) -> HostConfig {
@@ -122,7 +128,7 @@ impl Home {
     fn read(&self) -> Result<[f64; 2]> {
         let clock = Clock::start();
         let mut read = 0;
-        for entry in fs::read_dir(self.extensions())? {
+        for entry in fs::read_dir(self.root.path().join("sources"))? {
             let text = fs::read(entry?.path().join("extension.json"))?;
             let manifest: Manifest<'_> = serde_json::from_slice(&text)?;
             read += usize::from(!manifest.name.is_empty() && !manifest.exec.is_empty());

@@ -15,13 +15,51 @@ pub(crate) enum ExtCommand {
     /// List the extensions of the user and of the project in the current directory
     #[command(visible_alias = "ls")]
     List,
-    /// Copy an extension from a directory, or clone it by git. Nothing of it is run
+    /// Copy an extension from a directory, or clone it by git; show what it would run, and ask. Nothing of it is run
+    ///
+    /// Of one that is installed already the new version takes the place: what changed is shown. Its data stays, and so does
+    /// being disabled.
     Install {
         /// A directory, or an address that begins with https://, ssh:// or git@
         source: String,
-        /// Replace an installed version; its data stays, and so does being disabled
+        /// Approve what is shown without being asked
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Approve an extension that lies in the extensions directory, or has changed there; show what it would run, and ask
+    Trust {
+        /// The name in its manifest, or of its directory
+        name: String,
+        /// Approve what is shown without being asked
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Fetch extensions again from where they came from, show what changed, and ask
+    Update {
+        /// The name in its manifest; all that were installed without one
+        name: Option<String>,
+        /// Approve what is shown without being asked
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Go back to the version of an extension that was approved before
+    Rollback {
+        /// The name in its manifest
+        name: String,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Read all that was approved again, and say what is not as it was
+    Verify {
+        /// The name in its manifest; all of them without one
+        name: Option<String>,
+    },
+    /// Print what is approved: code, interpreter, where it came from
+    Lock {
+        /// As JSON, which is the lock file itself
         #[arg(long)]
-        force: bool,
+        json: bool,
     },
     /// Remove an extension; its data and its log stay
     #[command(visible_alias = "rm")]

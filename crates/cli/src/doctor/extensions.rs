@@ -3,7 +3,6 @@
 use std::time::SystemTime;
 
 use haft_config::SandboxLevel;
-use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{DiscoveryError, SkipReason, Skipped};
 use haft_host::{ExtensionSpec, LastFailure, Launch, Origin, last_failure};
 use haft_launch::sandbox::{Level, available, started_by};
@@ -23,7 +22,7 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     }
     findings.extend(confining_nobody(seen));
     if findings.is_empty() {
-        findings.push(Area::Extensions.ok("none", "are installed").next("haft ext install DIR"));
+        findings.push(Area::Extensions.ok("none", "no extension is installed").next("haft ext install DIR"));
     }
     findings
 }
@@ -38,7 +37,7 @@ fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
         Some(LastFailure { at, code, message }) => {
             let age = age(SystemTime::now(), at);
             let text = format!("{}, failed {age} ({code}): {message}", described(seen, spec));
-            Area::Extensions.wrong(name, text, format!("haft ext logs {}", shell(name)))
+            Area::Extensions.wrong(name, text, format!("haft ext logs {name}"))
         }
         None => Area::Extensions.ok(name, described(seen, spec)),
     }
@@ -90,30 +89,30 @@ fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
     Some((format!("level {level} cannot be had: {why}"), config))
 }
 
+/// One that cannot be used. What a project brings that nobody trusts would not run anyway.
 fn broken(seen: &Seen, error: &DiscoveryError) -> Finding {
-    let manifest = seen.words.word(&error.dir.join("extension.json"));
-    Area::Extensions.wrong(
-        error.name.clone(),
-        format!("cannot be used: {}", with_causes(&error.kind)),
-        editor(&manifest),
-    )
+    let manifest = editor(&seen.words.word(&error.dir.join("extension.json")));
+    let text = format!("cannot be used: {}", with_causes(&error.kind));
+    match error.origin == Origin::Project && !seen.project.is_trusted() {
+        true => Area::Extensions.note(error.name.clone(), text),
+        false => Area::Extensions.wrong(error.name.clone(), text, manifest),
+    }
 }
 
 /// One that is there and does not run. Those of a project that is not trusted are told of the project.
 fn skipped(skipped: &Skipped) -> Option<Finding> {
     let name = skipped.name.as_str();
-    match &skipped.reason {
-        SkipReason::Untrusted => None,
-        SkipReason::Disabled => {
-            let scope = if skipped.origin == Origin::Project { " --scope project" } else { "" };
-            let next = format!("haft ext enable {}{scope}", shell(name));
-            Some(Area::Extensions.note(name, "is disabled").next(next))
-        }
-        SkipReason::NameTaken { by } => {
-            let text = format!("in {} is not run: {} has its name", skipped.dir.display(), by.display());
-            Some(Area::Extensions.note(name, text))
-        }
+    if skipped.reason == SkipReason::Untrusted {
+        return None;
     }
+    if skipped.reason == SkipReason::Disabled {
+        let scope = if skipped.origin == Origin::Project { " --scope project" } else { "" };
+        return Some(
+            Area::Extensions.note(name, "is disabled").next(format!("haft ext enable {name}{scope}")),
+        );
+    }
+    let text = format!("in {} is not run: {}", skipped.dir.display(), skipped.reason);
+    Some(Area::Extensions.note(name, text).next("haft ext list"))
 }
 
 /// A grant is for the name that a manifest bears; one for no extension confines nobody.
@@ -132,10 +131,4 @@ fn confining_nobody(seen: &Seen) -> Vec<Finding> {
             Area::Extensions.note(format!("[grant.{name}]"), text).next("haft ext list")
         })
         .collect()
-}
-
-/// Names of manifests are words of a shell; those of directories need not be.
-fn shell(name: &str) -> String {
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    if plain { name.to_owned() } else { format!("'{}'", sanitize_line(name).replace('\'', "")) }
 }

@@ -38,6 +38,7 @@ fn paragraph(finding: &Finding, columns: usize) -> String {
     let Finding { name, state, text, next, .. } = finding;
     let first = format!("  {:<5}  ", state.word());
     let told = rows(&first, INDENT, &format!("{name}: {text}"), Some(columns));
+    let told = told.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     match next {
         Some(next) => format!("{told}\n{INDENT}> {next}"),
         None => told,

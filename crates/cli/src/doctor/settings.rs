@@ -10,9 +10,9 @@ use crate::sandbox;
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let mut findings = Vec::new();
     let file = seen.home.config_file();
-    let name = |path: &std::path::Path| seen.words.path(path);
     for (path, mistake) in &seen.mistakes {
-        findings.push(Area::Settings.wrong(name(path), mistake, editor(&seen.words.word(path))));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        findings.push(Area::Settings.wrong(name, mistake, editor(&seen.words.word(path))));
     }
     for missing in seen.config.missing_places() {
         findings.push(Area::Settings.wrong(
@@ -31,11 +31,10 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         findings.push(Area::Settings.note("project", refused));
     }
     if findings.is_empty() {
+        let name = seen.words.path(&file);
         findings.push(match file.exists() {
-            true => {
-                Area::Settings.ok(name(&file), "is read, without a mistake").next("haft config show --origin")
-            }
-            false => Area::Settings.ok(name(&file), "is not there; everything is as haft has it"),
+            true => Area::Settings.ok(name, "is read, without a mistake").next("haft config show --origin"),
+            false => Area::Settings.ok(name, "is not there; everything is as haft has it"),
         });
     }
     findings

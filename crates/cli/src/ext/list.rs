@@ -7,8 +7,9 @@ use std::time::SystemTime;
 
 use haft_config::{Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::{Row, State};
+use haft_host::install::{Row, State, Store};
 use haft_host::{LastFailure, Origin, last_failure};
+use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal};
@@ -28,7 +29,11 @@ pub(crate) struct Listed {
 const HEADER: [&str; 7] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "LANGUAGE", "DIRECTORY"];
 
 /// Prints the table on standard output, and below it on standard error what is wrong with whom.
-pub(super) fn print(rows: Vec<Row>, home: &Home, trusted: bool) -> anyhow::Result<()> {
+pub(super) fn print(store: &Store, home: &Home, trusted: bool) -> anyhow::Result<()> {
+    let (rows, error) = store.list();
+    if let Some(error) = error {
+        note(&rows_of("", "  ", &sanitize_line(&error.to_string()), width_of_terminal()));
+    }
     if rows.is_empty() {
         note("no extensions installed; `haft ext install DIR` installs one");
         return Ok(());
@@ -60,19 +65,36 @@ pub(super) fn print(rows: Vec<Row>, home: &Home, trusted: bool) -> anyhow::Resul
 /// What cannot run now did not fail when it ran.
 fn listed(row: Row, state: &Path, trusted: bool, grants: Option<&BTreeMap<String, Grant>>) -> Listed {
     let failure = match &row.state {
-        State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.dir),
-        State::Disabled | State::Broken(_) => None,
+        State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.runs_in),
+        State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => None,
     };
-    let sandbox = grants
-        .map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(SandboxLevel::None));
+    let approved = row.entry.as_ref().and_then(|entry| entry.sandbox).map_or(SandboxLevel::None, level);
+    let sandbox =
+        grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(approved));
     Listed { row, failure, trusted, sandbox }
+}
+
+fn level(level: Level) -> SandboxLevel {
+    match level {
+        Level::Standard => SandboxLevel::Standard,
+        Level::Strict => SandboxLevel::Strict,
+    }
 }
 
 /// What is wrong with one, in a line: what happened, and what to do.
 pub(crate) fn problem(Listed { row, failure, .. }: &Listed, now: SystemTime) -> Option<String> {
     let name = &row.name;
+    if row.entry.as_ref().is_some_and(|entry| entry.waiting.is_some()) {
+        let text = "is disabled, because its new version asks for more than was granted; `haft ext update";
+        return Some(sanitize_line(&format!("{name}: {text} {name}` shows it, and asks")));
+    }
     let text = match (&row.state, failure) {
-        (State::Broken(why), _) => format!("{name}: {why}"),
+        (State::Broken(why) | State::Changed(why), _) => format!("{name}: {why}"),
+        (State::NotApproved, _) => {
+            format!(
+                "{name}: is not run, because it was not approved; `haft ext trust {name}` shows it, and asks"
+            )
+        }
         (_, Some(LastFailure { at, code, message })) => format!(
             "{name}: failed {} ({code}): {message}. The next run starts it anew; `haft ext logs {name}` shows all it \
              printed",
@@ -130,6 +152,8 @@ fn word(Listed { row, failure, trusted, .. }: &Listed) -> &'static str {
     match (&row.state, row.origin, failure) {
         (State::Broken(_), _, _) => "broken",
         (State::Disabled, _, _) => "disabled",
+        (State::NotApproved, _, _) => "unapproved",
+        (State::Changed(_), _, _) => "changed",
         (State::Enabled, Origin::Project, _) if !trusted => "untrusted",
         (State::Enabled, _, Some(_)) => "failed",
         (State::Enabled, _, None) => "enabled",
@@ -158,6 +182,8 @@ mod tests {
             description: None,
             exec: None,
             dir: dir.into(),
+            runs_in: dir.into(),
+            entry: None,
             state,
         };
         Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
@@ -182,22 +208,28 @@ mod tests {
             off,
             row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
             row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
+            row("c", Origin::Global, State::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
+            row("n", Origin::Global, State::NotApproved, "/u/ext/n"),
             failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash")),
             failed(row("q", Origin::Project, State::Enabled, "/w/q")),
         ];
         insta::assert_snapshot!(table(&rows, Some(Path::new("/u"))), @"
-        NAME        VERSION  SCOPE    STATE      SANDBOX   LANGUAGE  DIRECTORY
-        todo-panel  1.0      global   enabled    standard  go        ~/ext/todo
-        off         1.0.0    global   disabled   ?         -         /srv/off
-        p           1.0.0    project  untrusted  none      -         /w/.haft/extensions/p
-        b           1.0.0    global   broken     none      -         ~/ext/b
-        crash       1.0.0    global   failed     none      -         ~/ext/crash
-        q           1.0.0    project  untrusted  none      -         /w/q
+        NAME        VERSION  SCOPE    STATE       SANDBOX   LANGUAGE  DIRECTORY
+        todo-panel  1.0      global   enabled     standard  go        ~/ext/todo
+        off         1.0.0    global   disabled    ?         -         /srv/off
+        p           1.0.0    project  untrusted   none      -         /w/.haft/extensions/p
+        b           1.0.0    global   broken      none      -         ~/ext/b
+        c           1.0.0    global   changed     none      -         ~/ext/c
+        n           1.0.0    global   unapproved  none      -         ~/ext/n
+        crash       1.0.0    global   failed      none      -         ~/ext/crash
+        q           1.0.0    project  untrusted   none      -         /w/q
         ");
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
         let problems: Vec<String> = rows.iter().filter_map(|row| problem(row, now)).collect();
         insta::assert_snapshot!(problems.join("\n"), @"
         b: why
+        c: run (changed)
+        n: is not run, because it was not approved; `haft ext trust n` shows it, and asks
         crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
         q: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs q` shows all it printed
         ");

@@ -17,6 +17,18 @@ fn hello(world: &World) {
     }
 }
 
+/// The same with other words for digests, which depend on the test's directory, and times.
+fn without_digests(text: &str) -> String {
+    let hex = |word: &str| word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .map(|word| {
+            let end = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).len();
+            if hex(&word[..end]) { format!("DIGEST{}", &word[end..]) } else { word.to_owned() }
+        })
+        .collect()
+}
+
 #[test]
 fn an_extension_comes_and_goes() {
     let world = World::new();
@@ -24,11 +36,12 @@ fn an_extension_comes_and_goes() {
     let steps: &[&[&str]] = &[
         &["ext", "list"],
         &["ext", "install", "src/hello"],
+        &["ext", "list"],
+        &["ext", "install", "--yes", "src/hello"],
         &["ext", "install", "src/hello"],
         &["ext", "list"],
         &["ext", "disable", "hello"],
         &["ext", "disable", "hello"],
-        &["ext", "install", "--force", "src/hello"],
         &["ext", "list"],
         &["ext", "enable", "hello"],
         &["ext", "logs", "hello"],
@@ -41,8 +54,8 @@ fn an_extension_comes_and_goes() {
         let ended = world.haft(step);
         transcript.push_str(&format!("$ haft {}\n{}\n\n", step.join(" "), ended.transcript()));
     }
-    insta::assert_snapshot!(transcript);
-    assert!(!world.home().join("extensions/hello").exists());
+    insta::assert_snapshot!(without_digests(&transcript));
+    assert!(!world.home().join("extensions").exists() && !world.home().join("copies/hello").exists());
 }
 
 #[test]
@@ -50,9 +63,9 @@ fn a_dot_is_installed_under_the_manifests_name_and_not_run() {
     let world = World::new();
     hello(&world);
     let dir = world.project().join("src/hello");
-    let output = world.command(&["ext", "install", "."]).current_dir(dir).output().unwrap();
+    let output = world.command(&["ext", "install", "-y", "."]).current_dir(dir).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let installed = world.home().join("extensions/hello");
+    let installed = world.home().join("copies/hello");
     let manifest = std::fs::read_to_string(installed.join("extension.json")).unwrap();
     assert_eq!(manifest, HELLO);
     assert!(!installed.join("was-run").exists());
@@ -77,18 +90,18 @@ fn unsafe_sources_are_refused() {
 fn removing_is_asked_for_where_nobody_can_answer() {
     let world = World::new();
     hello(&world);
-    world.haft(&["ext", "install", "src/hello"]);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
     let ended = world.haft_reading(&["ext", "remove", "hello"], "y\n");
     assert_eq!(ended.code, 8, "{ended:?}");
     assert!(ended.stderr.contains("use --yes"), "{ended:?}");
-    assert!(world.home().join("extensions/hello").exists());
+    assert!(world.home().join("copies/hello").exists());
 }
 
 #[test]
 fn data_stays_and_is_mentioned() {
     let world = World::new();
     hello(&world);
-    world.haft(&["ext", "install", "src/hello"]);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
     std::fs::create_dir_all(world.home().join("data/hello")).unwrap();
     let ended = world.haft(&["ext", "rm", "hello", "-y"]);
     assert!(ended.stderr.contains("its data is still in ROOT/home/data/hello"), "{ended:?}");
@@ -99,10 +112,10 @@ fn data_stays_and_is_mentioned() {
 fn a_projects_extension_is_listed_and_told_apart() {
     let world = World::new();
     hello(&world);
-    world.haft(&["ext", "install", "src/hello"]);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
     world.extension(".haft/extensions/copy", HELLO);
     world.extension(".haft/extensions/bad", "{\"name\":\"\u{1b}[31mred\"}");
-    insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript());
+    insta::assert_snapshot!(without_digests(&world.haft(&["ext", "list"]).transcript()));
 
     assert_eq!(world.haft(&["ext", "disable", "hello"]).stderr, "hello is disabled\n");
     let copy =
@@ -168,22 +181,42 @@ fn listed(world: &World) -> (String, String) {
     (line, ended.stderr)
 }
 
+/// A model that says one thing, and what `haft -p` says with it.
+#[cfg(unix)]
+fn run(world: &World) -> crate::world::Ended {
+    let script = world.project().join("script.json");
+    std::fs::write(script, r#"{"steps":[{"repeat":true,"say":[{"text":"done"}]}]}"#).unwrap();
+    let ended = world.haft(&["--model", "scripted/script.json", "-p", "go"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "done\n"), "{ended:?}");
+    ended
+}
+
+#[cfg(unix)]
+fn script(path: &std::path::Path, body: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[cfg(unix)]
+const GREETS: &str = r#"echo '{"type":"hello","name":"hello"}'; echo '{"type":"ready"}'; cat >/dev/null"#;
+
 #[cfg(unix)]
 #[test]
 fn one_that_failed_is_listed_so_until_it_is_ready_again() {
     let world = World::new();
     hello(&world);
-    let script = world.project().join("script.json");
-    std::fs::write(script, r#"{"steps":[{"repeat":true,"say":[{"text":"done"}]}]}"#).unwrap();
-    let run = |body: &str| {
-        std::fs::write(world.home().join("extensions/hello/run"), format!("#!/bin/sh\n{body}\n")).unwrap();
-        let ended = world.haft(&["--model", "scripted/script.json", "-p", "go"]);
-        assert_eq!((ended.code, ended.stdout.as_str()), (0, "done\n"), "{ended:?}");
+    let update = |body: &str| {
+        script(&world.project().join("src/hello/run"), body);
+        let ended = world.haft(&["ext", "update", "--yes", "hello"]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        run(&world);
     };
-    world.haft(&["ext", "install", "src/hello"]);
-    run("echo one >&2; echo 'line 7: boom' >&2; exit 3");
+    world.haft(&["ext", "install", "-y", "src/hello"]);
+    update("echo one >&2; echo 'line 7: boom' >&2; exit 3");
     let (line, below) = listed(&world);
-    assert_eq!(line, "hello 1.2.0 global failed none sh ROOT/home/extensions/hello");
+    assert!(line.starts_with("hello 1.2.0 global failed none sh ROOT/home/store/"), "{line}");
     let below = below.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(below.starts_with("hello: failed "), "{below}");
     let rest = "(exited): before hello: exited with status 3: line 7: boom. The next run starts it anew; `haft ext logs \
@@ -192,12 +225,131 @@ fn one_that_failed_is_listed_so_until_it_is_ready_again() {
     let log = world.haft(&["ext", "logs", "hello"]).stdout;
     assert_eq!(log.matches("boom").count(), 1, "{log}");
 
-    run(r#"echo '{"type":"hello","name":"hello"}'; echo '{"type":"ready"}'; cat >/dev/null"#);
+    update(GREETS);
     let (line, below) = listed(&world);
     assert_eq!((line.contains(" enabled "), below.as_str()), (true, ""), "{line}");
 
-    run("exit 3");
+    update("exit 3");
     world.haft(&["ext", "remove", "-y", "hello"]);
-    world.haft(&["ext", "install", "src/hello"]);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
     assert!(listed(&world).0.contains(" enabled "), "what was removed is forgotten");
+}
+
+/// What the user puts into the directory of extensions.
+#[cfg(unix)]
+fn placed(world: &World, body: &str) -> std::path::PathBuf {
+    let dir = world.home().join("extensions/hello");
+    script(&dir.join("run"), body);
+    std::fs::write(dir.join("extension.json"), HELLO).unwrap();
+    dir
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_put_there_is_not_run_before_it_is_approved_nor_after_it_changed() {
+    let world = World::new();
+    let mark = world.project().join("ran");
+    let touches = format!("touch {}; {GREETS}", mark.display());
+    let dir = placed(&world, &touches);
+    let ended = run(&world);
+    assert!(ended.stderr.contains("not_approved") && ended.stderr.contains("`haft ext trust`"), "{ended:?}");
+    assert!(listed(&world).0.contains(" unapproved "));
+    let ended = world.haft(&["ext", "trust", "hello"]);
+    assert_eq!(ended.code, 8, "{ended:?}");
+    assert!(ended.stdout.contains("UNCONFINED") && ended.stderr.contains("use --yes"), "{ended:?}");
+    run(&world);
+    assert!(!mark.exists());
+
+    assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
+    let ended = run(&world);
+    assert!(mark.exists() && ended.stderr.is_empty(), "{ended:?}");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+
+    std::fs::remove_file(&mark).unwrap();
+    script(&dir.join("run"), &format!("{touches}; true"));
+    let ended = run(&world);
+    assert!(ended.stderr.contains("pin_mismatch") && ended.stderr.contains("run (changed)"), "{ended:?}");
+    assert!(!mark.exists() && listed(&world).0.contains(" changed "));
+    let ended = world.haft(&["ext", "verify"]);
+    assert!(ended.code == 8 && ended.stdout.contains("NOT as approved"), "{ended:?}");
+    assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
+    run(&world);
+    assert!(mark.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_required_one_that_is_not_what_was_approved_ends_a_run() {
+    let world = World::new();
+    let dir = placed(&world, GREETS);
+    let required = HELLO.replace("\"1.2.0\"", "\"1.2.0\", \"required\": true");
+    std::fs::write(dir.join("extension.json"), &required).unwrap();
+    assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
+    run(&world);
+    // Also when what it is now says that nobody needs it.
+    std::fs::write(dir.join("extension.json"), HELLO).unwrap();
+    let ended = world.haft(&["--model", "scripted/script.json", "-p", "go"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert!(ended.stderr.contains("pin_mismatch"), "{ended:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_copy_is_put_in_order_and_keeps_its_state() {
+    let world = World::new();
+    hello(&world);
+    let evil =
+        format!("printf 'touch {}/evil\\n' > new; chmod +x new; mv new run", world.project().display());
+    let body = format!("echo x >> state; {evil}; {GREETS}");
+    script(&world.project().join("src/hello/run"), &body);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
+    for runs in 1..4 {
+        run(&world);
+        let state = std::fs::read_to_string(world.home().join("copies/hello/state")).unwrap();
+        assert_eq!(state.lines().count(), runs);
+    }
+    assert!(!world.project().join("evil").exists());
+    assert_eq!(world.haft(&["ext", "verify", "hello"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_version_can_be_gone_back_to() {
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
+    let ended = world.haft(&["ext", "update"]);
+    assert!(ended.stderr.contains("is approved already"), "{ended:?}");
+    script(&world.project().join("src/hello/run"), "exit 0");
+    let ended = world.haft(&["ext", "update", "hello"]);
+    assert!(ended.code == 8 && ended.stdout.contains("files, since then: run (changed)"), "{ended:?}");
+    assert_eq!(world.haft(&["ext", "update", "-y"]).code, 0);
+    let code = || std::fs::read_to_string(world.home().join("copies/hello/run")).unwrap();
+    assert!(code().contains("exit 0"));
+    assert_eq!(world.haft(&["ext", "rollback", "hello"]).code, 8);
+    assert_eq!(world.haft(&["ext", "rollback", "hello", "-y"]).code, 0);
+    assert!(code().contains("was-run"));
+    let lock: serde_json::Value =
+        serde_json::from_str(&world.haft(&["ext", "lock", "--json"]).stdout).unwrap();
+    assert_eq!(lock["extensions"]["hello"]["previous"].as_array().unwrap().len(), 1);
+    assert!(world.haft(&["ext", "lock"]).stdout.contains("  before: "));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_file_that_others_may_write_approves_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
+    let lock = world.home().join("extensions.lock.json");
+    std::fs::set_permissions(lock, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let ended = run(&world);
+    assert!(
+        ended.stderr.contains("lock_invalid") && ended.stderr.contains("written by other users"),
+        "{ended:?}"
+    );
+    assert!(!world.home().join("copies/hello/was-run").exists());
+    assert!(world.haft(&["ext", "list"]).stderr.contains("can be written by other users"));
+    assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 8);
 }

@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use haft_host::install::Store;
+use haft_host::install::lock::How;
 use tempfile::TempDir;
 
 /// Directories of one test.
@@ -44,6 +46,12 @@ impl World {
         dir
     }
 
+    /// Approves what lies in a directory of the home, as the user would.
+    pub(crate) fn approve(&self, dir: &Path) {
+        let store = Store::of_home(&self.home(), std::env::var_os("PATH"));
+        store.propose_placed(dir).unwrap().accept(How::Yes, "test").unwrap();
+    }
+
     /// `haft`, not yet started: nothing of the tester's own environment reaches it but `PATH`.
     #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {
@@ -66,7 +74,7 @@ impl World {
         self.ended(child.wait_with_output().unwrap())
     }
 
-    fn ended(&self, output: Output) -> Ended {
+    pub(crate) fn ended(&self, output: Output) -> Ended {
         let text = |bytes| self.scrubbed(String::from_utf8(bytes).unwrap());
         Ended {
             code: output.status.code().unwrap(),

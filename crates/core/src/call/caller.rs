@@ -75,7 +75,7 @@ impl Called {
     }
 
     fn of(output: ToolOutput) -> Self {
-        let code = output.is_error.then(|| match output.failure {
+        let code = output.is_error.then_some(match output.failure {
             None => HostCallError::Failed,
             Some(Failure::NotFound) => HostCallError::NotFound,
             Some(Failure::NotRead) => HostCallError::NotRead,

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use haft_host::install::Store;
+use haft_host::install::lock::How;
 use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 use serde_json::json;
 
@@ -65,6 +67,8 @@ fn home(dir: &Path, extensions: &[&str]) -> Result<PathBuf> {
         fs::create_dir_all(&extension).context("make an extension")?;
         let manifest = json!({"name": name, "exec": beside("misbehave"), "args": [name, name]});
         fs::write(extension.join("extension.json"), manifest.to_string()).context("write a manifest")?;
+        let store = Store::of_home(&dir.join("home"), std::env::var_os("PATH"));
+        store.propose_placed(&extension)?.accept(How::Yes, "faults")?;
     }
     fs::create_dir_all(dir.join("project")).context("make a project")?;
     Ok(dir.to_owned())

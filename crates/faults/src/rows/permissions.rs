@@ -24,17 +24,6 @@ const CHANGED: Faults = &[(EVIL, "tool_changed")];
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
-        id: "T-11",
-        title: "a new version asks for more than was granted, and takes it",
-        cases: &[Case {
-            expect: &[(EVIL, "register_rejected"); 3],
-            setup: takes_more,
-            play: |world| Box::pin(has_what_was_granted(world)),
-            ..CASE
-        }],
-        undefend: Some(|_| take_down(Defence::Permissions)),
-    },
-    Row {
         id: "T-12",
         title: "a tool has another schema than when it was approved",
         cases: &[Case {
@@ -44,12 +33,6 @@ pub(crate) const ROWS: &[Row] = &[
             ..CASE
         }],
         undefend: Some(|_| take_down(Defence::ToolTexts)),
-    },
-    Row {
-        id: "T-16",
-        title: "a manifest asks for variables that have other code run",
-        cases: &[Case { play: |world| Box::pin(variables(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::RefusedVariables)),
     },
     Row {
         id: "C-15",
@@ -63,6 +46,19 @@ pub(crate) const ROWS: &[Row] = &[
         undefend: Some(|_| take_down(Defence::ToolTexts)),
     },
 ];
+
+/// A new version registers more than was granted.
+pub(crate) const TAKES_MORE: Case = Case {
+    expect: &[(EVIL, "register_rejected"); 3],
+    setup: takes_more,
+    play: |world| Box::pin(has_what_was_granted(world)),
+    notices_alone: true,
+    ..CASE
+};
+
+/// A manifest asks for variables that have other code run.
+pub(crate) const ASKS_FOR_VARIABLES: Case =
+    Case { play: |world| Box::pin(variables(world)), notices_alone: true, ..CASE };
 
 /// That of the tools when they were approved.
 const SCHEMA: &str = r#"{"type":"object"}"#;
@@ -156,6 +152,10 @@ impl ToolPins for Kept {
 
     fn pin(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(tools);
+        Ok(())
+    }
+
+    fn locked(&self, _: &ExtensionName, _: BTreeMap<String, PinnedTool>) -> Result<(), String> {
         Ok(())
     }
 }

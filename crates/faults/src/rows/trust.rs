@@ -1,5 +1,6 @@
 //! Group T: projects that want to run things and be obeyed, before and after the user trusts them.
 
+mod approval;
 mod project;
 
 use std::fs;
@@ -12,6 +13,8 @@ use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 use crate::row::{CASE, Case, Row, skip};
 use crate::world::World;
 use project::{Hostile, says_so};
+
+pub(crate) use approval::ROWS as APPROVAL;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {

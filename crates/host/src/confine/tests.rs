@@ -71,6 +71,7 @@ impl Ground {
             description: None,
             lifecycle: Lifecycle::default(),
             manifest: None,
+            pin: None,
         };
         Self { dir, config, spec }
     }

@@ -220,7 +220,8 @@ mod tests {
     #[test]
     fn without_a_role_it_is_what_it_was_granted_to_be() {
         check(GATE, r#""tool_call""#, r#""tool_call""#, &[]);
-        let (bash, edit) = (r#"{"event":"tool_call","tools":["bash"]}"#, r#"{"event":"tool_call","tools":["edit"]}"#);
+        let (bash, edit) =
+            (r#"{"event":"tool_call","tools":["bash"]}"#, r#"{"event":"tool_call","tools":["edit"]}"#);
         let grants = format!("{GATE_BASH},{REWRITE_EDIT}");
         let both = format!("{edit},{bash}");
         check(&grants, r#"{"event":"tool_call","tools":["bash","edit"]}"#, &both, &[]);

@@ -14,6 +14,7 @@ mod lines;
 mod panels;
 mod rates;
 mod reports;
+mod state;
 #[cfg(test)]
 mod tests;
 mod unasked;
@@ -36,6 +37,7 @@ pub(crate) use facts::Facts;
 use panels::Panels;
 use rates::Rates;
 use reports::Reports;
+pub use state::ExtensionState;
 use watch::{Alert, Watch};
 
 /// One question to the extension.
@@ -85,36 +87,6 @@ pub(crate) enum Ui {
     ClearNotes(ClearNotes),
     PanelRender(PanelRender),
     PanelClose(PanelClose),
-}
-
-/// Where an extension stands, for listings and for whoever waits for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ExtensionState {
-    /// Started, not ready yet.
-    Starting,
-    /// At work.
-    Ready,
-    /// It failed, which was reported, and is started again by itself. Its gates stay shut; what it is asked waits.
-    Restarting {
-        /// The failure.
-        code: FaultCode,
-        /// What failed.
-        message: String,
-    },
-    /// It left by itself, as it may (`"lifecycle": "on_demand"`); the next question starts it again.
-    Idle,
-    /// Asked to leave.
-    Stopping,
-    /// Left when it was asked to.
-    Stopped,
-    /// Ended by a failure, which was reported, and not started again by itself.
-    Failed {
-        /// The failure.
-        code: FaultCode,
-        /// What failed.
-        message: String,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

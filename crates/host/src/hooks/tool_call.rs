@@ -65,10 +65,11 @@ impl ToolCallHook {
         let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
         let max_args = entry.offers().limits.max_line;
         let decision = answer.held_against(role, &call.name, max_args);
-        let decision = decision.and_then(|decision| entry.granted(&call.name, decision)).map_err(|detail| {
-            self.fault(&detail);
-            entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
-        })?;
+        let decision =
+            decision.and_then(|decision| entry.granted(&call.name, decision)).map_err(|detail| {
+                self.fault(&detail);
+                entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
+            })?;
         self.stood.store(true, Ordering::Relaxed);
         Ok(decision)
     }
@@ -267,7 +268,9 @@ impl Entry {
     fn granted(&self, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
         let granted = self.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
         match decision {
-            ToolCallDecision::Rewrite { .. } if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) => {
+            ToolCallDecision::Rewrite { .. }
+                if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) =>
+            {
                 Err("sent modified_args, and was granted no role but `gate`".to_owned())
             }
             ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {

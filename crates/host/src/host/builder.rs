@@ -118,6 +118,7 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Component, Path};
 
 use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::step::step;
 
 use super::InstallError;
 
@@ -61,6 +62,7 @@ impl Copy {
                 self.too_large(format!("more than {} directories inside each other", self.limits.depth))
             );
         }
+        step();
         std::fs::create_dir(to).map_err(InstallError::io("create", to))?;
         let mut names = HashSet::new();
         for entry in std::fs::read_dir(from).map_err(InstallError::io("list", from))? {
@@ -110,8 +112,10 @@ impl Copy {
         if !opened.is_file() {
             return Err(special(from));
         }
+        step();
         // `create_new`: on a disk that takes `A` and `a` for one name, the second one is an error.
         let mut target = File::create_new(to).map_err(InstallError::io("create", to))?;
+        step();
         // Counted while copying: a file can grow, and its length can be a lie.
         let copied = std::io::copy(&mut source.take(left + 1), &mut target);
         let copied = copied.map_err(InstallError::io("copy", from))?;
@@ -119,6 +123,7 @@ impl Copy {
             return Err(self.too_many_bytes());
         }
         self.bytes += copied;
+        step();
         keep_permissions(&target, &opened).map_err(InstallError::io("set the permissions of", to))
     }
 
@@ -135,6 +140,7 @@ impl Copy {
 fn copy_link(from: &Path, to: &Path, depth: usize) -> Result<(), InstallError> {
     let target = std::fs::read_link(from).map_err(InstallError::io("read", from))?;
     if stays_inside(&target, depth) || !is_up(Defence::TreeRules) {
+        step();
         make_link(&target, to).map_err(InstallError::io("create", to))
     } else {
         let target = target.display();
@@ -160,14 +166,14 @@ fn refused(path: &Path, problem: String) -> InstallError {
 
 /// Opens a file and nothing that a link leads to, without waiting: by now there may be a pipe in its place.
 #[cfg(unix)]
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
     Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
@@ -191,12 +197,12 @@ fn stays_inside(target: &Path, depth: usize) -> bool {
 }
 
 #[cfg(unix)]
-fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
 #[cfg(not(unix))]
-fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
+pub(super) fn make_link(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use haft_protocol::ids::ExtensionName;
 
-use crate::manifest::ManifestError;
+use super::lock::LockError;
+use crate::manifest::{ExecError, ManifestError};
 
 /// Why an extension was not installed, changed or removed.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +24,7 @@ pub enum InstallError {
     Manifest(#[from] ManifestError),
     /// One of that name is installed.
     #[error(
-        "extension {name} is installed already in {}; remove it first, or update it and keep its data with --force",
+        "extension {name} is there already in {}; remove it first, or, if you put it there, `haft ext trust` approves it",
         dir.display()
     )]
     Exists {
@@ -91,6 +92,26 @@ pub enum InstallError {
         /// What git said, or why it did not start.
         detail: String,
     },
+    /// The lock file cannot be used.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// There is no version to go back to.
+    #[error("there is no version of {name} to go back to")]
+    NoOlder {
+        /// The extension.
+        name: ExtensionName,
+    },
+    /// A version cannot be gone back to.
+    #[error("the older version of {name} cannot be used")]
+    Tree {
+        /// The extension.
+        name: ExtensionName,
+        /// Why.
+        source: super::TreeError,
+    },
+    /// Its `exec` does not lead to a program.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
     /// A file or directory could not be read or written.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -104,10 +125,18 @@ pub enum InstallError {
 }
 
 impl InstallError {
-    /// The stable name of what is wrong: `install_rejected` for a source or a tree that haft installs nothing from,
-    /// whoever tries.
+    /// A tree exceeds a limit.
+    pub(super) fn too_large(dir: &std::path::Path, what: String) -> Self {
+        Self::TooLarge { dir: dir.into(), what }
+    }
+
+    /// The stable name of what is wrong: `install_rejected` for a source, a manifest or a tree that haft installs nothing
+    /// from, whoever tries.
     pub fn code(&self) -> Option<&'static str> {
-        let rejected = matches!(self, Self::Source { .. } | Self::Refused { .. } | Self::TooLarge { .. });
+        let rejected = matches!(
+            self,
+            Self::Source { .. } | Self::Manifest(_) | Self::Refused { .. } | Self::TooLarge { .. }
+        );
         rejected.then_some("install_rejected")
     }
 
@@ -115,5 +144,13 @@ impl InstallError {
     pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
+    }
+}
+
+/// An error with its causes, for people.
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", with_causes(source)),
+        None => error.to_string(),
     }
 }

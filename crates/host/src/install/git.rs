@@ -59,8 +59,9 @@ const SETTINGS: &[&str] =
 const CLONE_ARGS: &[&str] =
     &["clone", "--progress", "--template=", "--no-recurse-submodules", "--depth", "1", "--"];
 
-/// What a clone may do: the tree that can be installed, and its objects, which are hardly larger.
-const BOUNDS: Bounds = Bounds { time: CLONE, bytes: 2 * MAX_BYTES, entries: 2 * MAX_ENTRIES };
+/// What a clone may do: the tree that can be installed, its objects, which are hardly larger, and the few files of the
+/// repository itself.
+const BOUNDS: Bounds = Bounds { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
 
 /// How much of what git says goes into an error, in characters.
 const MAX_DETAIL: usize = 2_000;

@@ -1,8 +1,10 @@
-//! What is installed.
+//! What is there.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::lock::Entry;
+use super::{Held, Owned};
 use crate::discovery::{Candidate, dir_name, scan};
 use crate::manifest::Exec;
 use crate::spec::Origin;
@@ -22,8 +24,12 @@ pub struct Row {
     pub description: Option<String>,
     /// What would be started.
     pub exec: Option<Exec>,
-    /// Its directory, absolute.
+    /// Its directory, absolute: where the user put it, else where it lies in the store.
     pub dir: PathBuf,
+    /// Where it runs.
+    pub runs_in: PathBuf,
+    /// What was approved of it.
+    pub entry: Option<Entry>,
     /// Whether it can run.
     pub state: State,
 }
@@ -33,8 +39,12 @@ pub struct Row {
 pub enum State {
     /// It can.
     Enabled,
-    /// Its manifest says `"enabled": false`.
+    /// It was switched off.
     Disabled,
+    /// It lies in the user's directory, and the user has not approved it.
+    NotApproved,
+    /// It is not what was approved; the text says why.
+    Changed(String),
     /// It cannot; the text says why.
     Broken(String),
 }
@@ -46,28 +56,46 @@ impl Row {
     }
 }
 
-/// The extensions in one directory, by name.
+/// The extensions in one directory, by name; of those nothing is approved.
 pub(super) fn rows(dir: &Path, origin: Origin, path: Option<&OsStr>) -> Vec<Row> {
     scan(dir).into_iter().map(|candidate| row(candidate, origin, path)).collect()
+}
+
+/// One of the user's own.
+pub(super) fn owned(owned: Owned, path: Option<&OsStr>) -> Row {
+    let mut row = row(owned.candidate, Origin::Global, path);
+    let Some(Held { name, entry, dir, changed }) = owned.held else {
+        if row.state == State::Enabled {
+            row.state = State::NotApproved;
+        }
+        return row;
+    };
+    row.state = match changed {
+        Some(why) => State::Changed(why),
+        None if !entry.enabled => State::Disabled,
+        None => State::Enabled,
+    };
+    Row { name: name.as_str().to_owned(), runs_in: dir, entry: Some(entry), ..row }
 }
 
 fn row(candidate: Candidate, origin: Origin, path: Option<&OsStr>) -> Row {
     let name = candidate.name();
     let Candidate { dir, manifest } = candidate;
-    match manifest {
+    let broken = |error: String| State::Broken(error);
+    let (manifest, state) = match manifest {
         Ok(manifest) => {
             let state = match manifest.launch(&dir, path) {
                 _ if !manifest.enabled => State::Disabled,
                 Ok(_) => State::Enabled,
-                Err(error) => State::Broken(error.to_string()),
+                Err(error) => broken(error.to_string()),
             };
-            let (version, language, description) =
-                (manifest.version, manifest.language, manifest.description);
-            Row { origin, name, version, language, description, exec: manifest.exec, dir, state }
+            (Some(manifest), state)
         }
-        Err(error) => {
-            let state = State::Broken(error.to_string());
-            Row { origin, name, version: None, language: None, description: None, exec: None, dir, state }
-        }
-    }
+        Err(error) => (None, broken(error.to_string())),
+    };
+    let (version, language, description, exec) = manifest
+        .map(|manifest| (manifest.version, manifest.language, manifest.description, manifest.exec))
+        .unwrap_or_default();
+    let runs_in = dir.clone();
+    Row { origin, name, version, language, description, exec, dir, runs_in, entry: None, state }
 }

@@ -1,18 +1,16 @@
-//! Changes to a directory of extensions: prepared aside, put in place by one rename, swept up after a crash.
+//! Changes to a directory of extensions or of the store: prepared aside, put in place by one rename, swept up after a crash.
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
+use haft_protocol::step::step;
 use tempfile::TempDir;
 
-use super::InstallError;
+use super::{InstallError, trees};
 use crate::discovery::dir_name;
 
 /// Something is being prepared or thrown away; of no use once nobody holds the lock.
 const SCRAP: &str = ".scrap-";
-
-/// An extension that is being replaced, followed by the name of its directory.
-const OLD: &str = ".old-";
 
 /// The right to change a directory of extensions; one process has it at a time.
 #[derive(Debug)]
@@ -25,6 +23,7 @@ pub(super) struct Workshop {
 impl Workshop {
     /// Takes the lock and sweeps up what an interrupted process left behind.
     pub(super) fn open(dir: &Path) -> Result<Self, InstallError> {
+        step();
         std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
         let path = dir.join(".lock");
         let mut options = File::options();
@@ -40,63 +39,47 @@ impl Workshop {
         Ok(workshop)
     }
 
+    /// The directory that is changed.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     fn sweep(&self) -> Result<(), InstallError> {
         let entries = std::fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
         for path in entries.flatten().map(|entry| entry.path()) {
-            let name = dir_name(&path);
-            if name.starts_with(SCRAP) {
+            if dir_name(&path).starts_with(SCRAP) {
                 remove(&path)?;
-            } else if let Some(replaced) = name.strip_prefix(OLD) {
-                self.finish_replacing(&path, &self.dir.join(replaced))?;
             }
         }
         Ok(())
     }
 
-    /// A replacement was interrupted: before the new one was in place, the old one comes back.
-    fn finish_replacing(&self, old: &Path, place: &Path) -> Result<(), InstallError> {
-        if place.symlink_metadata().is_ok() {
-            remove(old)
-        } else {
-            std::fs::rename(old, place).map_err(InstallError::io("restore", place))
-        }
-    }
-
     /// A directory to prepare something in; it is gone when it is dropped.
     pub(super) fn bench(&self) -> Result<TempDir, InstallError> {
+        step();
         let mut builder = tempfile::Builder::new();
         builder.prefix(SCRAP).tempdir_in(&self.dir).map_err(InstallError::io("write to", &self.dir))
-    }
-
-    /// Moves a prepared tree to its place; what is there already is replaced.
-    pub(super) fn put(&self, tree: &Path, place: &Path) -> Result<(), InstallError> {
-        let old = self.dir.join(format!("{OLD}{}", dir_name(place)));
-        let replaces = place.symlink_metadata().is_ok();
-        if replaces {
-            std::fs::rename(place, &old).map_err(InstallError::io("move", place))?;
-        }
-        if let Err(error) = std::fs::rename(tree, place) {
-            if replaces {
-                self.finish_replacing(&old, place)?;
-            }
-            return Err(InstallError::io("create", place)(error));
-        }
-        if replaces { remove(&old) } else { Ok(()) }
     }
 
     /// Takes an extension out of its place at once, then deletes it.
     pub(super) fn discard(&self, place: &Path) -> Result<(), InstallError> {
         let bench = self.bench()?;
         let aside = bench.path().join("removed");
+        trees::let_go(place).map_err(InstallError::io("remove", place))?;
+        step();
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
 }
 
-/// Deletes a directory with what is in it, or a symlink without what it points to.
-fn remove(path: &Path) -> Result<(), InstallError> {
+/// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
+pub(super) fn remove(path: &Path) -> Result<(), InstallError> {
+    step();
     let is_dir = path.symlink_metadata().is_ok_and(|data| data.is_dir());
-    let removed = if is_dir { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    let removed = match is_dir {
+        true => trees::unseal(path).and_then(|()| std::fs::remove_dir_all(path)),
+        false => std::fs::remove_file(path),
+    };
     removed.map_err(InstallError::io("remove", path))
 }
 
@@ -127,21 +110,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         tree(&at(".scrap-1"), "half");
-        tree(&at(".old-gone"), "old");
-        tree(&at(".old-there"), "old");
-        tree(&at("there"), "new");
+        tree(&at("there"), "whole");
         Workshop::open(dir.path()).unwrap();
-        assert!(!at(".scrap-1").exists() && !at(".old-gone").exists() && !at(".old-there").exists());
-        assert_eq!((read(&at("gone")), read(&at("there"))), ("old".into(), "new".into()));
-    }
-
-    #[test]
-    fn a_tree_that_cannot_be_put_leaves_the_old_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let place = dir.path().join("x");
-        tree(&place, "old");
-        let workshop = Workshop::open(dir.path()).unwrap();
-        assert!(workshop.put(&dir.path().join("missing"), &place).is_err());
-        assert_eq!(read(&place), "old");
+        assert!(!at(".scrap-1").exists());
+        assert_eq!(read(&at("there")), "whole");
     }
 }

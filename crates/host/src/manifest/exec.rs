@@ -103,12 +103,12 @@ fn is_executable(file: &Path) -> bool {
 
 /// Whether a file of these properties may be run by somebody.
 #[cfg(unix)]
-fn may_run(metadata: &Metadata) -> bool {
+pub(crate) fn may_run(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn may_run(_: &Metadata) -> bool {
+pub(crate) fn may_run(_: &Metadata) -> bool {
     true
 }

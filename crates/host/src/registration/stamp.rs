@@ -43,7 +43,7 @@ struct File(String, u64, Change);
 
 /// Nanoseconds since the epoch of the last change of content and of anything, and the number of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Change(i64, i64, u64);
+pub(crate) struct Change(i64, i64, u64);
 
 /// Files outside of extensions that were looked at since a start began: many extensions have one interpreter.
 #[derive(Debug, Default)]
@@ -156,7 +156,7 @@ impl Stamp {
 
 impl Change {
     #[cfg(unix)]
-    fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
         Self(
@@ -168,7 +168,7 @@ impl Change {
 
     /// Without the date of any change, and without a number.
     #[cfg(not(unix))]
-    fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         let nanos = |time: std::io::Result<SystemTime>| {
             let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
@@ -176,8 +176,19 @@ impl Change {
         Self(nanos(metadata.modified()), nanos(metadata.created()), 0)
     }
 
+    /// All of it, to be hashed.
+    pub(crate) fn bytes(&self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        let (dates, number) = bytes.split_at_mut(16);
+        let (modified, changed) = dates.split_at_mut(8);
+        modified.copy_from_slice(&self.0.to_le_bytes());
+        changed.copy_from_slice(&self.1.to_le_bytes());
+        number.copy_from_slice(&self.2.to_le_bytes());
+        bytes
+    }
+
     /// Whether a change from then on has another date.
-    fn is_older_than(&self, since: SystemTime) -> bool {
+    pub(crate) fn is_older_than(&self, since: SystemTime) -> bool {
         let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_older = |date: i64| {
             let oldest = since.saturating_sub(step(date)).as_nanos();

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use haft_host::Origin;
-use haft_host::install::{Existing, InstallError, Source, State, Store};
+use haft_host::install::lock::{Approved, Came, How};
+use haft_host::install::{Accepted, InstallError, Proposal, Row, Source, State, Store};
 use tempfile::TempDir;
 
 struct World {
@@ -18,7 +19,9 @@ impl World {
         let root = tempfile::tempdir().unwrap();
         let store = Store {
             global: root.path().join("home/extensions"),
+            approved: Approved::at(root.path().join("home")),
             project: Some(root.path().join("project/.haft/extensions")),
+            workspace: Some(root.path().join("project")),
             path: std::env::var_os("PATH"),
         };
         Self { root, store }
@@ -29,42 +32,72 @@ impl World {
         extension(&self.root.path().join(dir), manifest)
     }
 
-    fn install(&self, dir: &Path, existing: Existing) -> Result<PathBuf, InstallError> {
-        self.store.install(&Source::Directory(dir.into()), existing).map(|installed| installed.dir)
+    fn propose(&self, dir: &Path) -> Result<Proposal, InstallError> {
+        self.store.propose(&Source::Directory(dir.into()))
     }
 
-    /// What lies in the global directory, the lock left out.
-    fn entries(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.store.global).unwrap().flatten();
+    fn install(&self, dir: &Path) -> Accepted {
+        self.propose(dir).unwrap().accept(How::Yes, "1").unwrap()
+    }
+
+    /// How many trees the store holds, and things that are none.
+    fn stored(&self) -> (usize, usize) {
+        let entries = std::fs::read_dir(self.store.approved.trees().dir()).into_iter().flatten().flatten();
         let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.filter(|name| name != ".lock").collect();
-        names.sort();
-        names
+        let (trees, rest): (Vec<_>, Vec<_>) =
+            names.filter(|name| name != ".lock").partition(|name| name.len() == 64);
+        (trees.len(), rest.len())
+    }
+
+    fn row(&self, name: &str) -> Row {
+        self.store.find(name, None).unwrap()
     }
 }
 
 fn extension(dir: &Path, manifest: &str) -> PathBuf {
     std::fs::create_dir_all(dir).unwrap();
     std::fs::write(dir.join("extension.json"), manifest).unwrap();
+    std::fs::write(dir.join("run"), "#!/bin/sh\n").unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(dir.join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     dir.into()
 }
 
 const HELLO: &str = r#"{"name":"hello","version":"1","exec":"./run"}"#;
 
 #[test]
-fn a_directory_is_copied_under_the_manifests_name() {
+fn what_is_approved_lies_in_the_store_and_runs_in_a_copy() {
     let world = World::new();
     let source = world.source("some dir", HELLO);
     std::fs::create_dir_all(source.join("lib/deep")).unwrap();
     std::fs::write(source.join("lib/deep/file"), "x").unwrap();
     std::fs::create_dir_all(source.join(".git/hooks")).unwrap();
-    let installed = world.store.install(&Source::Directory(source), Existing::Keep).unwrap();
-    assert_eq!(installed.dir, world.store.global.join("hello"));
-    assert_eq!(std::fs::read_to_string(installed.dir.join("lib/deep/file")).unwrap(), "x");
-    assert!(!installed.dir.join(".git").exists());
-    assert!(!installed.replaced);
-    assert!(installed.problem.unwrap().contains("there is no file"));
-    assert_eq!(world.entries(), ["hello"]);
+    let proposal = world.propose(&source).unwrap();
+    assert_eq!(world.stored().0, 0, "nothing is approved by looking at it");
+    assert!(matches!(world.store.find("hello", None), Err(InstallError::NotFound { .. })));
+    let accepted = proposal.accept(How::Terminal, "1").unwrap();
+    assert_eq!(world.stored(), (1, 0));
+    assert_eq!(accepted.entry.source, Came::Directory { path: source });
+    assert_eq!(accepted.dir, world.root.path().join("home/copies/hello"));
+    let code = world.store.approved.trees().place(&accepted.entry.tree);
+    for dir in [&code, &accepted.dir] {
+        assert_eq!(std::fs::read_to_string(dir.join("lib/deep/file")).unwrap(), "x");
+        assert!(!dir.join(".git").exists());
+    }
+    assert!(!world.store.global.exists(), "nothing is written to where the user puts extensions");
+    let row = world.row("hello");
+    assert_eq!((row.state, row.runs_in, row.dir), (State::Enabled, accepted.dir, code));
+}
+
+#[test]
+fn a_proposal_that_is_dropped_leaves_nothing() {
+    let world = World::new();
+    let source = world.source("hello", HELLO);
+    let proposal = world.propose(&source).unwrap();
+    assert!(matches!(world.propose(&source), Err(InstallError::Busy { .. })), "one at a time");
+    drop(proposal);
+    assert_eq!(world.stored(), (0, 0));
+    assert!(!world.store.approved.file().exists());
 }
 
 #[test]
@@ -73,14 +106,12 @@ fn permissions_and_inner_links_are_kept() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
     let source = world.source("hello", HELLO);
-    std::fs::write(source.join("run"), "#!/bin/sh\n").unwrap();
     std::fs::set_permissions(source.join("run"), std::fs::Permissions::from_mode(0o4755)).unwrap();
     std::os::unix::fs::symlink("run", source.join("link")).unwrap();
-    let installed = world.store.install(&Source::Directory(source), Existing::Keep).unwrap();
-    let mode = std::fs::metadata(installed.dir.join("run")).unwrap().permissions().mode();
+    let accepted = world.install(&source);
+    let mode = std::fs::metadata(accepted.dir.join("run")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o755);
-    assert_eq!(std::fs::read_link(installed.dir.join("link")).unwrap(), Path::new("run"));
-    assert_eq!(installed.problem, None);
+    assert_eq!(std::fs::read_link(accepted.dir.join("link")).unwrap(), Path::new("run"));
 }
 
 #[track_caller]
@@ -88,9 +119,9 @@ fn refused(make: impl FnOnce(&Path), expect: &str) {
     let world = World::new();
     let source = world.source("hello", HELLO);
     make(&source);
-    let error = world.install(&source, Existing::Keep).unwrap_err().to_string();
+    let error = world.propose(&source).unwrap_err().to_string();
     assert!(error.contains(expect), "{error} should contain {expect}");
-    assert!(world.entries().is_empty(), "{:?} is left", world.entries());
+    assert_eq!(world.stored(), (0, 0));
 }
 
 #[test]
@@ -108,6 +139,7 @@ fn what_could_do_harm_is_refused_and_nothing_is_left() {
     );
     refused(|dir| std::fs::write(dir.join("extension.json"), "{").unwrap(), "is not a JSON object");
     refused(|dir| std::fs::remove_file(dir.join("extension.json")).unwrap(), "lacks extension.json");
+    refused(|dir| std::fs::remove_file(dir.join("run")).unwrap(), "build the extension");
 }
 
 /// A FIFO that nobody writes to; reading it would wait for ever.
@@ -117,43 +149,108 @@ fn fifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-#[test]
-fn an_installed_one_is_kept_unless_it_shall_be_replaced() {
-    let world = World::new();
-    let source = world.source("hello", HELLO);
-    let dir = world.install(&source, Existing::Keep).unwrap();
-    let error = world.install(&source, Existing::Keep).unwrap_err();
-    assert!(
-        matches!(&error, InstallError::Exists { .. }) && error.to_string().contains("--force"),
-        "{error}"
-    );
-
-    std::fs::write(dir.join("old"), "").unwrap();
-    let row = world.store.find("hello", None).unwrap();
-    assert!(world.store.set_enabled(&row, false).unwrap());
-    extension(&source, r#"{"name":"hello","version":"2","exec":"./run"}"#);
-    let installed = world.store.install(&Source::Directory(source), Existing::Replace).unwrap();
-    assert!(installed.replaced && !dir.join("old").exists());
-    assert_eq!(installed.manifest.version.as_deref(), Some("2"));
-    assert!(!installed.manifest.enabled, "being disabled survives an update");
-    assert_eq!(world.entries(), ["hello"]);
+/// What the proposal says, in a text.
+fn shown(proposal: &Proposal) -> String {
+    let line =
+        |line: haft_host::install::Line| format!("{}{}\n", if line.red { "! " } else { "  " }, line.text);
+    proposal.lines().into_iter().map(line).collect()
 }
 
 #[test]
-fn a_failed_replacement_leaves_the_old_one() {
+fn a_new_version_shows_what_changed_and_keeps_the_old_one() {
     let world = World::new();
     let source = world.source("hello", HELLO);
-    let dir = world.install(&source, Existing::Keep).unwrap();
-    std::fs::write(dir.join("old"), "").unwrap();
+    let first = world.install(&source);
+    let again = world.propose(&source).unwrap();
+    assert!(again.is_approved());
+    drop(again);
+
+    assert!(world.store.set_enabled(&world.row("hello"), false).unwrap());
+    assert!(!world.store.set_enabled(&world.row("hello"), false).unwrap());
+    assert_eq!(world.row("hello").state, State::Disabled);
+    std::fs::write(first.dir.join("state"), "kept").unwrap();
+    std::fs::write(source.join("lib"), "new").unwrap();
+    extension(&source, r#"{"name":"hello","version":"2","exec":"./run"}"#);
+    let proposal = world.propose(&source).unwrap();
+    assert!(!proposal.is_approved());
+    let text = shown(&proposal);
+    assert!(text.contains("files, since then: extension.json (changed), lib (added)"), "{text}");
+    let second = proposal.accept(How::Terminal, "1").unwrap();
+    assert!(second.replaced && !second.entry.enabled, "being disabled survives an update");
+    assert_eq!(second.entry.previous, [haft_host::install::lock::Entry { enabled: false, ..first.entry }]);
+    assert_eq!(world.stored(), (2, 0), "the old one can be gone back to");
+    assert_eq!(std::fs::read_to_string(second.dir.join("state")).unwrap(), "kept");
+    assert_eq!(world.row("hello").version.as_deref(), Some("2"));
+}
+
+#[test]
+fn a_failed_update_leaves_the_old_one() {
+    let world = World::new();
+    let source = world.source("hello", HELLO);
+    let first = world.install(&source);
     for number in 0..40 {
         let deep: PathBuf = source.join(vec!["d"; number].join("/"));
         std::fs::create_dir_all(deep).unwrap();
     }
-    let error = world.install(&source, Existing::Replace).unwrap_err();
+    let error = world.propose(&source).unwrap_err();
     assert!(matches!(error, InstallError::TooLarge { .. }), "{error}");
     assert!(error.to_string().contains("copy extension.json and the program into a directory of their own"));
-    assert!(dir.join("old").exists());
-    assert_eq!(world.entries(), ["hello"]);
+    assert_eq!(world.row("hello").entry, Some(first.entry));
+    assert_eq!(world.stored(), (1, 0));
+}
+
+#[test]
+fn what_the_user_put_there_waits_to_be_approved() {
+    let world = World::new();
+    let place = extension(&world.store.global.join("dir"), HELLO);
+    assert_eq!(world.row("hello").state, State::NotApproved);
+    let error = world.propose(&world.source("other", HELLO)).unwrap_err();
+    assert!(matches!(&error, InstallError::Exists { dir, .. } if *dir == place), "{error}");
+    let error = world.propose(&place).unwrap_err().to_string();
+    assert!(error.contains("`haft ext trust NAME` approves it there"), "{error}");
+
+    world.store.propose_placed(&place).unwrap().accept(How::Terminal, "1").unwrap();
+    let row = world.row("hello");
+    assert_eq!((&row.state, &row.dir), (&State::Enabled, &place));
+    assert!(world.store.approved.check(row.entry.as_ref().unwrap()).is_empty());
+    std::fs::write(place.join("run"), "#!/bin/sh\nevil\n").unwrap();
+    let row = world.row("hello");
+    assert!(matches!(&row.state, State::Changed(why) if why.contains("run (changed)")), "{:?}", row.state);
+    let wrong = world.store.approved.check(row.entry.as_ref().unwrap());
+    assert!(wrong.len() == 1 && wrong[0].contains("run (changed)"), "{wrong:?}");
+    world.store.remove(&row).unwrap();
+    assert!(!place.exists());
+    assert_eq!(world.stored(), (0, 0));
+}
+
+#[test]
+fn everything_that_is_run_is_shown() {
+    let world = World::new();
+    let manifest = r#"{"name":"hello","version":"1","description":"Says hello",
+                       "exec":"/bin/sh","args":["-c","touch x; ./run","../../out"]}"#;
+    let source = world.source("src", manifest);
+    let proposal = world.propose(&source).unwrap();
+    let text = shown(&proposal).replace(&world.root.path().display().to_string(), "ROOT");
+    let digest = proposal.entry().tree.to_string();
+    insta::assert_snapshot!(text.replace(&digest, "DIGEST"), @r"
+      extension: hello 1
+        says of itself: Says hello
+        from: the directory ROOT/src
+        runs: /bin/sh -c 'touch x; ./run' ../../out
+        by the program: /bin/sh
+    !   OUTSIDE of the extension's own files: /bin/sh
+    !   OUTSIDE of the extension's own files: ../../out
+        files: 2, 151 bytes, digest DIGEST
+    !   sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it can read and change all your files, use the network and start programs
+    ");
+}
+
+#[test]
+fn a_name_that_differs_in_case_is_no_other_name() {
+    let world = World::new();
+    world.install(&world.source("one", HELLO));
+    let other = world.source("two", r#"{"name":"Hello","exec":"./run"}"#);
+    assert!(matches!(world.propose(&other), Err(InstallError::Exists { .. })));
 }
 
 #[test]
@@ -202,7 +299,8 @@ fn the_list_shows_everything_and_says_what_is_broken() {
     extension(&world.store.global.join("broken"), "{");
     extension(&world.store.global.join("b"), r#"{"name":"off","exec":"./run","enabled":false}"#);
     extension(world.store.project.as_deref().unwrap().join("p").as_path(), r#"{"name":"p","exec":"sh"}"#);
-    let rows = world.store.list();
+    let (rows, error) = world.store.list();
+    assert!(error.is_none());
     let names: Vec<_> = rows.iter().map(|row| (row.origin, row.name.as_str())).collect();
     assert_eq!(names, [(Origin::Global, "broken"), (Origin::Global, "off"), (Origin::Project, "p")]);
     assert!(matches!(&rows[0].state, State::Broken(why) if why.contains("not a JSON object")));
@@ -213,15 +311,18 @@ fn the_list_shows_everything_and_says_what_is_broken() {
 #[cfg(unix)]
 fn removing_takes_the_directory_and_only_the_link() {
     let world = World::new();
-    let dir = world.install(&world.source("hello", HELLO), Existing::Keep).unwrap();
-    world.store.remove(&world.store.find("hello", None).unwrap()).unwrap();
-    assert!(!dir.exists());
+    let accepted = world.install(&world.source("hello", HELLO));
+    std::fs::write(accepted.dir.join("state"), "").unwrap();
+    world.store.remove(&world.row("hello")).unwrap();
+    assert_eq!(world.stored(), (0, 0));
+    assert!(accepted.dir.join("state").exists() && !accepted.dir.join("run").exists());
+    assert!(matches!(world.store.find("hello", None), Err(InstallError::NotFound { .. })));
 
     let real = world.source("dev", r#"{"name":"dev","exec":"./run"}"#);
+    std::fs::create_dir_all(&world.store.global).unwrap();
     std::os::unix::fs::symlink(&real, world.store.global.join("dev")).unwrap();
     world.store.remove(&world.store.find("dev", None).unwrap()).unwrap();
-    assert!(real.join("extension.json").exists());
-    assert!(world.entries().is_empty());
+    assert!(real.join("extension.json").exists() && !world.store.global.join("dev").is_symlink());
 }
 
 #[track_caller]
@@ -266,6 +367,6 @@ fn a_directory_named_by_a_dot_is_that_directory() {
     let source = Source::parse(".", dir.path()).unwrap();
     let world = World::new();
     extension(dir.path(), HELLO);
-    let installed = world.store.install(&source, Existing::Keep).unwrap();
-    assert_eq!(installed.dir, world.store.global.join("hello"));
+    let accepted = world.store.propose(&source).unwrap().accept(How::Yes, "1").unwrap();
+    assert_eq!(accepted.name.as_str(), "hello");
 }

@@ -22,6 +22,7 @@ mod pins;
 mod processes;
 mod reload;
 mod scripts;
+mod services;
 mod supervision;
 mod support;
 mod tools;

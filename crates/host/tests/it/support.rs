@@ -173,6 +173,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
+        pin: None,
     }
 }
 

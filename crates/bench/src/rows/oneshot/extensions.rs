@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::HookSource;
+use haft_host::install::lock::How;
+use haft_host::install::{Source, Store};
 use haft_host::{ExtensionSpec, Host};
 use haft_launch::Launcher;
 use serde_json::json;
@@ -80,11 +82,13 @@ fn install(bench: &Bench, home: &str, lazy: bool) -> Result<()> {
     let Program { path, args } = Program::own(peers::GUARD)?;
     for number in 0..EXTENSIONS {
         let name = format!("guard-{number}");
-        let dir = bench.dir.path().join(home).join("extensions").join(&name);
+        let dir = bench.dir.path().join(home).join("sources").join(&name);
         std::fs::create_dir_all(&dir).context("make an extension's directory")?;
         let manifest = json!({"name": name, "version": "1.0.0", "exec": path, "args": args, "language": "rust",
             "enabled": true, "lazy": lazy, "intercept": [{"event": "tool_call", "role": "gate"}]});
         std::fs::write(dir.join("extension.json"), manifest.to_string()).context("write a manifest")?;
+        let store = Store::of_home(&bench.dir.path().join(home), std::env::var_os("PATH"));
+        store.propose(&Source::Directory(dir))?.accept(How::Yes, "bench")?;
     }
     Ok(())
 }

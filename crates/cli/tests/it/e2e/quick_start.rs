@@ -18,7 +18,7 @@ fn the_quick_start_runs_unmodified() {
         fs::copy(source.join(file), copy.join(file)).unwrap();
     }
 
-    assert_eq!(scene.world.haft(&["ext", "install", "./hello-py"]).code, 0);
+    assert_eq!(scene.world.haft(&["ext", "install", "--yes", "./hello-py"]).code, 0);
     let listed = scene.world.haft(&["ext", "list"]);
     assert!(listed.stdout.contains("hello-py"), "{listed:?}");
 

@@ -135,12 +135,12 @@ impl Scene {
 
     /// Puts a Python extension where installed ones are. A run does not wait for one that starts slowly.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
-        self.write_python(&self.world.home().join("extensions").join(name), name, false, body);
+        self.approved_python(name, false, body);
     }
 
     /// As [`home_python`](Self::home_python), and every run waits until it is ready, however busy the machine is.
     pub(crate) fn required_home_python(&self, name: &str, body: &str) {
-        self.write_python(&self.world.home().join("extensions").join(name), name, true, body);
+        self.approved_python(name, true, body);
     }
 
     /// Puts a Python extension where the project of the working directory has its own.
@@ -176,6 +176,12 @@ impl Scene {
         let mut file =
             File::options().create(true).append(true).open(self.world.home().join("config.toml")).unwrap();
         writeln!(file, "[grant.{extension}]\nenv = ['{variable}']").unwrap();
+    }
+
+    fn approved_python(&self, name: &str, required: bool, body: &str) {
+        let dir = self.world.home().join("extensions").join(name);
+        self.write_python(&dir, name, required, body);
+        self.world.approve(&dir);
     }
 
     fn write_python(&self, dir: &Path, name: &str, required: bool, body: &str) {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use haft_host::install::Store;
+use haft_host::install::lock::How;
 use serde_json::{Value, json};
 
 use crate::world::{Home, World, last_word};
@@ -35,7 +37,7 @@ impl Hostile {
     }
 
     /// What leaves a name when it is run.
-    fn fire(&self, name: &str) -> String {
+    pub(super) fn fire(&self, name: &str) -> String {
         format!("#!/bin/sh\necho {name} >> '{}'\n", self.fired.display())
     }
 
@@ -58,7 +60,10 @@ impl Hostile {
         let dir = self.home.root().join("extensions").join(name);
         write(&dir.join("extension.json"), &json!({"name": name, "exec": "./run.sh"}).to_string())?;
         write(&dir.join("run.sh"), &self.fire(leaves))?;
-        executable(&dir.join("run.sh"))
+        executable(&dir.join("run.sh"))?;
+        let store = Store::of_home(&self.home.root(), std::env::var_os("PATH"));
+        store.propose_placed(&dir)?.accept(How::Yes, "faults")?;
+        Ok(())
     }
 
     /// With eight kinds of what other programs would run.
@@ -135,6 +140,11 @@ impl Hostile {
         Ok(())
     }
 
+    /// Where what runs leaves its name.
+    pub(super) fn place_of_names(&self) -> &Path {
+        &self.fired
+    }
+
     /// What was run since this was last asked.
     pub(super) fn fired(&self) -> Vec<String> {
         let names = fs::read_to_string(&self.fired).unwrap_or_default();
@@ -189,12 +199,12 @@ pub(super) fn says_so(told: &str, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path)).context("make a directory")?;
     fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
-fn executable(path: &Path) -> Result<()> {
+pub(super) fn executable(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -98,6 +98,7 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::UnknownId
         | FaultCode::DuplicateResponse => 1,
         FaultCode::SpawnFailed
+        | FaultCode::PinMismatch
         | FaultCode::SandboxUnavailable
         | FaultCode::HelloTimeout
         | FaultCode::HelloInvalid

@@ -1,0 +1,173 @@
+//! `haft ext install`, `trust`, `update` and `rollback`: everything is shown, then asked, then done.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+
+use haft_core::sanitize::sanitize_line;
+use haft_host::Origin;
+use haft_host::install::lock::{Came, Entry, How};
+use haft_host::install::{Line, Proposal, Row, Source, Store};
+
+use super::tools;
+use crate::ask::confirmed;
+use crate::console::{note, print};
+
+/// Fetches an extension and asks whether it may run.
+pub(super) fn install(store: &Store, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
+    let source = Source::parse(source, cwd)?;
+    decide(propose(store, &source)?, yes)
+}
+
+/// Asks whether what lies in the extensions directory may run.
+pub(super) fn trust(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
+    let row = store.find(name, Some(Origin::Global))?;
+    if tools::unlock(store, &row, yes)? {
+        return Ok(());
+    }
+    match row.entry.as_ref().map(|entry| &entry.source) {
+        None | Some(Came::Placed { .. }) => decide(store.propose_placed(&row.dir)?, yes),
+        // Nothing of it can have changed but where it came from, and its interpreter.
+        Some(Came::Git { .. } | Came::Directory { .. }) => {
+            note(&format!(
+                "{} was installed; `haft ext update {0}` fetches it again",
+                sanitize_line(&row.name)
+            ));
+            Ok(())
+        }
+    }
+}
+
+/// Fetches extensions again.
+pub(super) fn update(store: &Store, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
+    let rows = match name {
+        Some(name) => vec![store.find(name, Some(Origin::Global))?],
+        None => store.list().0.into_iter().filter(|row| row.entry.is_some()).collect(),
+    };
+    if rows.is_empty() {
+        note("no extensions installed");
+    }
+    let mut failed = 0_usize;
+    for row in &rows {
+        if let Err(error) = update_one(store, row, yes) {
+            // One that cannot be fetched keeps no other one from being so.
+            note(&sanitize_line(&format!("{}: {error:#}", row.name)));
+            failed += 1;
+        }
+    }
+    anyhow::ensure!(failed == 0, "{failed} of {} could not be updated", rows.len());
+    Ok(())
+}
+
+fn update_one(store: &Store, row: &Row, yes: bool) -> anyhow::Result<()> {
+    let source = match row.entry.as_ref().map(|entry| &entry.source) {
+        Some(Came::Git { url, .. }) => Source::parse(url, Path::new("/"))?,
+        Some(Came::Directory { path }) => Source::Directory(path.clone()),
+        None | Some(Came::Placed { .. }) => {
+            note(&sanitize_line(&format!(
+                "{} lies in {}, where you put it; `haft ext trust {0}` approves what changed there",
+                row.name,
+                row.dir.display()
+            )));
+            return Ok(());
+        }
+    };
+    let proposal = propose(store, &source)?;
+    anyhow::ensure!(
+        proposal.name().as_str() == row.name,
+        "what it came from is now an extension of another name, {}; `haft ext install` installs that one",
+        proposal.name()
+    );
+    decide(proposal, yes)
+}
+
+fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
+    if let Source::Git(url) = source {
+        note(&sanitize_line(&format!("cloning {url}")));
+    }
+    Ok(store.propose(source)?)
+}
+
+/// Shows what is proposed, asks, and does it.
+fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
+    let name = sanitize_line(proposal.name().as_str());
+    if proposal.is_approved() {
+        note(&format!("{name} is approved already, exactly as it is; nothing was changed"));
+        return Ok(());
+    }
+    show(&proposal.lines())?;
+    let unconfined = proposal.entry().sandbox.is_none() && proposal.manifest().exec.is_some();
+    let question = match unconfined {
+        true => format!("let {name} run UNCONFINED, with all your rights?"),
+        false => format!("approve {name}?"),
+    };
+    let agreed = if yes { Ok(true) } else { agreed(&question) };
+    if !matches!(agreed, Ok(true)) {
+        match proposal.decline()? {
+            true => note(&format!(
+                "{name} is disabled until you agree: its new version asks for more than was granted. `haft ext update \
+                 {name}` shows it again, `haft ext enable {name}` goes on with the old one"
+            )),
+            false => note(&format!("nothing was changed: {name} was not approved")),
+        }
+        return agreed.map(drop);
+    }
+    let how = if yes { How::Yes } else { How::Terminal };
+    let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
+    let verb = if accepted.replaced { "updated" } else { "approved" };
+    note(&sanitize_line(&format!("{verb} {name}; it runs in {}", accepted.dir.display())));
+    if !accepted.entry.enabled {
+        note(&format!("it is disabled; `haft ext enable {name}` lets it run"));
+    }
+    Ok(())
+}
+
+/// Goes back to the version before.
+pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
+    let row = store.find(name, Some(Origin::Global))?;
+    let name = sanitize_line(&row.name);
+    let older = row.entry.as_ref().and_then(Entry::rolled_back);
+    let older = older.ok_or_else(|| anyhow::anyhow!("there is no version of {name} to go back to"))?;
+    let is_now = row.entry.as_ref().map(described).unwrap_or_default();
+    print(&sanitize_line(&format!("{name} is now {is_now}")))?;
+    print(&sanitize_line(&format!("it would be {}", described(&older))))?;
+    if !yes && !agreed(&format!("go back to that version of {name}?"))? {
+        note("nothing was changed");
+        return Ok(());
+    }
+    store.roll_back(&row)?;
+    note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
+    Ok(())
+}
+
+fn described(entry: &Entry) -> String {
+    format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
+}
+
+pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
+    anyhow::ensure!(
+        io::stdin().is_terminal() && io::stderr().is_terminal(),
+        "nobody to ask; look at what is shown, then use --yes"
+    );
+    confirmed(question)
+}
+
+/// What must not be overlooked is marked, and red on a terminal.
+fn show(lines: &[Line]) -> anyhow::Result<()> {
+    for line in lines {
+        let text = sanitize_line(&line.text);
+        match line.red {
+            false => print(&text)?,
+            true => warn(&text)?,
+        }
+    }
+    Ok(())
+}
+
+fn warn(text: &str) -> anyhow::Result<()> {
+    let text = format!("! {}", text.trim_start());
+    match io::stdout().is_terminal() {
+        // Nothing of the text reaches a terminal that was not made harmless first.
+        true => crate::console::write(format!("\x1b[1;31m{text}\x1b[0m\n").as_bytes()),
+        false => print(&text),
+    }
+}

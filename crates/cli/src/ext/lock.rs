@@ -1,0 +1,80 @@
+//! `haft ext lock` and `haft ext verify`: what is approved, and whether it still is what it was.
+
+use anyhow::Context as _;
+use haft_core::sanitize::sanitize_line;
+use haft_host::install::Store;
+use haft_host::install::lock::{Entry, How};
+use haft_protocol::ids::ExtensionName;
+
+use crate::console::{note, print as show};
+
+/// Prints what is approved.
+pub(super) fn print(store: &Store, json: bool) -> anyhow::Result<()> {
+    let file = store.approved.load()?;
+    if json {
+        return show(&serde_json::to_string_pretty(&file).context("cannot write JSON")?);
+    }
+    if file.extensions.is_empty() {
+        note("no extension is approved");
+    }
+    for (name, entry) in &file.extensions {
+        for line in lines(store, name, entry) {
+            show(&sanitize_line(&line))?;
+        }
+    }
+    Ok(())
+}
+
+fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
+    let how = match entry.approved.how {
+        How::Terminal => "in a terminal",
+        How::Yes => "by --yes",
+    };
+    let mut lines = vec![
+        name.as_str().to_owned(),
+        format!("  from: {}", entry.source),
+        format!("  code: {}", entry.tree),
+        format!("  manifest: {}", entry.manifest),
+    ];
+    lines.extend(entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())));
+    lines.push(format!("  runs in: {}", store.approved.runs_in(name, entry).display()));
+    let level = entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
+    lines.push(format!("  sandbox: {level}"));
+    lines.push(format!("  approved: {} {how}, haft {}", entry.approved.at, entry.approved.haft));
+    if !entry.enabled {
+        lines.push("  disabled".to_owned());
+    }
+    let older = entry.previous.iter();
+    lines.extend(older.map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at)));
+    lines
+}
+
+/// Reads everything again.
+///
+/// # Errors
+/// When anything is not as it was approved.
+pub(super) fn verify(store: &Store, name: Option<&str>) -> anyhow::Result<()> {
+    let file = store.approved.load()?;
+    let wanted = |known: &ExtensionName| name.is_none_or(|name| known.as_str().eq_ignore_ascii_case(name));
+    let entries: Vec<_> = file.extensions.iter().filter(|(known, _)| wanted(known)).collect();
+    match name {
+        Some(name) if entries.is_empty() => anyhow::bail!("no extension {name:?} is approved"),
+        None if entries.is_empty() => note("no extension is approved"),
+        Some(_) | None => {}
+    }
+    let mut broken = 0_usize;
+    for (name, entry) in &entries {
+        let wrong = store.approved.check(entry);
+        broken += usize::from(!wrong.is_empty());
+        match wrong.is_empty() {
+            true => show(&sanitize_line(&format!("{name}: as approved")))?,
+            false => show(&sanitize_line(&format!("{name}: NOT as approved: {}", wrong.join("; "))))?,
+        }
+    }
+    anyhow::ensure!(
+        broken == 0,
+        "{broken} of {} are not as they were approved, and are not run",
+        entries.len()
+    );
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! What somebody may try who wants an extension installed that does more than lie there.
+//!
+//! Each is tried in a scene of its own: a home, an environment, and a program that leaves a mark when it is run.
+
+mod archives;
+mod repositories;
+mod scene;
+mod sources;
+#[cfg(unix)]
+mod trees;
+
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use haft_protocol::defence::Defence;
+
+use crate::installer::Came;
+pub(crate) use scene::Scene;
+
+pub(crate) use archives::ATTACKS as ARCHIVES;
+pub(crate) use repositories::{ATTACKS as REPOSITORIES, BOMBS};
+pub(crate) use sources::ATTACKS as SOURCES;
+#[cfg(unix)]
+pub(crate) use trees::ATTACKS as TREES;
+#[cfg(not(unix))]
+pub(crate) const TREES: &[Attack] = &[];
+
+/// One thing that is tried.
+pub(crate) struct Attack {
+    pub(crate) name: &'static str,
+    /// Prepares it, and says what is to be installed.
+    pub(crate) make: fn(&mut Scene) -> Result<String>,
+    pub(crate) expect: Expect,
+}
+
+/// What must come of it. That nothing is run goes without saying.
+#[derive(Clone, Copy)]
+pub(crate) enum Expect {
+    /// `install_rejected`, and the reason holds this.
+    Rejected(&'static str),
+    /// Git does not clone it.
+    NotCloned,
+    /// It is installed, and what is there passes.
+    Harmless(fn(&Path) -> Result<()>),
+    /// As [`Rejected`](Self::Rejected), where it can be prepared at all: there is something to install.
+    IfMade(&'static str),
+}
+
+/// What came of an attack.
+pub(crate) enum Tried {
+    Refused,
+    Harmless,
+    /// It could not be prepared here.
+    NotMade,
+}
+
+impl Attack {
+    /// Tries it in a scene below `dir`. An error says what got through.
+    pub(crate) fn try_in(&self, dir: &Path) -> Result<Tried> {
+        let mut scene = Scene::new(&dir.join(self.name.replace(' ', "-")))?;
+        let tried = self.play(&mut scene).context(self.name)?;
+        scene.strike()?;
+        Ok(tried)
+    }
+
+    fn play(&self, scene: &mut Scene) -> Result<Tried> {
+        let source = (self.make)(scene)?;
+        if matches!(self.expect, Expect::IfMade(_)) && source.is_empty() {
+            return Ok(Tried::NotMade);
+        }
+        let came = scene.installer().install(&source)?;
+        ensure!(!scene.fired(), "code was run; {came:?}");
+        match (self.expect, &came) {
+            (Expect::Rejected(part) | Expect::IfMade(part), Came::Refused(code, why)) => {
+                ensure!(code == "install_rejected" && why.contains(part), "{code}: {why}");
+            }
+            (Expect::NotCloned, Came::Refused(_, why)) => {
+                ensure!(why.contains("git could not clone"), "{why}")
+            }
+            (Expect::Harmless(look), Came::Installed(dir)) => {
+                look(dir)?;
+                return Ok(Tried::Harmless);
+            }
+            _ => anyhow::bail!("it came to {came:?}"),
+        }
+        scene.is_empty()?;
+        Ok(Tried::Refused)
+    }
+
+    /// Whether code is run by a program that gives the source to git and expects no evil.
+    pub(crate) fn fires_naively(&self, dir: &Path) -> Result<bool> {
+        let mut scene = Scene::new(&dir.join(format!("naive-{}", self.name.replace(' ', "-"))))?;
+        let source = (self.make)(&mut scene).context(self.name)?;
+        let git = scene.git_in_path().context("git")?;
+        let into = scene.dir().join("naive").display().to_string();
+        let words = ["clone", "--depth", "1", &source, &into].map(str::to_owned);
+        // Whether it came to an end does not matter.
+        let mut command = scene.installer().command(&git, &words);
+        let _ = command.stdout(Stdio::null()).status().context("start git")?;
+        let fired = scene.fired();
+        scene.strike()?;
+        Ok(fired)
+    }
+}
+
+/// Tests have repositories in directories.
+pub(crate) const LOCAL: &[Defence] = &[Defence::CloneProtocols];

@@ -1,0 +1,48 @@
+//! What is packed, which is not unpacked at all.
+
+use anyhow::Result;
+
+use super::{Attack, Expect, Scene};
+
+const fn rejected(name: &'static str, make: fn(&mut Scene) -> Result<String>) -> Attack {
+    Attack { name, make, expect: Expect::Rejected("archives are not unpacked") }
+}
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    rejected("a small archive that unpacks to a large one", |scene| {
+        packed(
+            scene,
+            "bomb.tar.gz",
+            "head -c 64M /dev/zero > zeroes; tar czf ../work/bomb.tar.gz zeroes; rm zeroes",
+        )
+    }),
+    rejected("an archive with absolute paths", |scene| {
+        packed(scene, "gift.tar", "tar cPf ../work/gift.tar \"$1\"")
+    }),
+    rejected("an archive that leads up", |scene| {
+        packed(scene, "gift.tgz", "tar czf ../work/gift.tgz --transform 's,^,../../,' extension.json")
+    }),
+    rejected("an archive with a link and a file behind it", |scene| {
+        packed(
+            scene,
+            "gift.tar.xz",
+            "ln -s / a; tar cf ../work/gift.tar.xz a extension.json --transform 's,^e,a/e,'",
+        )
+    }),
+    // The two entries that follow are all that a name can say.
+    rejected("a zip by its name", |scene| {
+        scene.write("work/gift.ZIP", "PK\u{3}\u{4}")?;
+        Ok("gift.ZIP".into())
+    }),
+    rejected("an archive that is not there", |_| Ok("gift.tar.zst".into())),
+    rejected("an archive by its address", |_| {
+        Ok("https://127.0.0.1:9/gift/archive/main.tar.gz?download=1".into())
+    }),
+];
+
+/// The name of an archive that a shell makes in the place where somebody works.
+fn packed(scene: &mut Scene, name: &str, script: &str) -> Result<String> {
+    let tree = scene.tree()?;
+    scene.shell(&tree, &format!("set -e; {script}"))?;
+    Ok(name.to_owned())
+}

@@ -1,0 +1,168 @@
+//! Where an attack is tried.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use haft_protocol::defence::Defence;
+
+use super::LOCAL;
+use crate::installer::Installer;
+
+/// The manifest of what is installed.
+pub(super) const MANIFEST: &str = r#"{"name":"gift","exec":"./run"}"#;
+
+/// A home, a place to work, and a program that leaves a mark.
+pub(crate) struct Scene {
+    dir: PathBuf,
+    env: Vec<(String, String)>,
+    down: &'static [Defence],
+}
+
+impl Scene {
+    pub(super) fn new(dir: &Path) -> Result<Self> {
+        for part in ["home", "haft", "work"] {
+            fs::create_dir_all(dir.join(part)).with_context(|| format!("make {part}"))?;
+        }
+        let scene = Self { dir: dir.into(), env: Vec::new(), down: &[] };
+        let marker = scene.dir.join("fired");
+        scene.program("payload", &format!("#!/bin/sh\necho fired >> '{}'\n", marker.display()))?;
+        let home = scene.dir.join("home").display().to_string();
+        Ok(scene.with("HOME", &home))
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The program that leaves a mark.
+    pub(super) fn payload(&self) -> String {
+        self.dir.join("payload").display().to_string()
+    }
+
+    /// With one more variable.
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Sets a variable of whoever installs.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.env.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Writes a file below the scene.
+    pub(super) fn write(&self, path: &str, text: &str) -> Result<()> {
+        let path = self.dir.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(&path)).context("make a directory")?;
+        fs::write(&path, text).with_context(|| format!("write {}", path.display()))
+    }
+
+    /// Writes an executable file.
+    pub(super) fn program(&self, path: &str, text: &str) -> Result<()> {
+        self.write(path, text)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(self.dir.join(path), fs::Permissions::from_mode(0o755))
+                .context("executable")?;
+        }
+        Ok(())
+    }
+
+    /// A hook that leaves a mark.
+    pub(super) fn hook(&self, path: &str) -> Result<()> {
+        fs::create_dir_all(self.dir.join(path).parent().unwrap_or(&self.dir)).context("make a directory")?;
+        fs::copy(self.dir.join("payload"), self.dir.join(path)).context("copy the payload")?;
+        Ok(())
+    }
+
+    /// Settings of the user's git.
+    pub(super) fn settings(&self, text: &str) -> Result<()> {
+        self.write("home/.gitconfig", text)
+    }
+
+    /// A directory with a manifest in it.
+    pub(super) fn tree(&self) -> Result<PathBuf> {
+        self.write("tree/extension.json", MANIFEST)?;
+        self.program("tree/run", "#!/bin/sh\n")?;
+        Ok(self.dir.join("tree"))
+    }
+
+    /// A repository of the tree, and what a shell does in it, committed. From here on it may be cloned from.
+    pub(super) fn repository(&mut self, script: &str) -> Result<String> {
+        let tree = self.tree()?;
+        let script = format!(
+            "set -e; exec >/dev/null 2>&1; git init -b main; git add -A; git commit -m one; {script}\n\
+             if [ -n \"$(git status --porcelain)\" ]; then git add -A; git commit -m two; fi"
+        );
+        self.shell(&tree, &script)?;
+        self.down = LOCAL;
+        Ok(format!("file://{}", tree.display()))
+    }
+
+    /// From here on nothing is cloned from a directory, as it is for users.
+    pub(super) fn abroad(&mut self) {
+        self.down = &[];
+    }
+
+    /// A shell that is no part of the attack, with settings of its own.
+    pub(super) fn shell(&self, dir: &Path, script: &str) -> Result<()> {
+        let maker =
+            Installer { home: self.dir.join("haft"), cwd: dir.into(), env: maker(), down: Vec::new() };
+        let words = ["-c", script, "sh", &self.payload()].map(str::to_owned);
+        let mut command = maker.command(Path::new("sh"), &words);
+        let output = command.stderr(Stdio::inherit()).output().context("start a shell")?;
+        ensure!(output.status.success(), "{}: {script}", output.status);
+        Ok(())
+    }
+
+    /// Whoever installs.
+    pub(crate) fn installer(&self) -> Installer {
+        Installer {
+            home: self.dir.join("haft"),
+            cwd: self.dir.join("work"),
+            env: self.env.clone(),
+            down: self.down.to_vec(),
+        }
+    }
+
+    pub(super) fn git_in_path(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|dir| dir.join("git")).find(|file| file.is_file())
+    }
+
+    /// Whether the payload was run.
+    pub(super) fn fired(&self) -> bool {
+        self.dir.join("fired").exists()
+    }
+
+    /// That nothing is installed, and nothing of an attempt is left.
+    pub(super) fn is_empty(&self) -> Result<()> {
+        let mut left = Vec::new();
+        for place in ["haft/extensions", "haft/store"] {
+            for entry in fs::read_dir(self.dir.join(place)).into_iter().flatten().flatten() {
+                left.extend((entry.file_name() != ".lock").then(|| entry.path()));
+            }
+        }
+        ensure!(left.is_empty(), "left behind: {left:?}");
+        Ok(())
+    }
+
+    /// Takes it down; some are large.
+    pub(super) fn strike(self) -> Result<()> {
+        fs::remove_dir_all(&self.dir).with_context(|| format!("remove {}", self.dir.display()))
+    }
+}
+
+/// The environment of whoever makes a repository.
+fn maker() -> Vec<(String, String)> {
+    let person = |role: &str| {
+        [("NAME", "t"), ("EMAIL", "t@example.invalid")]
+            .map(|(what, value)| (format!("GIT_{role}_{what}"), value.to_owned()))
+    };
+    let own = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    [person("AUTHOR"), person("COMMITTER"), own].concat()
+}

@@ -1,0 +1,92 @@
+//! Sources that git, ssh or curl would take for something else.
+
+use anyhow::Result;
+
+use super::{Attack, Expect, Scene};
+
+const fn rejected(name: &'static str, make: fn(&mut Scene) -> Result<String>, why: &'static str) -> Attack {
+    Attack { name, make, expect: Expect::Rejected(why) }
+}
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    rejected(
+        "a helper program as the address",
+        |scene| {
+            // The user's own repositories may need it.
+            scene.settings("[protocol \"ext\"]\n\tallow = always\n")?;
+            Ok(format!("ext::{}", scene.payload()))
+        },
+        "names a program",
+    ),
+    rejected("a test helper as the address", |_| Ok("testgit::/x".into()), "names a program"),
+    rejected("a setting as the address", setting, "use a directory"),
+    rejected(
+        "an option as the address",
+        |scene| Ok(format!("--upload-pack={}", scene.payload())),
+        "use a directory",
+    ),
+    rejected(
+        "a short option as the address",
+        |scene| Ok(format!("-u{}", scene.payload())),
+        "use a directory",
+    ),
+    rejected(
+        "a template as the address",
+        |scene| {
+            scene.hook("template/hooks/post-checkout")?;
+            Ok(format!("--template={}", scene.dir().join("template").display()))
+        },
+        "use a directory",
+    ),
+    rejected("a repository by its file address", by_file, "write the directory itself"),
+    rejected("a bare repository by its path", bare, "without its files"),
+    rejected(
+        "an option of ssh as the host",
+        |scene| Ok(format!("ssh://-oProxyCommand={}/x", scene.payload().replace('/', "%2f"))),
+        "begins with `-`",
+    ),
+    rejected(
+        "an option of ssh behind a user",
+        |_| Ok("ssh://git@-oProxyCommand=x/y".into()),
+        "begins with `-`",
+    ),
+    rejected(
+        "an option of ssh in the short form",
+        |_| Ok("git@-oProxyCommand=x:y".into()),
+        "begins with `-`",
+    ),
+    rejected("an option as the path", |_| Ok("git@localhost:--upload-pack=x".into()), "begins with `-`"),
+    rejected("an address without encryption", |_| Ok("http://127.0.0.1:9/x".into()), "write https://"),
+    rejected("git's own protocol", |_| Ok("git://127.0.0.1:9/x".into()), "write https://"),
+    rejected(
+        "a user with control characters",
+        |_| Ok("https://a\u{1b}b@127.0.0.1:9/x".into()),
+        "control characters",
+    ),
+    rejected(
+        "a second line in the address",
+        |_| Ok("https://127.0.0.1:9/x\n-cx".into()),
+        "control characters",
+    ),
+    rejected("an encoded second line", |_| Ok("https://127.0.0.1:9/x%0ahost=y".into()), "is no character"),
+    rejected("a password in the address", |_| Ok("https://a:b@127.0.0.1:9/x".into()), "holds a password"),
+    rejected("letters that look like others", |_| Ok("https://ex\u{430}mple.com/x".into()), "Punycode"),
+    rejected("a backslash before the host", |_| Ok("https://a.example\\@127.0.0.1:9/x".into()), "no use for"),
+];
+
+/// `git clone --depth 1 -ccore.sshCommand=… ssh://…` runs it; here it stands where the address does.
+fn setting(scene: &mut Scene) -> Result<String> {
+    Ok(format!("-ccore.sshCommand={}", scene.payload()))
+}
+
+fn by_file(scene: &mut Scene) -> Result<String> {
+    let url = scene.repository("true")?;
+    scene.abroad();
+    Ok(url)
+}
+
+fn bare(scene: &mut Scene) -> Result<String> {
+    scene.repository("git clone -q --bare . ../bare.git")?;
+    scene.abroad();
+    Ok(scene.dir().join("bare.git").display().to_string())
+}

@@ -1,0 +1,46 @@
+//! G13: attacks on an installation, and what is left of one that is killed.
+
+use anyhow::Result;
+
+use super::{Figure, Place};
+use crate::attacks::{ARCHIVES, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
+
+/// As many have to be tried.
+const LEAST: usize = 25;
+
+/// So many of the programs that git could be made to run must be run by a call that expects no evil; otherwise they
+/// show nothing.
+const LEAST_NAIVE: usize = 3;
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let mut figures = vec![attacked(place)];
+    let mut naive = Vec::new();
+    for attack in SOURCES.iter().chain(REPOSITORIES) {
+        if attack.fires_naively(&place.dir)? {
+            naive.push(attack.name);
+        }
+    }
+    let what =
+        format!("run code when git is called as one would without evil in mind ({})", naive.join("; "));
+    figures.push(Figure::new(what, naive.len(), "at least 3", naive.len() >= LEAST_NAIVE));
+    Ok(figures)
+}
+
+fn attacked(place: &Place) -> Figure {
+    let (mut refused, mut harmless, mut wrong) = (0, 0, Vec::new());
+    let bombs = place.amount(&[][..], BOMBS);
+    for attack in SOURCES.iter().chain(REPOSITORIES).chain(bombs).chain(TREES).chain(ARCHIVES) {
+        match attack.try_in(&place.dir) {
+            Ok(Tried::Refused) => refused += 1,
+            Ok(Tried::Harmless) => harmless += 1,
+            Ok(Tried::NotMade) => {}
+            Err(error) => wrong.push(format!("{error:#}")),
+        }
+    }
+    let measured = match wrong.as_slice() {
+        [] => format!("{refused} refused, {harmless} installed without anything that they tried, 0 ran code"),
+        wrong => wrong.join("; "),
+    };
+    let met = wrong.is_empty() && refused >= LEAST;
+    Figure::new("attacks on an installation", measured, "at least 25 refused, 0 succeed", met)
+}

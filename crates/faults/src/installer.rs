@@ -1,0 +1,90 @@
+//! A process that installs one extension, and what it came to: with an environment, a home and defences of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, bail};
+use haft_host::install::lock::How;
+use haft_host::install::{InstallError, Source, Store};
+use haft_protocol::defence::{self, Defence};
+
+use crate::world::beside;
+
+/// The first argument of such a process.
+pub(crate) const INSTALLER: &str = "installer";
+
+/// What came of an installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// It is there, in this directory.
+    Installed(PathBuf),
+    /// It is not, and this is why, after its stable name.
+    Refused(String, String),
+}
+
+/// Somebody who installs.
+pub(crate) struct Installer {
+    /// `$HAFT_HOME`.
+    pub(crate) home: PathBuf,
+    /// Where it is done.
+    pub(crate) cwd: PathBuf,
+    /// All of the environment, but for `PATH` unless it is among them.
+    pub(crate) env: Vec<(String, String)>,
+    /// Beside those that are down here.
+    pub(crate) down: Vec<Defence>,
+}
+
+impl Installer {
+    /// Installs, or replaces what is there, in a process of its own.
+    pub(crate) fn install(&self, source: &str) -> Result<Came> {
+        let mut down = defence::taken_down();
+        self.down.iter().for_each(|defence| down.push_str(&format!(",{defence:?}")));
+        let words = [INSTALLER, &self.home.display().to_string(), source, &down].map(str::to_owned);
+        let output = self.command(&beside("haft-faults"), &words).output().context("start an installer")?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut words = said.trim_end().splitn(3, ' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some("installed"), Some(dir), None) => Ok(Came::Installed(dir.into())),
+            (Some("refused"), Some(code), Some(why)) => Ok(Came::Refused(code.to_owned(), why.to_owned())),
+            _ => bail!("an installer ended with {} and {said:?}", output.status),
+        }
+    }
+
+    /// Any program as it would be started by somebody who installs.
+    #[expect(clippy::disallowed_methods, reason = "this program again, and git")]
+    pub(crate) fn command(&self, program: &Path, args: &[String]) -> Command {
+        let mut command = Command::new(program);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command
+            .args(args)
+            .current_dir(&self.cwd)
+            .env_clear()
+            .env("PATH", path)
+            .envs(self.env.iter().cloned());
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+}
+
+/// Such a process.
+pub(crate) fn run(home: &Path, source: &str, down: &str) -> ExitCode {
+    let names: Vec<&str> = down.split(',').collect();
+    let is_down = |defence: &&Defence| names.contains(&format!("{defence:?}").as_str());
+    Defence::ALL.iter().copied().filter(|defence| is_down(&defence)).for_each(defence::take_down);
+    match install(home, source) {
+        Ok(dir) => println!("installed {}", dir.display()),
+        Err(error) => {
+            let code = error.code().unwrap_or("-");
+            println!("refused {code} {:#}", anyhow::Error::from(error));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn install(home: &Path, source: &str) -> Result<PathBuf, InstallError> {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let store = Store::of_home(home, std::env::var_os("PATH"));
+    let source = Source::parse(source, &cwd)?;
+    let accepted = store.propose(&source)?.accept(How::Yes, "test")?;
+    Ok(store.approved.trees().place(&accepted.entry.tree))
+}

@@ -1,0 +1,61 @@
+//! Group T, as far as it is about installing: what somebody tries who wants more than to be installed.
+
+use anyhow::{Result, ensure};
+use haft_protocol::defence::{Defence, take_down};
+
+use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
+use crate::row::{CASE, Case, Row};
+use crate::world::World;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "T-13",
+        title: "an address or a repository that would have git run something is installed",
+        cases: &[
+            Case { play: |world| Box::pin(all(world, SOURCES)), ..CASE },
+            Case { play: |world| Box::pin(all(world, REPOSITORIES)), ..CASE },
+        ],
+        undefend: Some(|_| {
+            take_down(Defence::SourceRules);
+            take_down(Defence::HardenedGit);
+        }),
+    },
+    Row {
+        id: "T-14",
+        title: "a directory with links out of it, pipes, odd names, too many or too large files is installed",
+        cases: &[Case { play: |world| Box::pin(trees(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::TreeRules)),
+    },
+    Row {
+        id: "T-15",
+        title: "archives are installed that unpack to too much, or elsewhere",
+        cases: &[Case { play: |world| Box::pin(all(world, ARCHIVES)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::SourceRules)),
+    },
+];
+
+async fn trees(world: &mut World) -> Result<()> {
+    // Half a minute on a busy machine.
+    if world.mode.full {
+        all(world, BOMBS).await?;
+    }
+    all(world, TREES).await
+}
+
+async fn all(world: &mut World, attacks: &'static [Attack]) -> Result<()> {
+    world.mark("attacks")?;
+    let (dir, mut refused, mut harmless, mut absent) = (world.dir.join("attacks"), 0, 0, 0);
+    for attack in attacks {
+        let dir = dir.clone();
+        // The host goes on meanwhile.
+        match tokio::task::spawn_blocking(move || attack.try_in(&dir)).await?? {
+            Tried::Refused => refused += 1,
+            Tried::Harmless => harmless += 1,
+            Tried::NotMade => absent += 1,
+        }
+    }
+    ensure!(refused > 0, "none was refused");
+    let absent = if absent > 0 { format!(", {absent} cannot be had here") } else { String::new() };
+    world.found(&format!("{refused} refused, {harmless} installed and harmless{absent}"));
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The user's own extensions, where only what was approved runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_protocol::event::ExtensionFault;
+
+use super::{
+    Collect, DiscoveryError, DiscoveryErrorKind, MANIFEST_INVALID, SkipReason, Skipped, absolute, dir_name,
+    key,
+};
+use crate::install::lock::{Approved, LockError};
+use crate::install::{Held, Owned, owned};
+use crate::manifest::Manifest;
+use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+
+impl Collect<'_> {
+    /// Takes what was approved, and names what was not.
+    pub(super) fn take_owned(&mut self, approved: &Approved) {
+        let global = self.search.global.as_deref().map(absolute);
+        // Without a global directory the user wants no extensions of the user's own.
+        let Some(global) = global else { return };
+        let (all, error) = owned(Some(&global), approved);
+        self.found.errors.extend(error.map(|error| unusable(approved, error)));
+        for Owned { candidate, held } in all {
+            match held {
+                Some(held) => self.take_held(approved, candidate.dir, candidate.manifest, held),
+                None => self.take_unapproved(candidate),
+            }
+        }
+    }
+
+    fn take_unapproved(&mut self, candidate: super::Candidate) {
+        if self.is_known(&candidate) {
+            return;
+        }
+        let (name, dir) = (candidate.name(), candidate.dir);
+        let manifest = match candidate.manifest {
+            Ok(manifest) => manifest,
+            Err(kind) => {
+                self.names.entry(key(&name)).or_insert_with(|| dir.clone());
+                self.found.errors.push(DiscoveryError { name, dir, origin: Origin::Global, kind });
+                return;
+            }
+        };
+        let reason = self.reason_to_skip(Origin::Global, &manifest).unwrap_or(SkipReason::NotApproved);
+        // What waits for an answer keeps its name, or a project could take the place of a guard.
+        self.names.entry(key(&name)).or_insert_with(|| dir.clone());
+        self.found.skipped.push(Skipped { name: manifest.name, dir, origin: Origin::Global, reason });
+    }
+
+    fn take_held(
+        &mut self,
+        approved: &Approved,
+        place: PathBuf,
+        manifest: Result<Manifest, DiscoveryErrorKind>,
+        held: Held,
+    ) {
+        self.dirs.insert(super::identity(&place));
+        let taken = self.names.get(&key(held.name.as_str())).cloned();
+        let enabled = held.entry.enabled;
+        let reason = match (taken, held.changed.clone()) {
+            (Some(by), _) => Some(SkipReason::NameTaken { by }),
+            (None, _) if !enabled => Some(SkipReason::Disabled),
+            // The host must know of a guard that must not start, or nobody would block what it guards.
+            (None, Some(summary)) if !held.entry.required => Some(SkipReason::Changed { summary }),
+            (None, _) => None,
+        };
+        self.names.entry(key(held.name.as_str())).or_insert_with(|| place.clone());
+        if let Some(reason) = reason {
+            self.found.skipped.push(Skipped { name: held.name, dir: place, origin: Origin::Global, reason });
+            return;
+        }
+        let spec = match manifest {
+            Ok(manifest) if held.changed.is_none() => {
+                let warning = |message: &String| ExtensionFault {
+                    extension: held.name.clone(),
+                    code: MANIFEST_INVALID.to_owned(),
+                    message: message.clone(),
+                };
+                self.found.warnings.extend(manifest.ignored.iter().map(warning));
+                spec(approved, manifest, held)
+            }
+            Ok(_) | Err(_) => kept_out(approved, held),
+        };
+        self.found.specs.push(spec);
+    }
+}
+
+/// As it was approved. That its files are there is looked at right before it starts.
+fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
+    let pin = held.pin(approved);
+    let launch = match manifest.exec {
+        None => Launch::ThemeOnly,
+        Some(exec) => {
+            let own = || held.dir.join(&exec.program).components().collect();
+            let program = held.entry.interpreter.clone().unwrap_or_else(own);
+            Launch::Process { program, args: exec.args }
+        }
+    };
+    ExtensionSpec {
+        name: held.name,
+        version: manifest.version,
+        dir: held.dir,
+        launch,
+        origin: Origin::Global,
+        roles: manifest.roles,
+        permissions: held.entry.permissions,
+        level: held.entry.sandbox,
+        description: manifest.description,
+        lifecycle: manifest.lifecycle,
+        // It was read elsewhere.
+        manifest: None,
+        pin: Some(Arc::new(pin)),
+    }
+}
+
+/// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
+fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
+    let pin = held.pin(approved);
+    let why = held.changed.unwrap_or_default();
+    ExtensionSpec {
+        name: held.name,
+        version: None,
+        dir: held.dir,
+        launch: Launch::Impossible { why },
+        origin: Origin::Global,
+        roles: Roles { required: true, ..Roles::default() },
+        permissions: None,
+        level: None,
+        description: None,
+        lifecycle: Lifecycle::default(),
+        manifest: None,
+        pin: Some(Arc::new(pin)),
+    }
+}
+
+fn unusable(approved: &Approved, error: LockError) -> DiscoveryError {
+    let dir = approved.file();
+    DiscoveryError { name: dir_name(&dir), dir, origin: Origin::Global, kind: error.into() }
+}

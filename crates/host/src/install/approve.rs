@@ -1,0 +1,303 @@
+//! From somebody else's tree to an approved extension: everything is shown, and what was shown is what is approved.
+//!
+//! The tree is copied before it is looked at, to where nobody else writes. What is shown, hashed and approved is the copy,
+//! whatever becomes of the source meanwhile.
+
+mod shown;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use haft_launch::sandbox::{Level, Net};
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::ids::ExtensionName;
+use tempfile::TempDir;
+
+use super::contents::{Contents, Difference, Looks};
+use super::digest::Digest;
+use super::interpreter::{self, Lookup};
+use super::lock::{Approval, Approved, Came, Entry, How, Waiting};
+use super::workshop::Workshop;
+use super::{InstallError, Source, Store, copies, copy, git};
+use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::permission::{Line as PermissionLine, Permissions};
+
+pub use shown::Line;
+
+/// Something that can be approved. Nothing has changed so far, and nothing of it was run.
+///
+/// While there is one, no other process can approve anything.
+#[derive(Debug)]
+pub struct Proposal {
+    approved: Approved,
+    workshop: Workshop,
+    /// What it lies in until it is approved.
+    bench: TempDir,
+    manifest: Manifest,
+    contents: Contents,
+    entry: Entry,
+    before: Option<Before>,
+}
+
+/// What was approved before under this name.
+#[derive(Debug)]
+struct Before {
+    entry: Entry,
+    /// None when its code is no longer there to compare.
+    difference: Option<Difference>,
+}
+
+/// An approval that is new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its name.
+    pub name: ExtensionName,
+    /// What the lock file says of it now.
+    pub entry: Entry,
+    /// Where it will run.
+    pub dir: PathBuf,
+    /// Whether another version was approved before.
+    pub replaced: bool,
+}
+
+impl Store {
+    /// Fetches an extension and gets it ready to be approved.
+    ///
+    /// # Errors
+    /// [`InstallError`]; then everything is as it was before.
+    pub fn propose(&self, source: &Source) -> Result<Proposal, InstallError> {
+        let workshop = self.workshop()?;
+        match source {
+            Source::Directory(dir) => {
+                self.refuse_own(dir)?;
+                let came = Came::Directory { path: dir.clone() };
+                self.propose_tree(workshop, dir, came, Some(dir))
+            }
+            Source::Git(url) => {
+                let clone = workshop.bench()?;
+                let checkout = clone.path().join("checkout");
+                let commit = git::clone(url, &checkout, self.path.as_deref())?;
+                let came = Came::Git { url: url.to_string(), commit: Some(commit) };
+                self.propose_tree(workshop, &checkout, came, None)
+            }
+        }
+    }
+
+    /// Gets an extension ready to be approved that lies in the global directory, in `dir`.
+    ///
+    /// # Errors
+    /// As [`propose`](Self::propose).
+    pub fn propose_placed(&self, dir: &Path) -> Result<Proposal, InstallError> {
+        let came = Came::Placed { path: dir.into(), looks: None };
+        self.propose_tree(self.workshop()?, dir, came, Some(dir))
+    }
+
+    fn workshop(&self) -> Result<Workshop, InstallError> {
+        Workshop::open(self.approved.trees().dir())
+    }
+
+    /// What lies in the global directory is approved there.
+    fn refuse_own(&self, dir: &Path) -> Result<(), InstallError> {
+        let (dir, global) = (dir.canonicalize(), self.global.canonicalize());
+        match (dir, global) {
+            (Ok(dir), Ok(global)) if dir.starts_with(&global) => {
+                let problem =
+                    "lies where extensions are looked for already; `haft ext trust NAME` approves it there";
+                Err(InstallError::Refused { path: dir, problem: problem.into() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn propose_tree(
+        &self,
+        workshop: Workshop,
+        source: &Path,
+        came: Came,
+        origin: Option<&Path>,
+    ) -> Result<Proposal, InstallError> {
+        // Before anything is copied, so that a wrong directory is refused at once.
+        let name = Manifest::read(source)?.name;
+        let bench = workshop.bench()?;
+        let tree = bench.path().join("tree");
+        copy::copy_tree(source, &tree, workshop.dir())?;
+        let manifest = Manifest::read(&tree)?;
+        let contents = Contents::read(&tree)?;
+        let digest = contents.file_digest(Path::new(MANIFEST_FILE));
+        let digest = digest.filter(|_| manifest.name == name);
+        let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
+        let lookup = Lookup { path: self.path.as_deref(), workspace: self.workspace.as_deref(), origin };
+        let interpreter = interpreter::outside(&manifest, &tree, lookup)?;
+        let entry = Entry {
+            source: came,
+            tree: contents.digest(),
+            manifest: digest,
+            interpreter,
+            required: manifest.roles.required,
+            permissions: manifest.permissions.clone(),
+            sandbox: manifest.permissions.as_ref().map(level),
+            enabled: manifest.enabled,
+            tools: BTreeMap::new(),
+            changed: BTreeMap::new(),
+            waiting: None,
+            approved: Approval { at: now(), how: How::Terminal, haft: String::new() },
+            previous: Vec::new(),
+        };
+        let before = self.before(&name, &contents, &entry)?;
+        Ok(Proposal { approved: self.approved.clone(), workshop, bench, manifest, contents, entry, before })
+    }
+
+    /// What was approved under this name; a name that differs in case, or that another place has, is refused.
+    fn before(
+        &self,
+        name: &ExtensionName,
+        contents: &Contents,
+        entry: &Entry,
+    ) -> Result<Option<Before>, InstallError> {
+        let taken = |dir: PathBuf| Err(InstallError::Exists { name: name.clone(), dir });
+        if !matches!(entry.source, Came::Placed { .. })
+            && let Some(row) = self.placed(name.as_str())
+        {
+            return taken(row.dir);
+        }
+        let file = self.approved.load()?;
+        let Some((known, before)) = file.find(name.as_str()) else { return Ok(None) };
+        let moved = matches!(
+            (&before.source, &entry.source),
+            (Came::Git { .. } | Came::Directory { .. }, Came::Placed { .. })
+        );
+        if known != name || moved {
+            return taken(self.approved.trees().place(&before.tree));
+        }
+        let difference = self.approved.trees().difference(&before.tree, contents);
+        Ok(Some(Before { entry: before.clone(), difference }))
+    }
+}
+
+impl Proposal {
+    /// The name of the extension.
+    pub fn name(&self) -> &ExtensionName {
+        &self.manifest.name
+    }
+
+    /// Its manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// What the lock file would say of it.
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// What was approved before under this name.
+    pub fn before(&self) -> Option<&Entry> {
+        self.before.as_ref().map(|before| &before.entry)
+    }
+
+    /// What it asks for beyond what the version before was granted, in words; nothing when there was none.
+    pub fn excess(&self) -> Vec<PermissionLine> {
+        let Some(Before { entry: before, .. }) = &self.before else { return Vec::new() };
+        match (&self.entry.permissions, &before.permissions) {
+            (Some(asked), Some(granted)) => asked.excess(granted),
+            // A plain extension may do everything, so it asks for more than any other.
+            (None, Some(_)) => vec![PermissionLine {
+                permission: "permissions",
+                text: "is no longer there: it asks for nothing, so that nothing would confine it".to_owned(),
+                red: true,
+            }],
+            (_, None) => Vec::new(),
+        }
+    }
+
+    /// Leaves it unapproved. When it asks for more than was granted, the version before does not run either until somebody
+    /// has agreed: says whether that is so.
+    ///
+    /// # Errors
+    /// When that cannot be written down.
+    pub fn decline(self) -> Result<bool, InstallError> {
+        if self.excess().is_empty() || !is_up(Defence::MoreAsked) {
+            return Ok(false);
+        }
+        let Self { approved, manifest, entry: Entry { tree, source, .. }, .. } = self;
+        let waits = approved.edit(|file| {
+            let Some(known) = file.extensions.get_mut(&manifest.name) else { return false };
+            let enabled = known.waiting.take().map_or(known.enabled, |waiting| waiting.enabled);
+            known.enabled = false;
+            known.waiting = Some(Waiting { tree, source, enabled });
+            true
+        })?;
+        Ok(waits)
+    }
+
+    /// Whether exactly this is approved already, so that there is nothing to ask.
+    pub fn is_approved(&self) -> bool {
+        self.before.as_ref().is_some_and(|before| {
+            let Before { entry: before, difference } = before;
+            let same = (before.tree, &before.interpreter, before.sandbox)
+                == (self.entry.tree, &self.entry.interpreter, self.entry.sandbox);
+            // A tree that is gone is put back.
+            same && difference.is_some()
+        })
+    }
+
+    /// Approves it: from now on exactly this runs. `haft` is the version of the program that asked.
+    ///
+    /// # Errors
+    /// [`InstallError`]; then nothing is approved that was not before.
+    pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
+        let Self { approved, workshop, bench, manifest, contents, entry, before } = self;
+        let (trees, name) = (approved.trees(), manifest.name);
+        let tree = entry.tree;
+        let put = || trees.put(&workshop, &bench.path().join("tree"), &tree);
+        // First: what may run is there, wherever this ends.
+        if is_up(Defence::WholeInstalls) {
+            put()?;
+        }
+        let old = before.as_ref().and_then(|before| trees.verify(&before.entry.tree).ok());
+        let approval = Approval { at: now(), how, haft: haft.to_owned() };
+        let source = looked_at(entry.source, &entry.tree);
+        let entry = Entry { approved: approval, source, ..entry };
+        // As it is now: it may have been switched off meanwhile.
+        let (entry, keep) = approved.edit(|file| {
+            let entry = entry.replace(file.extensions.remove(&name));
+            file.extensions.insert(name.clone(), entry.clone());
+            (entry, file.trees())
+        })?;
+        if !is_up(Defence::WholeInstalls) {
+            put()?;
+        }
+        let dir = approved.runs_in(&name, &entry);
+        if entry.runs_in_copy() {
+            if let Some(old) = old {
+                copies::retire(&old, &contents, &dir);
+            }
+            copies::restore(&contents, &trees.place(&entry.tree), &dir)?;
+        }
+        trees.sweep(&workshop, &keep)?;
+        Ok(Accepted { name, entry, dir, replaced: before.is_some() })
+    }
+}
+
+/// What a directory that is approved where it lies looks like, if it still holds this tree and its looks tell when it
+/// changes.
+fn looked_at(source: Came, tree: &Digest) -> Came {
+    let Came::Placed { path, .. } = source else { return source };
+    // Before it is read: what is changed meanwhile looks otherwise than this.
+    let looks = Looks::of_tree(&path).ok().filter(|(_, tells)| *tells);
+    let holds = || Contents::read(&path).is_ok_and(|now| now.digest() == *tree);
+    let looks = looks.map(|(looks, _)| looks).filter(|_| holds());
+    Came::Placed { path, looks }
+}
+
+/// The lowest level that can enforce what was granted.
+fn level(granted: &Permissions) -> Level {
+    match granted.net {
+        Net::Loopback => Level::Strict,
+        Net::None | Net::All => Level::Standard,
+    }
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%FT%TZ").to_string()
+}

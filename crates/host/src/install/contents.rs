@@ -1,0 +1,148 @@
+//! What a tree holds: every file, link and directory, and one digest of all of it.
+
+mod difference;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use super::copy::open;
+use super::digest::Digest;
+use super::{InstallError, MAX_BYTES};
+pub use difference::Difference;
+pub(crate) use walk::Looks;
+pub(super) use walk::walk;
+
+/// Bytes read at once.
+const PIECE: usize = 64 * 1024;
+
+/// All that is in a tree, by its path in it. What belongs to git is no part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    items: BTreeMap<PathBuf, Item>,
+    bytes: u64,
+}
+
+/// One thing in a tree. Of its mode only counts whether it can be executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+    Directory,
+    /// With what it leads to.
+    Link(PathBuf),
+    File {
+        executable: bool,
+        digest: Digest,
+    },
+}
+
+impl Contents {
+    /// Reads a tree, whole.
+    ///
+    /// # Errors
+    /// [`InstallError`] when something of it cannot be read, is neither file, link nor directory, or is too much.
+    pub fn read(root: &Path) -> Result<Self, InstallError> {
+        let mut contents = Self { items: BTreeMap::new(), bytes: 0 };
+        walk(root, &mut |name, path, metadata| {
+            let item = contents.item(root, path, metadata)?;
+            contents.items.insert(name.to_owned(), item);
+            Ok(())
+        })?;
+        Ok(contents)
+    }
+
+    fn item(&mut self, root: &Path, path: &Path, metadata: &Metadata) -> Result<Item, InstallError> {
+        if metadata.is_dir() {
+            Ok(Item::Directory)
+        } else if metadata.is_symlink() {
+            std::fs::read_link(path).map(Item::Link).map_err(InstallError::io("read", path))
+        } else {
+            let digest = self.file(root, path)?;
+            Ok(Item::File { executable: is_executable(metadata), digest })
+        }
+    }
+
+    fn file(&mut self, root: &Path, path: &Path) -> Result<Digest, InstallError> {
+        let mut file = open(path).map_err(InstallError::io("read", path))?;
+        let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
+        loop {
+            let count = file.read(&mut piece).map_err(InstallError::io("read", path))?;
+            let bytes = piece.get(..count).unwrap_or_default();
+            if bytes.is_empty() {
+                return Ok(Digest::of(hasher));
+            }
+            self.bytes += bytes.len() as u64;
+            if self.bytes > MAX_BYTES {
+                return Err(InstallError::too_large(root, format!("more than {} MiB", MAX_BYTES >> 20)));
+            }
+            hasher.update(bytes);
+        }
+    }
+
+    /// The digest of all of it: of every path in order, with its kind, whether it can be executed, what a link leads to and
+    /// what a file holds.
+    pub fn digest(&self) -> Digest {
+        let mut all = Sha256::new_with_prefix(b"haft tree 1\n");
+        let mut text = |kind: u8, bytes: &[u8]| {
+            all.update([kind]);
+            all.update((bytes.len() as u64).to_le_bytes());
+            all.update(bytes);
+        };
+        for (path, item) in &self.items {
+            text(b'p', slashed(path).as_slice());
+            match item {
+                Item::Directory => text(b'd', b""),
+                Item::Link(target) => text(b'l', target.as_os_str().as_encoded_bytes()),
+                Item::File { executable: true, digest } => text(b'x', digest.bytes()),
+                Item::File { executable: false, digest } => text(b'f', digest.bytes()),
+            }
+        }
+        Digest::of(all)
+    }
+
+    /// The digest of one file; none when there is no such file.
+    pub fn file_digest(&self, path: &Path) -> Option<Digest> {
+        match self.items.get(path)? {
+            Item::File { digest, .. } => Some(*digest),
+            Item::Directory | Item::Link(_) => None,
+        }
+    }
+
+    /// How many files and links there are.
+    pub fn files(&self) -> usize {
+        self.items.values().filter(|item| **item != Item::Directory).count()
+    }
+
+    /// How many bytes the files hold.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(super) fn items(&self) -> &BTreeMap<PathBuf, Item> {
+        &self.items
+    }
+}
+
+/// A path in a tree as every system would write it.
+fn slashed(path: &Path) -> Vec<u8> {
+    let parts: Vec<_> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
+    parts.join(&b'/')
+}
+
+/// Of the mode, only this is the same wherever a repository is checked out.
+#[cfg(unix)]
+pub(super) fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_executable(_: &Metadata) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! Private copies of approved code, for extensions that keep their state beside it.
+//!
+//! What was approved is put back before each start; all other files are the extension's own and stay.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use haft_protocol::step::step;
+use sha2::{Digest as _, Sha256};
+
+use super::InstallError;
+use super::contents::{Contents, Item, is_executable};
+use super::copy::{make_link, open};
+use super::digest::Digest;
+use super::workshop::remove;
+
+/// Bytes copied at once.
+const PIECE: usize = 64 * 1024;
+
+/// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too.
+///
+/// # Errors
+/// When something cannot be written, or the tree is not what `contents` says.
+pub(super) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<(), InstallError> {
+    if let Some(above) = copy.parent() {
+        fs::create_dir_all(above).map_err(InstallError::io("create", above))?;
+    }
+    directory(copy)?;
+    for (name, item) in contents.items() {
+        let (from, to) = (store.join(name), copy.join(name));
+        match item {
+            // Before what is in it, so that no link in its place is followed.
+            Item::Directory => directory(&to)?,
+            Item::Link(target) => link(target, &to)?,
+            Item::File { executable, digest } => {
+                if !is_same(&to, *executable, digest) {
+                    file(&from, &to, *executable, digest)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes from a copy what one version brought and the next one does not, unless it was changed since.
+pub(super) fn retire(before: &Contents, now: &Contents, copy: &Path) {
+    let gone = before.items().iter().filter(|(name, _)| !now.items().contains_key(*name));
+    for (name, item) in gone {
+        let path = copy.join(name);
+        if let Item::File { executable, digest } = item
+            && is_same(&path, *executable, digest)
+        {
+            // What stays is in nobody's way.
+            step();
+            _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Removes from a copy all that its code brought, unless it was changed, and the directories that are empty then.
+pub(super) fn clear(code: &Contents, copy: &Path) {
+    for (name, item) in code.items().iter().rev() {
+        let path = copy.join(name);
+        step();
+        // What stays is in nobody's way.
+        match item {
+            Item::Directory => _ = fs::remove_dir(path),
+            Item::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
+                _ = fs::remove_file(path);
+            }
+            Item::File { executable, digest } if is_same(&path, *executable, digest) => {
+                _ = fs::remove_file(path);
+            }
+            Item::Link(_) | Item::File { .. } => {}
+        }
+    }
+    _ = fs::remove_dir(copy);
+}
+
+fn directory(path: &Path) -> Result<(), InstallError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => return Ok(()),
+        Ok(_) => remove(path)?,
+        Err(_) => {}
+    }
+    step();
+    fs::create_dir(path).map_err(InstallError::io("create", path))
+}
+
+fn link(target: &Path, path: &Path) -> Result<(), InstallError> {
+    if fs::read_link(path).is_ok_and(|now| now == target) {
+        return Ok(());
+    }
+    if path.symlink_metadata().is_ok() {
+        remove(path)?;
+    }
+    step();
+    make_link(target, path).map_err(InstallError::io("create", path))
+}
+
+fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
+    let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
+    path.symlink_metadata().is_ok_and(same_kind) && copied(path, None).is_ok_and(|now| now == *digest)
+}
+
+fn file(from: &Path, to: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
+    if to.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        remove(to)?;
+    }
+    let write = || InstallError::io("write", to);
+    let dir = to.parent().unwrap_or(to);
+    step();
+    let mut new = tempfile::NamedTempFile::new_in(dir).map_err(write())?;
+    if copied(from, Some(new.as_file_mut())).map_err(InstallError::io("copy", from))? != *digest {
+        return Err(InstallError::Changed { dir: from.into() });
+    }
+    set_mode(new.as_file(), executable).map_err(write())?;
+    step();
+    new.persist(to).map_err(|error| write()(error.error)).map(drop)
+}
+
+/// Reads a file, writes it if there is somewhere to write it to, and tells what it held.
+fn copied(from: &Path, mut to: Option<&mut File>) -> std::io::Result<Digest> {
+    let (mut source, mut hasher, mut piece) = (open(from)?, Sha256::new(), vec![0; PIECE]);
+    loop {
+        let count = source.read(&mut piece)?;
+        let bytes = piece.get(..count).unwrap_or_default();
+        if bytes.is_empty() {
+            return Ok(Digest::of(hasher));
+        }
+        hasher.update(bytes);
+        if let Some(to) = &mut to {
+            to.write_all(bytes)?;
+        }
+    }
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, executable: bool) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(if executable { 0o755 } else { 0o644 }))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: bool) -> std::io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Pair {
+        root: tempfile::TempDir,
+        contents: Contents,
+    }
+
+    impl Pair {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let store = root.path().join("store");
+            fs::create_dir_all(store.join("lib/deep")).unwrap();
+            fs::write(store.join("run"), "code").unwrap();
+            fs::write(store.join("lib/deep/a"), "library").unwrap();
+            #[cfg(unix)]
+            std::os::unix::fs::symlink("lib/deep/a", store.join("link")).unwrap();
+            let pair = Self { contents: Contents::read(&store).unwrap(), root };
+            pair.restore();
+            pair
+        }
+
+        fn restore(&self) {
+            restore(&self.contents, &self.root.path().join("store"), &self.copy()).unwrap();
+        }
+
+        fn copy(&self) -> std::path::PathBuf {
+            self.root.path().join("copies/x")
+        }
+    }
+
+    /// After this was done to the copy, it is as it was, but for what was added.
+    #[track_caller]
+    fn check(spoil: impl FnOnce(&Path)) {
+        let pair = Pair::new();
+        assert_eq!(Contents::read(&pair.copy()).unwrap(), pair.contents);
+        fs::write(pair.copy().join("lib/state"), "kept").unwrap();
+        spoil(&pair.copy());
+        pair.restore();
+        assert_eq!(fs::read_to_string(pair.copy().join("lib/state")).ok().as_deref(), Some("kept"));
+        fs::remove_file(pair.copy().join("lib/state")).unwrap();
+        assert_eq!(Contents::read(&pair.copy()).unwrap(), pair.contents);
+    }
+
+    #[test]
+    fn what_was_approved_is_put_back() {
+        check(|_| ());
+        check(|copy| fs::write(copy.join("run"), "evil").unwrap());
+        check(|copy| fs::remove_file(copy.join("run")).unwrap());
+        check(|copy| fs::remove_dir_all(copy.join("lib/deep")).unwrap());
+        check(|copy| {
+            fs::remove_file(copy.join("run")).unwrap();
+            fs::create_dir_all(copy.join("run/inside")).unwrap();
+        });
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nothing_is_written_through_a_link() {
+        use std::os::unix::fs::symlink;
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a"), "precious").unwrap();
+        check(|copy| {
+            fs::remove_dir_all(copy.join("lib/deep")).unwrap();
+            symlink(outside.path(), copy.join("lib/deep")).unwrap();
+        });
+        check(|copy| {
+            fs::remove_file(copy.join("run")).unwrap();
+            symlink(outside.path().join("a"), copy.join("run")).unwrap();
+        });
+        check(|copy| {
+            fs::remove_file(copy.join("link")).unwrap();
+            symlink("/etc/passwd", copy.join("link")).unwrap();
+        });
+        assert_eq!(fs::read_to_string(outside.path().join("a")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn what_only_an_older_version_brought_goes_unless_it_was_changed() {
+        let pair = Pair::new();
+        let newer = tempfile::tempdir().unwrap();
+        fs::write(newer.path().join("run"), "code 2").unwrap();
+        fs::write(pair.copy().join("own"), "state").unwrap();
+        retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
+        assert!(!pair.copy().join("lib/deep/a").exists() && pair.copy().join("own").exists());
+        pair.restore();
+        fs::write(pair.copy().join("lib/deep/a"), "changed").unwrap();
+        retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
+        assert!(pair.copy().join("lib/deep/a").exists());
+    }
+}

@@ -1,0 +1,216 @@
+//! Which program runs an extension: looked for once, when it is approved, where nobody else can put one.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+use haft_protocol::defence::{Defence, is_up};
+
+use super::InstallError;
+use crate::manifest::{Exec, Manifest};
+use crate::spec::Launch;
+
+/// Where a program is looked for, and where it must not be found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lookup<'a> {
+    /// The value of `PATH`.
+    pub(super) path: Option<&'a OsStr>,
+    /// The directory that the user works in: what lies in it is not the user's own.
+    pub(super) workspace: Option<&'a Path>,
+    /// Where the extension came from, for an `exec` that leads out of it.
+    pub(super) origin: Option<&'a Path>,
+}
+
+/// The program that `exec` means, if it lies outside of the extension, whose files are in `tree`.
+///
+/// # Errors
+/// When there is none, or others may have put it there.
+pub(super) fn outside(
+    manifest: &Manifest,
+    tree: &Path,
+    lookup: Lookup<'_>,
+) -> Result<Option<PathBuf>, InstallError> {
+    let Some(exec) = &manifest.exec else { return Ok(None) };
+    let leads_out = leads_out(&exec.program);
+    let dir = match lookup.origin {
+        Some(origin) if leads_out => origin,
+        Some(_) | None => tree,
+    };
+    let path = lookup.path.map(|path| cleaned(path, lookup.workspace));
+    match manifest.launch(dir, path.as_deref())? {
+        Launch::Process { program, .. } if exec.is_shared() || leads_out => {
+            let refused = |problem: &str| {
+                Err(InstallError::Refused { path: program.clone(), problem: problem.to_owned() })
+            };
+            if is_others(&program) {
+                return refused("is what would run the extension, and other users may change it");
+            }
+            // A path that climbs would mean something else once a directory on its way is replaced.
+            match leads_out {
+                true => program.canonicalize().map(Some).map_err(InstallError::io("find", program)),
+                false => Ok(Some(program)),
+            }
+        }
+        Launch::Process { .. } | Launch::ThemeOnly | Launch::Impossible { .. } => Ok(None),
+    }
+}
+
+/// What of a command line lies outside of the extension, or may: people are shown each of these.
+pub(super) fn elsewhere(exec: &Exec) -> impl Iterator<Item = &str> {
+    let is_path = |word: &&String| Path::new(word.as_str()).is_absolute() || leads_out(word);
+    [&exec.program].into_iter().chain(&exec.args).filter(is_path).map(String::as_str)
+}
+
+/// Whether a relative path climbs out of the directory it is in.
+fn leads_out(path: &str) -> bool {
+    let mut depth = 0_usize;
+    Path::new(path).components().any(|part| match part {
+        Component::ParentDir => {
+            let climbs = depth == 0;
+            depth = depth.saturating_sub(1);
+            climbs
+        }
+        Component::Normal(_) => {
+            depth += 1;
+            false
+        }
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => false,
+    })
+}
+
+/// The directories of `PATH` that only the user and the system write to: those that are absolute, outside of the workspace,
+/// and closed to other users.
+pub(super) fn cleaned(path: &OsStr, workspace: Option<&Path>) -> OsString {
+    if !is_up(Defence::CleanPath) {
+        return path.to_owned();
+    }
+    let workspace = workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !is_users(dir));
+    let keeps = |dir: &PathBuf| {
+        let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+        let is_projects =
+            |place: &Path| workspace.as_ref().is_some_and(|workspace| place.starts_with(workspace));
+        dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_others(&real)
+    };
+    // Nothing that was split cannot be joined.
+    std::env::join_paths(std::env::split_paths(path).filter(keeps)).unwrap_or_default()
+}
+
+/// Whoever works in the home directory, or above it, has all programs of the user's own in the workspace.
+fn is_users(dir: &Path) -> bool {
+    std::env::home_dir().and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(dir))
+}
+
+/// Whether any user may write to it.
+#[cfg(unix)]
+fn is_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_others(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn program(path: &Path, mode: u32) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "#!/bin/sh\n").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    struct Place {
+        root: tempfile::TempDir,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let place = Self { root };
+            for dir in ["project/node_modules/.bin", "open", "safe", "later", "source/bin", "tree"] {
+                program(&place.at(dir).join("tool"), 0o755);
+            }
+            fs::create_dir(place.at("source/deep")).unwrap();
+            fs::set_permissions(place.at("open"), fs::Permissions::from_mode(0o777)).unwrap();
+            symlink(place.at("project/node_modules/.bin"), place.at("link")).unwrap();
+            place
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            self.root.path().canonicalize().unwrap().join(path)
+        }
+
+        fn found(&self, exec: &str, dirs: &[&str]) -> Result<Option<PathBuf>, String> {
+            let text = serde_json::json!({ "name": "x", "exec": exec }).to_string();
+            let manifest = Manifest::parse(Path::new("extension.json"), &text, false).unwrap();
+            let dirs = dirs.iter().map(|dir| match dir.strip_prefix('=') {
+                Some(verbatim) => verbatim.into(),
+                None => self.at(dir),
+            });
+            let path = std::env::join_paths(dirs).unwrap();
+            let (project, source) = (self.at("project"), self.at("source/deep"));
+            let lookup = Lookup { path: Some(&path), workspace: Some(&project), origin: Some(&source) };
+            outside(&manifest, &self.at("tree"), lookup).map_err(|error| error.to_string())
+        }
+    }
+
+    #[track_caller]
+    fn check(exec: &str, dirs: &[&str], expect: Result<Option<&str>, &str>) {
+        let place = Place::new();
+        match (place.found(exec, dirs), expect) {
+            (Ok(found), Ok(expect)) => assert_eq!(found, expect.map(|path| place.at(path))),
+            (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+            (found, expect) => panic!("{found:?} instead of {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn a_bare_name_is_looked_for_where_only_the_user_puts_programs() {
+        let hostile =
+            ["project/node_modules/.bin", "link", "open", "=node_modules/.bin", "=.", "safe", "later"];
+        check("tool", &hostile, Ok(Some("safe/tool")));
+        check("tool", &hostile[..5], Err("not found in PATH"));
+    }
+
+    #[test]
+    fn what_lies_in_the_extension_is_pinned_with_it() {
+        check("./tool", &["safe"], Ok(None));
+        check("./missing", &["safe"], Err("there is no file"));
+    }
+
+    #[test]
+    fn what_leads_out_is_looked_for_from_where_it_came() {
+        check("../bin/tool", &[], Ok(Some("source/bin/tool")));
+        check("lib/../../bin/tool", &[], Err("there is no file"));
+        check("/no/such/program", &[], Err("there is no file"));
+    }
+
+    #[test]
+    fn a_program_that_anybody_may_change_is_refused() {
+        let place = Place::new();
+        fs::set_permissions(place.at("safe/tool"), fs::Permissions::from_mode(0o777)).unwrap();
+        let error = place.found("tool", &["safe"]).unwrap_err();
+        assert!(error.contains("other users may change it"), "{error}");
+    }
+
+    #[test]
+    fn every_path_out_of_the_extension_is_named() {
+        let exec = |words: &[&str]| Exec {
+            program: words[0].into(),
+            args: words[1..].iter().map(|word| (*word).to_owned()).collect(),
+        };
+        let check = |words: &[&str], expect: &[&str]| {
+            assert_eq!(elsewhere(&exec(words)).collect::<Vec<_>>(), expect);
+        };
+        check(&["python3", "main.py", "--x=/y"], &[]);
+        check(&["/bin/sh", "-c", "true"], &["/bin/sh"]);
+        check(&["node", "../../x.js", "a/../b"], &["../../x.js"]);
+        check(&["./run", "/etc/passwd", "a/../../b"], &["/etc/passwd", "a/../../b"]);
+    }
+}

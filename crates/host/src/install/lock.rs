@@ -1,0 +1,209 @@
+//! `extensions.lock.json`: which extensions the user approved, and exactly what of them.
+//!
+//! Whatever is wrong with the file, nothing is approved.
+
+mod entry;
+mod open;
+mod tools;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::step::step;
+use serde::{Deserialize, Serialize};
+
+use super::digest::Digest;
+use super::trees::Trees;
+use crate::log::slug;
+pub use entry::{Approval, Came, Entry, How, Waiting};
+
+/// The version of the form that is written.
+const VERSION: u32 = 1;
+
+/// What the next lock file is called until it is whole.
+const NEW: &str = "extensions.lock.json.new";
+
+/// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approved {
+    root: PathBuf,
+}
+
+/// What the lock file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockFile {
+    version: u32,
+    /// By name.
+    pub extensions: BTreeMap<ExtensionName, Entry>,
+}
+
+/// The lock file is not used: nothing is approved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// It cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else may have written it.
+    #[error("{} {what}, so no extension is approved; look at it, and remove it", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// It is not of the form that haft writes.
+    #[error(
+        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved; put it right, or remove it \
+         and install again",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// What is wrong there.
+        detail: String,
+    },
+    /// A newer haft wrote it.
+    #[error("{} was written by a newer haft, so no extension is approved; use that one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Default for LockFile {
+    fn default() -> Self {
+        Self { version: VERSION, extensions: BTreeMap::new() }
+    }
+}
+
+impl LockFile {
+    /// The extension of that name, whatever its case: names that differ only in case are one name.
+    pub fn find(&self, name: &str) -> Option<(&ExtensionName, &Entry)> {
+        self.extensions.iter().find(|(known, _)| known.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// All code that an entry runs, or ran before.
+    pub(super) fn trees(&self) -> HashSet<Digest> {
+        let entries = self.extensions.values();
+        entries.flat_map(Entry::versions).map(|entry| entry.tree).collect()
+    }
+}
+
+impl Approved {
+    /// Below this directory, which need not be there yet.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// `extensions.lock.json`.
+    pub fn file(&self) -> PathBuf {
+        self.root.join("extensions.lock.json")
+    }
+
+    /// `store`.
+    pub fn trees(&self) -> Trees {
+        Trees::at(self.root.join("store"))
+    }
+
+    /// `copies/NAME`: where an extension runs whose manifest asks for no permissions.
+    pub fn copy_of(&self, name: &ExtensionName) -> PathBuf {
+        self.root.join("copies").join(slug(name.as_str()))
+    }
+
+    /// Where an extension runs.
+    pub fn runs_in(&self, name: &ExtensionName, entry: &Entry) -> PathBuf {
+        if entry.runs_in_copy() { self.copy_of(name) } else { self.trees().place(&entry.tree) }
+    }
+
+    /// Reads the lock file; where there is none, nothing is approved.
+    ///
+    /// # Errors
+    /// [`LockError`] when it is a link, another user's, can be written by others, or is damaged.
+    pub fn load(&self) -> Result<LockFile, LockError> {
+        let path = self.file();
+        let Some(text) = open::text(&path)? else { return Ok(LockFile::default()) };
+        let damaged = |error: serde_json::Error| LockError::Damaged {
+            path: path.clone(),
+            line: error.line(),
+            column: error.column(),
+            detail: error.to_string(),
+        };
+        // First, so that what only a newer haft knows is not taken for damage.
+        let Version { version } = serde_json::from_str(&text).map_err(damaged)?;
+        if version == VERSION {
+            serde_json::from_str(&text).map_err(damaged)
+        } else {
+            Err(LockError::Newer { path })
+        }
+    }
+
+    /// Changes the lock file. Two that do it at the same time do it one after the other.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and when it cannot be written; it is then as it was.
+    pub fn edit<T>(&self, change: impl FnOnce(&mut LockFile) -> T) -> Result<T, LockError> {
+        let path = self.file();
+        let write = |source| LockError::Write { path: path.clone(), source };
+        fs::create_dir_all(&self.root).map_err(write)?;
+        // Closing the file ends the lock.
+        let lock = File::create(self.root.join("extensions.lock")).map_err(write)?;
+        lock.lock().map_err(write)?;
+        let before = self.load()?;
+        let mut file = before.clone();
+        let outcome = change(&mut file);
+        if file != before {
+            replace(&path, &file).map_err(write)?;
+        }
+        Ok(outcome)
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+/// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
+fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    // Nobody else is at it, so what is there was left by somebody who was killed.
+    _ = fs::remove_file(dir.join(NEW));
+    step();
+    let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
+    let mut text = serde_json::to_string_pretty(content)?;
+    text.push('\n');
+    step();
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    step();
+    file.persist(path).map_err(|error| error.error)?;
+    step();
+    // The name is what makes it permanent.
+    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+use super::*;
+
+fn entry(text: &str) -> Entry {
+    Entry {
+        source: Came::Directory { path: "/src".into() },
+        tree: Digest::of_bytes(text.as_bytes()),
+        manifest: Digest::of_bytes(b"manifest"),
+        interpreter: Some("/usr/bin/python3".into()),
+        required: false,
+        permissions: None,
+        sandbox: None,
+        enabled: true,
+        tools: BTreeMap::new(),
+        changed: BTreeMap::new(),
+        waiting: None,
+        approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
+        previous: Vec::new(),
+    }
+}
+
+fn approved() -> (tempfile::TempDir, Approved) {
+    let root = tempfile::tempdir().unwrap();
+    let approved = Approved::at(root.path().join("home"));
+    approved.edit(|file| file.extensions.insert(ExtensionName::new("a"), entry("one"))).unwrap();
+    (root, approved)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let (_root, approved) = approved();
+    let file = approved.load().unwrap();
+    assert_eq!(file.find("A").map(|(_, entry)| entry), Some(&entry("one")));
+    assert_eq!(file.find("b"), None);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(approved.file().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let none = Approved::at(approved.root.join("nowhere"));
+    assert_eq!(none.load().unwrap(), LockFile::default());
+}
+
+/// After this was done to the file, nothing is approved, and this is said.
+#[track_caller]
+fn check(spoil: impl FnOnce(&Path), expect: &str) {
+    let (_root, approved) = approved();
+    spoil(&approved.file());
+    let error = approved.load().unwrap_err();
+    assert!(error.to_string().contains(expect), "{error}");
+    let before = fs::read(approved.file()).ok();
+    approved.edit(|file| file.extensions.clear()).unwrap_err();
+    assert_eq!(fs::read(approved.file()).ok(), before, "what cannot be read is not written over");
+}
+
+fn edited(from: &str, to: &str) -> impl FnOnce(&Path) {
+    move |path| {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+    }
+}
+
+#[test]
+fn a_spoiled_file_approves_nothing() {
+    check(|path| fs::write(path, "{").unwrap(), "is damaged (line 1");
+    check(|path| fs::write(path, "").unwrap(), "is damaged");
+    check(edited("\"version\": 1", "\"version\": 2"), "by a newer haft");
+    check(edited("\"enabled\"", "\"trusted\": true, \"enabled\""), "unknown field `trusted`");
+    check(edited("sha256:", "md5:"), "64 hexadecimal digits");
+    check(edited("\"directory\"", "\"http\""), "unknown variant `http`");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_others_may_have_written_approves_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |mode| move |path: &Path| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    check(mode(0o662), "can be written by other users");
+    check(mode(0o620), "can be written by other users");
+    let link = |path: &Path| {
+        let other = path.with_extension("other");
+        fs::rename(path, &other).unwrap();
+        std::os::unix::fs::symlink(other, path).unwrap();
+    };
+    check(link, "is a link");
+    let dir = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+    };
+    check(dir, "is no file");
+}
+
+#[test]
+fn the_versions_before_can_be_gone_back_to() {
+    let versions = ["one", "two", "three", "four", "five"].map(entry);
+    let newest = versions.into_iter().reduce(|before, next| next.replace(Some(before))).unwrap();
+    let trees = |entry: &Entry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
+    let expect = |texts: [&str; 4]| texts.map(|text| Digest::of_bytes(text.as_bytes())).to_vec();
+    assert_eq!(trees(&newest), expect(["five", "four", "three", "two"]));
+    let back = newest.rolled_back().unwrap();
+    assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
+    assert_eq!(back.rolled_back().unwrap(), newest);
+    assert_eq!(entry("one").rolled_back(), None);
+    // The same code again is no other version.
+    assert_eq!(trees(&entry("one").replace(Some(entry("one")))).len(), 1);
+    let off = Entry { enabled: false, ..entry("one") };
+    assert!(!entry("two").replace(Some(off)).enabled);
+}
+
+#[test]
+fn two_that_write_at_once_lose_nothing() {
+    let (_root, approved) = approved();
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let approved = &approved;
+            scope.spawn(move || {
+                for number in 0..5 {
+                    let name = ExtensionName::new(format!("x{writer}-{number}"));
+                    approved.edit(|file| file.extensions.insert(name, entry("x"))).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(approved.load().unwrap().extensions.len(), 21);
+}

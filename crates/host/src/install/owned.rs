@@ -1,0 +1,131 @@
+//! What the user has: what lies in the global directory, beside what was approved.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use haft_protocol::defence::{Defence, is_up};
+use haft_protocol::ids::ExtensionName;
+
+use super::contents::{Contents, Looks};
+use super::lock::{Approved, Came, Entry, LockError};
+use super::pin::Pin;
+use crate::discovery::{Candidate, scan};
+use crate::manifest::Manifest;
+
+/// One extension of the user's.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    /// Where it lies, and what its manifest says: that of the approved code where there is some.
+    pub(crate) candidate: Candidate,
+    /// What was approved of it; nothing when it was not.
+    pub(crate) held: Option<Held>,
+}
+
+/// What was approved of an extension.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) name: ExtensionName,
+    pub(crate) entry: Entry,
+    /// Where it runs.
+    pub(crate) dir: PathBuf,
+    /// Why it is not run: how what is there differs from what was approved.
+    pub(crate) changed: Option<String>,
+}
+
+/// All of them by name, what was approved before what has the same name.
+///
+/// # Errors
+/// Beside them, why nothing counts as approved.
+pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, Option<LockError>) {
+    let (file, error) = match approved.load() {
+        Ok(file) => (file, None),
+        Err(error) => (super::lock::LockFile::default(), Some(error)),
+    };
+    let (mut entries, mut by_place) = (BTreeMap::new(), BTreeMap::new());
+    for (name, entry) in file.extensions {
+        match &entry.source {
+            Came::Placed { path, .. } => _ = by_place.insert(path.clone(), (name, entry)),
+            Came::Git { .. } | Came::Directory { .. } => _ = entries.insert(name, entry),
+        }
+    }
+    let mut all: Vec<Owned> = Vec::new();
+    for candidate in global.into_iter().flat_map(scan) {
+        let held = by_place
+            .remove(&candidate.dir)
+            .map(|(name, entry)| placed(approved, name, entry, &candidate.dir));
+        all.push(Owned { candidate, held });
+    }
+    let gone = by_place.into_values().map(|(name, entry)| (name, entry, true));
+    for (name, entry, gone) in entries.into_iter().map(|(name, entry)| (name, entry, false)).chain(gone) {
+        all.push(stored(approved, name, entry, gone));
+    }
+    // A stable order: of one name, what was approved comes first.
+    all.sort_by_cached_key(|owned| (owned.name(), owned.held.is_none()));
+    (all, error)
+}
+
+/// One that lies in the global directory and was approved there.
+fn placed(approved: &Approved, name: ExtensionName, entry: Entry, place: &Path) -> Held {
+    let changed = difference(approved, &entry, place).filter(|_| is_up(Defence::PinnedCode));
+    let changed = changed.map(|what| {
+        format!("it is not what was approved: {what}; `haft ext trust {name}` shows what changed, and asks")
+    });
+    let dir = match is_up(Defence::PinnedCode) {
+        true => approved.runs_in(&name, &entry),
+        false => place.to_owned(),
+    };
+    Held { dir, name, entry, changed }
+}
+
+/// One that lies in the store only.
+fn stored(approved: &Approved, name: ExtensionName, entry: Entry, gone: bool) -> Owned {
+    let dir = approved.trees().place(&entry.tree);
+    let manifest = Manifest::read(&dir).map_err(Into::into);
+    let changed = match (&manifest, &entry.source) {
+        (_, Came::Placed { path, .. }) if gone => Some(format!(
+            "it was removed from {}; `haft ext remove {name}` forgets that it was approved",
+            path.display()
+        )),
+        (Err(error), _) => Some(format!("its code in the store cannot be used: {error}; install it again")),
+        (Ok(_), _) => None,
+    };
+    let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
+    Owned { candidate: Candidate { dir, manifest }, held: Some(held) }
+}
+
+/// How a directory differs from what was approved of it; nothing when it does not. It is read only when it looks otherwise
+/// than it did then.
+fn difference(approved: &Approved, entry: &Entry, place: &Path) -> Option<String> {
+    if let Came::Placed { looks: Some(looks), .. } = &entry.source
+        && Looks::of_tree(place).is_ok_and(|(now, _)| now == *looks)
+    {
+        return None;
+    }
+    match Contents::read(place) {
+        Err(error) => Some(error.to_string()),
+        Ok(now) if now.digest() == entry.tree => None,
+        Ok(now) => {
+            let difference = approved.trees().difference(&entry.tree, &now);
+            Some(difference.map_or_else(|| "what was approved is gone".to_owned(), |what| what.to_string()))
+        }
+    }
+}
+
+impl Owned {
+    fn name(&self) -> String {
+        self.held.as_ref().map_or_else(|| self.candidate.name(), |held| held.name.as_str().to_owned())
+    }
+}
+
+impl Held {
+    /// What has to be so before it is started.
+    pub(crate) fn pin(&self, approved: &Approved) -> Pin {
+        Pin {
+            trees: approved.trees(),
+            tree: self.entry.tree,
+            copy: self.entry.runs_in_copy().then(|| self.dir.clone()),
+            interpreter: self.entry.interpreter.clone(),
+            changed: self.changed.clone(),
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The store of approved code: whole trees under their own digest, which nobody writes to.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use haft_protocol::step::step;
+
+use super::InstallError;
+use super::contents::{Contents, Difference, is_executable, walk};
+use super::digest::Digest;
+use super::workshop::Workshop;
+
+/// `$HAFT_HOME/store`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trees {
+    dir: PathBuf,
+}
+
+/// A tree of the store is not what its name says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// It is not there.
+    #[error("its code is gone from {}", dir.display())]
+    Missing {
+        /// Where it should be.
+        dir: PathBuf,
+    },
+    /// It holds something else.
+    #[error("its code in {} is not what was approved", dir.display())]
+    Changed {
+        /// Where it is.
+        dir: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("its code cannot be read")]
+    Read(#[source] Box<InstallError>),
+}
+
+impl Trees {
+    pub(super) fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// Where all trees are.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where the tree of a digest is, whether it is there or not.
+    pub fn place(&self, tree: &Digest) -> PathBuf {
+        self.dir.join(tree.hex())
+    }
+
+    /// Reads a tree, whole, and makes sure that it is what its name says.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn verify(&self, tree: &Digest) -> Result<Contents, TreeError> {
+        let dir = self.place(tree);
+        // A link in its place would lead to what can be changed.
+        if !dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(TreeError::Missing { dir });
+        }
+        let contents = Contents::read(&dir).map_err(|error| TreeError::Read(error.into()))?;
+        if contents.digest() == *tree { Ok(contents) } else { Err(TreeError::Changed { dir }) }
+    }
+
+    /// What is different between the tree of a digest and what is there now; none where there is no such tree to compare.
+    pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
+        Contents::read(&self.place(tree)).ok().map(|before| Difference::between(&before, now))
+    }
+
+    /// Moves a tree into the store: read-only, on the disk, and then under the name of what it holds. The store is as it was
+    /// or has all of it, wherever this is stopped.
+    ///
+    /// # Errors
+    /// When the tree does not hold what it is expected to, or cannot be moved.
+    pub(super) fn put(
+        &self,
+        workshop: &Workshop,
+        tree: &Path,
+        expected: &Digest,
+    ) -> Result<(), InstallError> {
+        let place = self.place(expected);
+        if self.verify(expected).is_ok() {
+            return Ok(());
+        }
+        seal(tree)?;
+        // What lies on the disk counts, and not what was meant to: it has waited for an answer.
+        if Contents::read(tree)?.digest() != *expected {
+            return Err(InstallError::Changed { dir: tree.into() });
+        }
+        if place.symlink_metadata().is_ok() {
+            workshop.discard(&place)?;
+        }
+        step();
+        fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
+        // Only now: a directory that nobody may write to cannot be moved.
+        protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
+        sync(&self.dir).map_err(InstallError::io("write to", &self.dir))
+    }
+
+    /// Removes all trees but these.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub(super) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
+        let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
+        let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
+        let is_tree = |path: &PathBuf| !crate::discovery::dir_name(path).starts_with('.');
+        for path in entries.flatten().map(|entry| entry.path()).filter(is_tree) {
+            if !keep.contains(&path) {
+                workshop.discard(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes everything in a tree read-only and puts it on the disk. The tree's own directory can still be moved.
+fn seal(root: &Path) -> Result<(), InstallError> {
+    let mut dirs = vec![root.to_owned()];
+    walk(root, &mut |_, path, metadata| {
+        if metadata.is_dir() {
+            dirs.push(path.to_owned());
+        } else if metadata.is_file() {
+            let mode = if is_executable(metadata) { 0o555 } else { 0o444 };
+            protect(path, mode).map_err(InstallError::io("protect", path))?;
+            sync(path).map_err(InstallError::io("write", path))?;
+        }
+        Ok(())
+    })?;
+    for dir in dirs.iter().rev() {
+        if dir != root {
+            protect(dir, 0o555).map_err(InstallError::io("protect", dir))?;
+        }
+        sync(dir).map_err(InstallError::io("write", dir))?;
+    }
+    Ok(())
+}
+
+/// Lets a tree be moved away. What is no directory always can be.
+pub(super) fn let_go(place: &Path) -> std::io::Result<()> {
+    if place.symlink_metadata()?.is_dir() { protect(place, 0o755) } else { Ok(()) }
+}
+
+/// Lets everything in a tree be removed again.
+pub(super) fn unseal(root: &Path) -> std::io::Result<()> {
+    protect(root, 0o755)?;
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            unseal(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+    step();
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn protect(path: &Path, mode: u32) -> std::io::Result<()> {
+    step();
+    let mut permissions = fs::metadata(path)?.permissions();
+    permissions.set_readonly(path.is_file() && mode & 0o200 == 0);
+    fs::set_permissions(path, permissions)
+}
+
+/// Waits until a file, or the names in a directory, are on the disk.
+fn sync(path: &Path) -> std::io::Result<()> {
+    step();
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store with one tree in it.
+    fn store(root: &Path) -> (Trees, Workshop, Digest) {
+        let trees = Trees::at(root.join("store"));
+        let workshop = Workshop::open(trees.dir()).unwrap();
+        let tree = bench(&workshop, "one");
+        let digest = Contents::read(&tree).unwrap().digest();
+        trees.put(&workshop, &tree, &digest).unwrap();
+        (trees, workshop, digest)
+    }
+
+    fn bench(workshop: &Workshop, text: &str) -> PathBuf {
+        let tree = workshop.bench().unwrap().keep().join("tree");
+        fs::create_dir_all(tree.join("lib")).unwrap();
+        fs::write(tree.join("lib/a"), text).unwrap();
+        fs::write(tree.join("run"), "#!/bin/sh\n").unwrap();
+        #[cfg(unix)]
+        protect(&tree.join("run"), 0o700).unwrap();
+        tree
+    }
+
+    #[test]
+    fn what_is_put_is_there_whole_and_read_only() {
+        let root = tempfile::tempdir().unwrap();
+        let (trees, workshop, digest) = store(root.path());
+        let place = trees.place(&digest);
+        assert_eq!(trees.verify(&digest).unwrap().files(), 2);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+            let modes = ["", "lib", "lib/a", "run"].map(|name| mode(&place.join(name)));
+            assert_eq!(modes, [0o555, 0o555, 0o444, 0o555]);
+        }
+        // The same once more is the same tree.
+        let again = bench(&workshop, "one");
+        trees.put(&workshop, &again, &digest).unwrap();
+        trees.verify(&digest).unwrap();
+    }
+
+    #[test]
+    fn another_tree_is_not_taken_for_it() {
+        let root = tempfile::tempdir().unwrap();
+        let (trees, workshop, digest) = store(root.path());
+        let other = bench(&workshop, "two");
+        let expected = Contents::read(&other).unwrap().digest();
+        fs::write(other.join("lib/a"), "six").unwrap();
+        let error = trees.put(&workshop, &other, &expected).unwrap_err();
+        assert!(matches!(error, InstallError::Changed { .. }), "{error:?}");
+        assert!(matches!(trees.verify(&expected), Err(TreeError::Missing { .. })));
+        trees.verify(&digest).unwrap();
+    }
+
+    #[test]
+    fn what_was_changed_in_the_store_is_noticed_and_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let (trees, workshop, digest) = store(root.path());
+        let file = trees.place(&digest).join("lib/a");
+        unseal(&trees.place(&digest)).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "evil").unwrap();
+        assert!(matches!(trees.verify(&digest), Err(TreeError::Changed { .. })));
+        trees.put(&workshop, &bench(&workshop, "one"), &digest).unwrap();
+        trees.verify(&digest).unwrap();
+    }
+
+    #[test]
+    fn trees_that_nobody_names_are_swept_up() {
+        let root = tempfile::tempdir().unwrap();
+        let (trees, workshop, digest) = store(root.path());
+        trees.sweep(&workshop, &HashSet::from([digest])).unwrap();
+        trees.verify(&digest).unwrap();
+        trees.sweep(&workshop, &HashSet::new()).unwrap();
+        assert!(matches!(trees.verify(&digest), Err(TreeError::Missing { .. })));
+        drop(workshop);
+        // Also those that a killed process left half sealed.
+        let left = trees.dir().join(".scrap-x");
+        fs::create_dir_all(left.join("lib")).unwrap();
+        fs::write(left.join("lib/a"), "x").unwrap();
+        seal(&left).unwrap();
+        Workshop::open(trees.dir()).unwrap();
+        assert!(!left.exists());
+    }
+}
