@@ -4,6 +4,7 @@ mod approve;
 pub(crate) mod list;
 mod lock;
 pub(crate) mod logs;
+mod tools;
 
 use std::io::{self, IsTerminal as _};
 

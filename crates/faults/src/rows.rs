@@ -6,6 +6,7 @@ mod gates;
 mod ids;
 mod install;
 mod life;
+mod permissions;
 mod pressure;
 mod protocol;
 mod sandbox;
@@ -46,6 +47,7 @@ const GROUPS: &[&[Row]] = &[
     files::ROWS,
     services::ROWS,
     trust::ROWS,
+    permissions::ROWS,
     trust::APPROVAL,
     install::ROWS,
 ];

@@ -146,7 +146,7 @@ pub fn check_grant(name: &str) -> Result<(), GrantError> {
     if name.is_empty() || !name.chars().all(plain) {
         return Err(GrantError::NoName { name: name.to_owned() });
     }
-    match is_among(name, REFUSED, REFUSED_PREFIXES) {
+    match is_among(name, REFUSED, REFUSED_PREFIXES) && is_up(Defence::RefusedVariables) {
         true => Err(GrantError::Refused { name: name.to_owned() }),
         false => Ok(()),
     }

@@ -139,7 +139,7 @@ impl Host {
         for entry in entries.iter() {
             for tool in &entry.offers().tools {
                 if pins.locks(&entry.spec, tool) {
-                    if pins.tells(entry.name(), &tool.name) {
+                    if pins.tells(entry.name(), tool) {
                         lost.0.push((
                             entry.name().clone(),
                             FaultCode::ToolChanged,
@@ -160,6 +160,7 @@ impl Host {
             }
         }
         drop(set);
+        pins.save();
         self.report_lost(lost);
     }
 

@@ -163,9 +163,12 @@ impl Permissions {
 
     /// Whether it may be asked about calls of this tool.
     pub(crate) fn may_intercept_call(&self, tool: &str) -> bool {
-        let calls = self.intercept.iter().filter(|entry| entry.event == InterceptKind::ToolCall);
-        let tool = tool.to_ascii_lowercase();
-        calls.into_iter().any(|entry| entry.tools.is_empty() || entry.tools.contains(&tool))
+        self.intercept.iter().any(|entry| entry.is_about_call(tool))
+    }
+
+    /// Whether it may change the arguments of calls of this tool, and not only refuse them.
+    pub(crate) fn may_rewrite_call(&self, tool: &str) -> bool {
+        self.intercept.iter().any(|entry| entry.role == InterceptAs::Rewrite && entry.is_about_call(tool))
     }
 
     /// Whether it may change what is about to happen, and not only keep it from happening.
@@ -177,6 +180,13 @@ impl Permissions {
     pub(crate) fn time_for(&self, event: InterceptKind) -> Option<Duration> {
         let times = self.intercept.iter().filter(|entry| entry.event == event);
         times.filter_map(|entry| entry.timeout_ms).max().map(Duration::from_millis)
+    }
+}
+
+impl InterceptPermission {
+    fn is_about_call(&self, tool: &str) -> bool {
+        let names_it = self.tools.is_empty() || self.tools.contains(&tool.to_ascii_lowercase());
+        self.event == InterceptKind::ToolCall && names_it
     }
 }
 

@@ -19,11 +19,18 @@ pub trait ToolPins: fmt::Debug + Send + Sync {
     /// extension that nobody approved, whose tools may change.
     fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>>;
 
-    /// Adds the texts of tools that have none yet. Called once for each, when it is first registered.
+    /// Adds the texts of tools that have none yet. Called once for each, when it is first registered; may take as long as
+    /// writing a file.
     ///
     /// # Errors
     /// Why they cannot be kept, for people. The tools work all the same.
     fn pin(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
+
+    /// Keeps what the model would be told of tools that are locked, for the user to look at.
+    ///
+    /// # Errors
+    /// Why that cannot be kept, for people. The tools are locked all the same.
+    fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String>;
 }
 
 /// What the model is told of a tool.
@@ -51,6 +58,10 @@ struct Known {
     extensions: BTreeMap<ExtensionName, Option<BTreeMap<String, PinnedTool>>>,
     /// Locked tools that were told.
     told: BTreeSet<(ExtensionName, String)>,
+    /// To be kept.
+    new: BTreeMap<ExtensionName, BTreeMap<String, PinnedTool>>,
+    /// To be kept as locked.
+    changed: BTreeMap<ExtensionName, BTreeMap<String, PinnedTool>>,
 }
 
 impl PinnedTool {
@@ -89,15 +100,36 @@ impl Pins {
             return !before.is_same(&now) && is_up(Defence::ToolTexts);
         }
         pinned.insert(tool.name.clone(), now.clone());
-        if let Err(why) = kept.pin(&spec.name, BTreeMap::from([(tool.name.clone(), now)])) {
-            tracing::warn!(extension = %spec.name, tool = tool.name, why, "the texts of a tool are not pinned");
-        }
+        known.new.entry(spec.name.clone()).or_default().insert(tool.name.clone(), now);
         false
     }
 
     /// Whether it was not yet told that this tool is locked.
-    pub(crate) fn tells(&self, extension: &ExtensionName, tool: &str) -> bool {
-        self.known().told.insert((extension.clone(), tool.to_owned()))
+    pub(crate) fn tells(&self, extension: &ExtensionName, tool: &OfferedTool) -> bool {
+        let mut known = self.known();
+        let is_new = known.told.insert((extension.clone(), tool.name.clone()));
+        if is_new {
+            let changed = known.changed.entry(extension.clone()).or_default();
+            changed.insert(tool.name.clone(), PinnedTool::of(tool));
+        }
+        is_new
+    }
+
+    /// Keeps what came up since. Nothing may be held by whoever calls this: it writes a file when there is anything.
+    pub(crate) fn save(&self) {
+        let Some(kept) = &self.kept else { return };
+        let (new, changed) = {
+            let mut known = self.known();
+            (std::mem::take(&mut known.new), std::mem::take(&mut known.changed))
+        };
+        let new = new.into_iter().map(|(extension, tools)| (kept.pin(&extension, tools), extension));
+        let changed =
+            changed.into_iter().map(|(extension, tools)| (kept.locked(&extension, tools), extension));
+        for (outcome, extension) in new.chain(changed) {
+            if let Err(why) = outcome {
+                tracing::warn!(%extension, why, "the texts of tools are not kept");
+            }
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -103,6 +103,8 @@ defences! {
     ProtocolVersion,
     /// A line that comes in pieces is one line.
     Reassembly,
+    /// No extension gets a variable that has other code run.
+    RefusedVariables,
     /// The same mistake is reported a few times and then counted.
     ReportedOnce,
     /// A result has a largest length.

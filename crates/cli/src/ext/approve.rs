@@ -8,6 +8,7 @@ use haft_host::Origin;
 use haft_host::install::lock::{Came, Entry, How};
 use haft_host::install::{Line, Proposal, Row, Source, Store};
 
+use super::tools;
 use crate::ask::confirmed;
 use crate::console::{note, print};
 
@@ -20,6 +21,9 @@ pub(super) fn install(store: &Store, cwd: &Path, source: &str, yes: bool) -> any
 /// Asks whether what lies in the extensions directory may run.
 pub(super) fn trust(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
+    if tools::unlock(store, &row, yes)? {
+        return Ok(());
+    }
     match row.entry.as_ref().map(|entry| &entry.source) {
         None | Some(Came::Placed { .. }) => decide(store.propose_placed(&row.dir)?, yes),
         // Nothing of it can have changed but where it came from, and its interpreter.
@@ -139,7 +143,7 @@ fn described(entry: &Entry) -> String {
     format!("{} from {}, approved at {}", entry.tree.short(), entry.source, entry.approved.at)
 }
 
-fn agreed(question: &str) -> anyhow::Result<bool> {
+pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
     anyhow::ensure!(
         io::stdin().is_terminal() && io::stderr().is_terminal(),
         "nobody to ask; look at what is shown, then use --yes"

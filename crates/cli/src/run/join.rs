@@ -18,7 +18,9 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
-use haft_host::{ExtensionEnv, Host, HostConfig, SandboxGrant, ServiceReach, Services, Within, check_grant};
+use haft_host::{
+    ExtensionEnv, Host, HostConfig, SandboxGrant, ServiceReach, Services, ToolPins, Within, check_grant,
+};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
@@ -242,6 +244,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;
+    let approved = parts.search.approved.clone();
+    config.tool_pins = approved.map(|approved| Arc::new(approved) as Arc<dyn ToolPins>);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;

@@ -56,7 +56,7 @@ impl Permissions {
         // One that this version does not know is told as such.
         let Some(hook) = InterceptKind::from_name(&entry.event) else { return granted.push(entry) };
         let role = entry.role.as_deref().and_then(InterceptRole::from_name);
-        // Without a role it is what it was granted to be, and whatever it was granted of that counts.
+        // Without a role it is what it was granted to be; what it answers beyond that is refused.
         let as_any: &[_] = match role {
             Some(InterceptRole::Observe) => {
                 return match self.rejected_event(&entry) {
@@ -69,14 +69,18 @@ impl Permissions {
             None => &[InterceptAs::Rewrite, InterceptAs::Redactor, InterceptAs::Gate],
         };
         let mut left = Filter::asked(hook, &entry);
+        // A plain name, as in zot, cannot say which tools it means: those that were granted.
+        let is_plain = entry.role.is_none() && left == Filter::All;
         let mut parts = Vec::new();
         for role in as_any {
             let Some(grant) = self.intercept_as(hook, *role) else { continue };
             if let Some(tools) = left.take(&grant.tools) {
-                parts.push(part(&entry, *role, tools));
+                // What only calls have is told where it is no call's.
+                let tools = if hook == InterceptKind::ToolCall { tools } else { entry.tools.clone() };
+                parts.push(Subscription { tools, ..entry.clone() });
             }
         }
-        if left != Filter::Nothing {
+        if left != Filter::Nothing && (parts.is_empty() || !is_plain) {
             rest.push(self.rejected_intercept(hook, role, &parts));
         }
         granted.extend(parts);
@@ -137,14 +141,6 @@ impl Filter {
         *self = left;
         taken
     }
-}
-
-fn part(entry: &Subscription, role: InterceptAs, tools: Vec<String>) -> Subscription {
-    let role = match role {
-        InterceptAs::Gate => Some(InterceptRole::Gate.name().to_owned()),
-        InterceptAs::Rewrite | InterceptAs::Redactor => entry.role.clone(),
-    };
-    Subscription { event: entry.event.clone(), tools, role }
 }
 
 fn rejected(what: &str, name: String, permission: &str, reason: String) -> RegisterRejected {
@@ -223,25 +219,19 @@ mod tests {
 
     #[test]
     fn without_a_role_it_is_what_it_was_granted_to_be() {
-        check(GATE, r#""tool_call""#, GATE, &[]);
-        let gate_bash = r#"{"event":"tool_call","tools":["bash"],"role":"gate"}"#;
-        let edit = r#"{"event":"tool_call","tools":["edit"]}"#;
-        check(
-            &format!("{GATE_BASH},{REWRITE_EDIT}"),
-            r#"{"event":"tool_call","tools":["bash","edit"]}"#,
-            &format!("{edit},{gate_bash}"),
-            &[],
-        );
-        check(
-            &format!("{GATE_BASH},{REWRITE_EDIT}"),
-            r#""tool_call""#,
-            &format!("{edit},{gate_bash}"),
-            &["intercept tool_call is granted for these tools only: bash, edit"],
-        );
+        check(GATE, r#""tool_call""#, r#""tool_call""#, &[]);
+        let (bash, edit) =
+            (r#"{"event":"tool_call","tools":["bash"]}"#, r#"{"event":"tool_call","tools":["edit"]}"#);
+        let grants = format!("{GATE_BASH},{REWRITE_EDIT}");
+        let both = format!("{edit},{bash}");
+        check(&grants, r#"{"event":"tool_call","tools":["bash","edit"]}"#, &both, &[]);
+        check(&grants, r#""tool_call""#, &both, &[]);
+        let only = "intercept tool_call is granted for these tools only: bash";
+        check(GATE_BASH, r#"{"event":"tool_call","tools":["bash","edit"]}"#, bash, &[only]);
         let redactor = r#"{"event":"assistant_message","role":"redactor"}"#;
         check(redactor, r#""assistant_message""#, r#""assistant_message""#, &[]);
         let gate = r#"{"event":"turn_start","role":"gate"}"#;
-        check(gate, r#""turn_start""#, gate, &[]);
+        check(gate, r#""turn_start""#, r#""turn_start""#, &[]);
     }
 
     #[test]

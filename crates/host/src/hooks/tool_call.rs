@@ -64,10 +64,12 @@ impl ToolCallHook {
         let answer = entry.intercept(cancel, question).await?;
         let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
         let max_args = entry.offers().limits.max_line;
-        let decision = answer.held_against(role, &call.name, max_args).map_err(|detail| {
-            self.fault(&detail);
-            entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
-        })?;
+        let decision = answer.held_against(role, &call.name, max_args);
+        let decision =
+            decision.and_then(|decision| entry.granted(&call.name, decision)).map_err(|detail| {
+                self.fault(&detail);
+                entry.failed(InterceptKind::ToolCall, &CallError::BadResponse { detail })
+            })?;
         self.stood.store(true, Ordering::Relaxed);
         Ok(decision)
     }
@@ -251,6 +253,26 @@ impl Answer {
             }
             ToolCallDecision::Allow if role == Role::Gate && !explicit => {
                 Err("did not say whether to block, and a gate must: `block` true or false".to_owned())
+            }
+            ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
+                Ok(decision)
+            }
+        }
+    }
+}
+
+impl Entry {
+    /// Whoever names no role may be granted less than to change arguments.
+    ///
+    /// # Errors
+    /// When it does.
+    fn granted(&self, tool: &str, decision: ToolCallDecision) -> Result<ToolCallDecision, String> {
+        let granted = self.spec.permissions.as_ref().filter(|_| is_up(Defence::Permissions));
+        match decision {
+            ToolCallDecision::Rewrite { .. }
+                if !granted.is_none_or(|granted| granted.may_rewrite_call(tool)) =>
+            {
+                Err("sent modified_args, and was granted no role but `gate`".to_owned())
             }
             ToolCallDecision::Allow | ToolCallDecision::Rewrite { .. } | ToolCallDecision::Block { .. } => {
                 Ok(decision)

@@ -5,6 +5,7 @@
 
 mod shown;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use haft_launch::sandbox::{Level, Net};
@@ -136,6 +137,8 @@ impl Store {
             permissions: manifest.permissions.clone(),
             sandbox: manifest.permissions.as_ref().map(level),
             enabled: manifest.enabled,
+            tools: BTreeMap::new(),
+            changed: BTreeMap::new(),
             waiting: None,
             approved: Approval { at: now(), how: How::Terminal, haft: String::new() },
             previous: Vec::new(),

@@ -4,6 +4,7 @@
 
 mod entry;
 mod open;
+mod tools;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};

@@ -210,6 +210,18 @@ fn permissions_say_it_too_and_must_not_say_something_else() {
 }
 
 #[test]
+fn the_examples_ask_for_what_can_be_granted() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/extensions");
+    let dirs =
+        fs::read_dir(examples).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let manifests: Vec<Manifest> = dirs.map(|dir| Manifest::read(&dir).unwrap()).collect();
+    let asking = manifests.iter().filter(|manifest| manifest.permissions.is_some());
+    let mut names: Vec<_> = asking.map(|manifest| manifest.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["guard", "py-guide", "weather"]);
+}
+
+#[test]
 fn a_mistake_in_the_permissions_is_one_of_the_manifest() {
     let read = |permissions: &str| read(&format!(r#"{{"name":"x","exec":"x","permissions":{permissions}}}"#));
     assert_eq!(read("null").unwrap().permissions, None);

@@ -21,6 +21,7 @@ while read -r line; do
         *'"type":"shutdown"'*) exit 0;;
         *'"type":"event_intercept"'*'"event":"assistant_message"'*)
             say '{"type":"event_intercept_response","id":"'$id'","replace_text":"other"}';;
+        *'"tool_name":"edit"'*) say '{"type":"event_intercept_response","id":"'$id'","modified_args":{}}';;
         *'"type":"event_intercept"'*) say '{"type":"event_intercept_response","id":"'$id'","block":true,"reason":"no"}';;
     esac
 done"#;
@@ -62,7 +63,7 @@ async fn it_has_what_it_was_granted_and_is_told_so() {
         "intercept": [{"event": "tool_call", "role": "gate", "tools": ["bash"]}],
     });
     let (host, events) = host(extension(dir.path(), permissions.clone(), &everything())).await;
-    assert_eq!(events.faults(), vec![fault("ext", "register_rejected"); 4]);
+    assert_eq!(events.faults(), vec![fault("ext", "register_rejected"); 3]);
     let tools: Vec<_> = host.tools().iter().map(|tool| tool.spec().name.clone()).collect();
     assert_eq!(tools, ["weather"]);
     assert!(blocks(&host, "bash").await);
@@ -71,6 +72,23 @@ async fn it_has_what_it_was_granted_and_is_told_so() {
     host.shutdown().await;
     let ack: Value = serde_json::from_str(&std::fs::read_to_string(dir.path().join("ack")).unwrap()).unwrap();
     assert_eq!(granted(ack["granted"].clone()), granted(permissions));
+}
+
+#[tokio::test]
+async fn who_names_no_role_changes_no_more_than_was_granted() {
+    use haft_core::hooks::ToolDecision;
+    let dir = tempfile::tempdir().unwrap();
+    let subscribe = [json!({"type": "subscribe", "intercept": ["tool_call"]})];
+    for (role, rewrites) in [("gate", false), ("rewrite", true)] {
+        let permissions = json!({"intercept": [{"event": "tool_call", "role": role, "tools": ["edit"]}]});
+        let (host, events) = host(extension(dir.path(), permissions, &subscribe)).await;
+        let decided = crate::support::gate(&host, &call("edit", json!({}))).await;
+        assert_eq!(matches!(decided[..], [ToolDecision::Rewrite { .. }]), rewrites, "{role} {decided:?}");
+        assert_eq!(matches!(decided[..], [ToolDecision::Block { .. }]), !rewrites, "{role} {decided:?}");
+        let faults = if rewrites { vec![] } else { vec![fault("ext", "hook_error")] };
+        assert_eq!(events.faults(), faults);
+        host.shutdown().await;
+    }
 }
 
 #[tokio::test]

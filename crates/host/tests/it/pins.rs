@@ -40,6 +40,11 @@ impl ToolPins for Kept {
         self.0.lock().unwrap().extend(tools);
         Ok(())
     }
+
+    fn locked(&self, _: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
+        assert_eq!(tools.len(), 1);
+        Ok(())
+    }
 }
 
 /// A directory with an extension in it, and what is pinned of its tools.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::project::{Hostile, executable, write};
 use crate::row::{CASE, Case, Row};
+use crate::rows::permissions;
 use crate::world::World;
 
 pub(crate) const ROWS: &[Row] = &[
@@ -31,14 +32,26 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-11",
         title: "a new version asks for more than was granted",
-        cases: &[Case { play: |world| Box::pin(more(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::MoreAsked)),
+        cases: &[
+            Case { play: |world| Box::pin(more(world)), notices_alone: true, ..CASE },
+            permissions::TAKES_MORE,
+        ],
+        undefend: Some(|_| {
+            take_down(Defence::MoreAsked);
+            take_down(Defence::Permissions);
+        }),
     },
     Row {
         id: "T-16",
         title: "what a manifest would run is a shell, lies outside, or is not shown as it is",
-        cases: &[Case { play: |world| Box::pin(shown(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::ManifestText)),
+        cases: &[
+            Case { play: |world| Box::pin(shown(world)), notices_alone: true, ..CASE },
+            permissions::ASKS_FOR_VARIABLES,
+        ],
+        undefend: Some(|_| {
+            take_down(Defence::ManifestText);
+            take_down(Defence::RefusedVariables);
+        }),
     },
     Row {
         id: "T-17",

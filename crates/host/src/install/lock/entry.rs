@@ -1,5 +1,6 @@
 //! What the lock file says of one extension.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use haft_launch::sandbox::Level;
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
 use crate::permission::Permissions;
+use crate::pins::PinnedTool;
 
 /// Versions that can be gone back to.
 const MAX_PREVIOUS: usize = 3;
@@ -33,6 +35,12 @@ pub struct Entry {
     /// The sandbox that it runs in, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Level>,
+    /// What the model was told of its tools when they were first registered.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, PinnedTool>,
+    /// What it would be told now of those that came with other texts, which are locked until the user agrees.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changed: BTreeMap<String, PinnedTool>,
     /// Whether it runs.
     pub enabled: bool,
     /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
@@ -123,7 +131,10 @@ impl Entry {
         let Some(mut before) = before else { return self };
         self.enabled = before.waiting.take().map_or(before.enabled, |waiting| waiting.enabled);
         self.previous = std::mem::take(&mut before.previous);
-        if before.tree != self.tree {
+        if before.tree == self.tree {
+            self.tools = before.tools;
+            self.changed = before.changed;
+        } else {
             self.previous.insert(0, before);
             self.previous.truncate(MAX_PREVIOUS);
         }

@@ -10,6 +10,8 @@ fn entry(text: &str) -> Entry {
         permissions: None,
         sandbox: None,
         enabled: true,
+        tools: BTreeMap::new(),
+        changed: BTreeMap::new(),
         waiting: None,
         approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
         previous: Vec::new(),

@@ -1,0 +1,13 @@
+# An extension that registers what stands in the file $1, one frame a line, and answers every call of a tool.
+echo '{"type":"hello","name":"evil","version":"1.0.0"}'
+cat "$1"
+echo '{"type":"ready"}'
+while read -r line; do
+    case $line in
+    *'"type":"tool_call"'*)
+        id=$(printf '%s' "$line" | sed 's/.*"id":"\([^"]*\)".*/\1/')
+        printf '{"type":"tool_result","id":"%s","content":[{"type":"text","text":"ok"}]}\n' "$id"
+        ;;
+    *'"type":"shutdown"'*) exit ;;
+    esac
+done
