@@ -12,7 +12,7 @@ use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::extensions_dir;
 use haft_host::install::lock::{Approved, Came};
-use haft_host::install::{Row, Store};
+use haft_host::install::{InstallError, Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
@@ -51,7 +51,15 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         ExtCommand::Disable(which) => switch(&store, &which, false),
         ExtCommand::Logs { name, follow } => logs::print(&store, &home, &name, follow),
     };
-    outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
+    outcome.map_err(named).or_exit(Exit::Extensions).map(|()| Exit::Ok)
+}
+
+/// An error that has a stable name begins with it.
+fn named(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<InstallError>().and_then(InstallError::code) {
+        Some(code) => error.context(code),
+        None => error,
+    }
 }
 
 fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Result<Exit> {

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use haft_protocol::defence::{Defence, take_down};
 
 use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
+use crate::crash::Change;
 use crate::row::{CASE, Case, Row};
 use crate::world::World;
 
@@ -32,7 +33,26 @@ pub(crate) const ROWS: &[Row] = &[
         cases: &[Case { play: |world| Box::pin(all(world, ARCHIVES)), ..CASE }],
         undefend: Some(|_| take_down(Defence::SourceRules)),
     },
+    Row {
+        id: "T-18",
+        title: "haft is killed at each step of installing, updating, going back and removing",
+        cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::WholeInstalls)),
+    },
 ];
+
+async fn killed(world: &mut World) -> Result<()> {
+    world.mark("killed")?;
+    let mut steps = Vec::new();
+    for change in Change::ALL {
+        let dir = world.dir.join("homes");
+        let count = tokio::task::spawn_blocking(move || change.at_every_step(&dir)).await??;
+        ensure!(count > 3, "{} has {count} steps", change.name());
+        steps.push(format!("{} {count}", change.name()));
+    }
+    world.found(&format!("absent or complete after each: {}", steps.join(", ")));
+    Ok(())
+}
 
 async fn trees(world: &mut World) -> Result<()> {
     // Half a minute on a busy machine.
