@@ -132,6 +132,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         origin: Origin::Explicit,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
@@ -160,6 +161,7 @@ pub(crate) fn line(call: &ToolCall) -> Result<Vec<u8>> {
         tool_id: call.id.clone(),
         tool_name: call.name.clone(),
         tool_args: call.args.clone(),
+        caller: None,
     };
     let id = RequestId::new(format!("{:032x}-{}", 0, 1000));
     let frame = HostFrame::EventIntercept(EventIntercept { id, intercept: Intercept::ToolCall(question) });

@@ -2,6 +2,7 @@
 
 mod compact;
 mod config;
+mod doctor;
 mod ext;
 mod help;
 mod misplaced;
@@ -26,6 +27,7 @@ use crate::exit::Exit;
 
 pub(crate) use compact::CompactArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
+pub(crate) use doctor::DoctorArgs;
 pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
 pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 pub(crate) use session_files::{ExportArgs, ImportArgs};
@@ -55,6 +57,8 @@ pub(crate) enum Command {
     Skill(SkillArgs),
     /// Show what the project here would run and have obeyed, and allow it
     Trust(TrustArgs),
+    /// Look at everything, and tell what is wrong and the next step; changes nothing
+    Doctor(DoctorArgs),
     /// Store a provider's key in auth.json, once the provider has taken it
     Login(LoginArgs),
     /// Remove a stored key

@@ -43,6 +43,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         model: Arc::new(Scripted::from_json(SCRIPT)?),
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
         home: Home::at(place.path()),
+        told: None,
         lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },
         resources: Resources::default(),
@@ -56,6 +57,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         project_extension_config: BTreeMap::new(),
         only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
+        grants: Vec::new(),
         sandbox: BTreeMap::new(),
         cwd: project,
     };

@@ -19,6 +19,7 @@ pub(crate) enum Exit {
     SessionInUse = 10,
     Session = 11,
     Trust = 12,
+    Unwell = 13,
     Aborted = 130,
 }
 
@@ -38,6 +39,7 @@ impl Exit {
         Self::SessionInUse,
         Self::Session,
         Self::Trust,
+        Self::Unwell,
         Self::Aborted,
     ];
 
@@ -62,6 +64,7 @@ impl Exit {
             Self::SessionInUse => "the session is open elsewhere",
             Self::Session => "there is no such session, or it can only be looked at",
             Self::Trust => "the project cannot be trusted, or is not the one whose digest was given",
+            Self::Unwell => "haft doctor found something wrong",
             Self::Aborted => "the user stopped it",
         }
     }

@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use haft_config::{Config, Granted, SettingOrigin};
+use haft_config::{Config, Granted, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search, SkipReason};
 use haft_host::{ExtensionSpec, Origin, SpecSource};
 
-use crate::console::note;
+use crate::console::{note, rows};
 use crate::exit::{Exit, OrExit as _};
+use crate::grants;
+
+/// The columns of a banner, on whatever terminal.
+const BANNER: usize = 80;
 
 /// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]
@@ -41,22 +45,35 @@ impl OnlyProjects {
     }
 }
 
-/// Makes sure that every extension that the command line names can be started. Who names one wants it in place: a
-/// run without it could do what it was to prevent.
+/// Makes sure that every extension that the command line names can be started, and says of each that nothing keeps it to
+/// what was approved. Who names one wants it in place: a run without it could do what it was to prevent.
 ///
 /// # Errors
 /// What is wrong with the first one that cannot be used.
-pub(crate) fn check_named(search: &Search) -> anyhow::Result<()> {
+pub(crate) fn check_named(search: &Search, config: &Config) -> anyhow::Result<()> {
     let named = Search { explicit: search.explicit.clone(), path: search.path.clone(), ..Search::default() };
-    match Discovery::run(&named).errors.into_iter().next() {
-        None => Ok(()),
-        Some(error) => Err(error).or_exit(Exit::RequiredExtension),
+    let found = Discovery::run(&named);
+    if let Some(error) = found.errors.into_iter().next() {
+        return Err(error).or_exit(Exit::RequiredExtension);
     }
+    found.specs.iter().for_each(|spec| note(&banner(spec, config)));
+    Ok(())
+}
+
+/// How an extension runs that the command line names.
+fn banner(spec: &ExtensionSpec, config: &Config) -> String {
+    let granted = config.grant.get(spec.name.as_str()).and_then(|granted| granted.sandbox.as_ref());
+    let how = match granted.map(|said| said.value) {
+        None | Some(SandboxLevel::None) => "unconfined, unpinned".to_owned(),
+        Some(level) => format!("unpinned, in a sandbox of level {}", level.name()),
+    };
+    let dir = sanitize_line(&spec.dir.display().to_string());
+    rows("", "  ", &format!("haft: running {} from {dir} {how}", spec.name), Some(BANNER))
 }
 
 /// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
 /// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
-pub(crate) fn source(search: Search, only_projects: OnlyProjects) -> SpecSource {
+pub(crate) fn source(search: Search, only_projects: OnlyProjects, granted: Vec<String>) -> SpecSource {
     Arc::new(move || {
         let found = Discovery::run(&search);
         let told = found
@@ -68,6 +85,10 @@ pub(crate) fn source(search: Search, only_projects: OnlyProjects) -> SpecSource 
         told.for_each(|skipped| note(&format!("haft: {skipped}")));
         let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));
+        // Any other may be for an extension of another project.
+        let unborne = grants::unborne(granted.iter().map(String::as_str), &grants::names(&found));
+        let misspelt = unborne.iter().filter(|(_, is_meant)| *is_meant);
+        misspelt.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
         found.into()
     })
 }

@@ -5,9 +5,11 @@ mod ask;
 mod config;
 mod console;
 mod demo;
+mod doctor;
 mod exit;
 mod ext;
 mod extensions;
+mod grants;
 mod interrupt;
 mod logging;
 mod login;
@@ -54,6 +56,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Command::Session(args)) => session::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Trust(args)) => trust::run(args),
+        Some(Command::Doctor(args)) => doctor::run(args),
         Some(Command::Login(args)) => login::login(args),
         Some(Command::Logout(args)) => login::logout(args),
         Some(Command::Demo) => demo::run(),

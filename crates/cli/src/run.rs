@@ -103,7 +103,7 @@ fn telling_repairs(
 /// Says what is not used, and makes sure that all that is named can be started.
 fn check(setup: &Setup) -> anyhow::Result<()> {
     setup.tell();
-    extensions::check_named(&setup.search)
+    extensions::check_named(&setup.search, &setup.config)
 }
 
 /// The parts of work in a session, with the model and the level of thinking that arguments, session and settings lead to.

@@ -5,24 +5,29 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use haft_config::{Config, Granted, SandboxLevel, SandboxNet, Sourced};
-use haft_host::{GrantedPath, SandboxGrant};
+use haft_host::{ExecPermission, GrantedPath, SandboxGrant};
 use haft_launch::sandbox::{Level, Net};
 use haft_protocol::ids::ExtensionName;
 
-/// By the names of the extensions; those without one are left out.
+/// By the names of the extensions; those of which nothing is said are left out.
 ///
 /// # Errors
 /// Where in which file a path stands that names no place, or a grant that nothing would confine.
-pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, SandboxGrant>> {
+pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName, Option<SandboxGrant>>> {
     let home = std::env::home_dir();
     let mut all = BTreeMap::new();
     for (name, granted) in &config.grant {
         match level(granted) {
             Some(level) => {
                 let grant = grant(name, level, granted, home.as_deref())?;
-                all.insert(ExtensionName::new(name.as_str()), grant);
+                all.insert(ExtensionName::new(name.as_str()), Some(grant));
             }
-            None => refuse_unbounded(name, granted)?,
+            None => {
+                refuse_unbounded(name, granted)?;
+                if granted.sandbox.is_some() {
+                    all.insert(ExtensionName::new(name.as_str()), None);
+                }
+            }
         }
     }
     Ok(all)
@@ -52,6 +57,7 @@ fn grant(name: &str, level: Level, granted: &Granted, home: Option<&Path>) -> an
         read: paths("read", &granted.read)?,
         write: paths("write", &granted.write)?,
         exec: paths("exec", &granted.exec)?,
+        programs: ExecPermission::Any,
         net: match net {
             SandboxNet::None => Net::None,
             SandboxNet::Loopback => Net::Loopback,
@@ -80,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    fn granted_by(text: &str) -> Result<BTreeMap<ExtensionName, SandboxGrant>, String> {
+    fn granted_by(text: &str) -> Result<BTreeMap<ExtensionName, Option<SandboxGrant>>, String> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), text).unwrap();
         let project = Project { dir: dir.path().join("w"), trust: Trust::Untrusted };
@@ -104,16 +110,18 @@ mod tests {
         let all = granted_by(text).unwrap();
         let path = |text| vec![GrantedPath::parse(text, None).unwrap()];
         let expect = [
-            (ExtensionName::new("a"), SandboxGrant::new(Level::Standard)),
+            (ExtensionName::new("a"), Some(SandboxGrant::new(Level::Standard))),
+            (ExtensionName::new("b"), None),
             (
                 ExtensionName::new("d"),
-                SandboxGrant {
+                Some(SandboxGrant {
                     level: Level::Strict,
                     read: path("/r"),
                     write: path("$DATA/w"),
                     exec: path("/e"),
+                    programs: ExecPermission::Any,
                     net: Net::Loopback,
-                },
+                }),
             ),
         ];
         assert_eq!(all, BTreeMap::from(expect));

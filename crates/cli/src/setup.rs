@@ -1,13 +1,14 @@
 //! What a run needs before anything starts: files, settings, keys, where to look for extensions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use haft_config::{Auth, Config, Decision, Files, Home, Layer, Owner, Project, Settings, Unused};
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
-use haft_host::discovery::{Further, Search};
+use haft_host::discovery::{Discovery, Further, Search, SkipReason};
 use haft_host::install::lock::Approved;
+use haft_protocol::event::AgentEvent;
 use haft_providers::{Models, take_apart};
 
 use crate::args::{ExtensionArgs, RunArgs, TrustProject};
@@ -61,6 +62,28 @@ impl Setup {
     /// Provider, model and the like, each with its origin.
     pub(crate) fn settings(&self) -> &Settings {
         &self.config.settings
+    }
+
+    /// What the project brings and the user does not trust, for programs that read events. Looks for extensions once more.
+    pub(crate) fn trust_required(&self) -> Option<AgentEvent> {
+        if self.project.is_trusted() {
+            return None;
+        }
+        let dir = &self.project.dir;
+        let shown = |path: &Path| path.strip_prefix(dir).unwrap_or(path).display().to_string();
+        let unused = self.config.unused.iter().cloned().chain(self.resources.unused());
+        let skipped = Discovery::run(&self.search).skipped.into_iter();
+        let skipped = skipped.filter(|skipped| skipped.reason == SkipReason::Untrusted);
+        let all = unused.map(|unused| shown(&unused.path));
+        let skipped: Vec<_> =
+            all.chain(skipped.map(|skipped| format!("extension {}", skipped.name))).collect();
+        let message = "the project is not trusted, so this is not used; `haft trust` shows and allows it, \
+                       --trust-project=DIGEST allows it for one run";
+        (!skipped.is_empty()).then(|| AgentEvent::TrustRequired {
+            project: dir.display().to_string(),
+            skipped,
+            message: message.to_owned(),
+        })
     }
 
     /// Says what is not used, and what could not be.

@@ -85,6 +85,20 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// The file with the mistake; of a place of extensions, the file that names it.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. }
+            | Self::Parse { path, .. }
+            | Self::Value { path, .. }
+            | Self::UnknownKey { path, .. }
+            | Self::NoDirectory { origin: SettingOrigin::File { path, .. }, .. }
+            | Self::NoDirectory { path, .. } => path,
+        }
+    }
+}
+
 fn advice(nearest: &[String]) -> String {
     match nearest {
         [] => "; docs/config.md has all keys".to_owned(),

@@ -11,6 +11,7 @@ use haft_protocol::content::Content;
 use haft_protocol::message::{Message, Time, Usage};
 use tokio_util::sync::CancellationToken;
 
+use crate::call::Caller;
 use crate::compact::{CompactError, CompactSettings, Compacted};
 use crate::error::TurnErrorKind;
 use crate::hooks::{HookSource, Hooks};
@@ -27,7 +28,7 @@ pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
 pub(crate) use setup::Setup;
 pub use tools::ToolSchemaError;
-pub(crate) use tools::ToolTable;
+pub(crate) use tools::{LateValidator, ToolTable};
 
 /// A model, tools, hooks and a session. Cheap to clone; clones share everything.
 ///
@@ -122,6 +123,12 @@ impl Agent {
         instructions: Option<String>,
     ) -> Result<Compacted, CompactError> {
         turn::compact(self.inner.clone(), cancel, instructions).await
+    }
+
+    /// What runs tools for extensions, under the hooks of this agent, whether or not a run is under way. It does not keep
+    /// the agent alive.
+    pub fn caller(&self) -> Caller {
+        Caller::new(&self.inner)
     }
 
     /// The transcript so far.

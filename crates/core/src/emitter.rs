@@ -13,17 +13,38 @@ type Observers = Arc<[Arc<dyn Observer>]>;
 #[derive(Clone)]
 pub(crate) struct Emitter {
     observers: Arc<Mutex<Observers>>,
-    events: mpsc::UnboundedSender<AgentEvent>,
+    events: Events,
+}
+
+/// Who is told beside the observers.
+#[derive(Clone)]
+enum Events {
+    /// Whoever holds the run.
+    Run(mpsc::UnboundedSender<AgentEvent>),
+    /// Whoever has a call made outside of any run.
+    Sink(Arc<dyn Fn(AgentEvent) + Send + Sync>),
 }
 
 impl Emitter {
     pub(crate) fn new(observers: Vec<Arc<dyn Observer>>, events: mpsc::UnboundedSender<AgentEvent>) -> Self {
+        Self::to(observers, Events::Run(events))
+    }
+
+    /// One outside of any run.
+    pub(crate) fn outside(
+        observers: Vec<Arc<dyn Observer>>,
+        sink: Arc<dyn Fn(AgentEvent) + Send + Sync>,
+    ) -> Self {
+        Self::to(observers, Events::Sink(sink))
+    }
+
+    fn to(observers: Vec<Arc<dyn Observer>>, events: Events) -> Self {
         Self { observers: Arc::new(Mutex::new(observers.into())), events }
     }
 
     /// One that tells only whoever holds the run.
     pub(crate) fn without_observers(&self) -> Self {
-        Self::new(Vec::new(), self.events.clone())
+        Self::to(Vec::new(), self.events.clone())
     }
 
     /// Tells these from here on: extensions come and go while a run lives.
@@ -36,7 +57,10 @@ impl Emitter {
         for observer in observers.iter() {
             observer.observe(&event);
         }
-        // The receiver is gone only when the run was dropped: then nobody wants to know.
-        drop(self.events.send(event));
+        match &self.events {
+            // The receiver is gone only when the run was dropped: then nobody wants to know.
+            Events::Run(events) => drop(events.send(event)),
+            Events::Sink(sink) => sink(event),
+        }
     }
 }

@@ -67,6 +67,7 @@ use async_trait::async_trait;
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, ToolCall};
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::Compacting;
@@ -126,6 +127,22 @@ pub trait BeforeToolExecute: Send + Sync {
     /// arguments; then only a refusal counts. Dropped unanswered when somebody before it has refused meanwhile, and when
     /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
+
+    /// The same about a call that an extension makes (see [`Caller`](crate::Caller)); whoever has nothing else to say
+    /// about it decides as if the model had made it.
+    async fn before_extension_call(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        _caller: &ExtensionName,
+    ) -> ToolDecision {
+        self.before_tool_execute(cancel, call).await
+    }
+
+    /// Whether this is the hook of that extension, which is not asked about its own calls: it waits for them.
+    fn is_of(&self, _extension: &ExtensionName) -> bool {
+        false
+    }
 
     /// Who this is, where the hook cannot say so itself: it panicked, or its time was up.
     fn name(&self) -> &str {

@@ -19,6 +19,7 @@ pub mod tool;
 pub mod truncate;
 
 mod agent;
+mod call;
 mod emitter;
 mod queue;
 mod run;
@@ -28,6 +29,7 @@ mod transcript;
 mod turn;
 
 pub use agent::{Agent, AgentBuilder, BuildError, Prompt, ToolSchemaError};
+pub use call::{Callable, Called, Caller, ExtensionCall};
 pub use queue::{QueueError, QueueMode, Queued, Waiting};
 pub use run::Run;
 pub use stats::{ContextUsage, Stats, estimated_tokens};

@@ -165,17 +165,43 @@ pub struct ToolOutput {
     /// What people and programs may want to see and the model is not shown: an object, such as the diff of a change.
     /// It goes away when a hook changes the result, because it would show what the hook took out.
     pub details: Option<RawJson>,
+    /// What kind of failure it is, where a program can do something about it.
+    pub failure: Option<Failure>,
+}
+
+/// A kind of failure that a program can do something about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// There is no such file.
+    NotFound,
+    /// The file must be read before it is changed.
+    NotRead,
+    /// The file has changed since it was read.
+    Stale,
+    /// The file lies outside of what may be reached.
+    OutOfReach,
+    /// The arguments do not fit.
+    InvalidArgs,
+    /// Its time was up.
+    TimedOut,
+    /// It was cancelled.
+    Cancelled,
 }
 
 impl ToolOutput {
     /// A successful call with text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: false, details: None }
+        Self { content: vec![Content::text(text)], is_error: false, details: None, failure: None }
     }
 
     /// A failed call; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: true, details: None }
+        Self { content: vec![Content::text(text)], is_error: true, details: None, failure: None }
+    }
+
+    /// A failed call of a known kind; the model reads the text.
+    pub fn failed(failure: Failure, text: impl Into<String>) -> Self {
+        Self { failure: Some(failure), ..Self::error(text) }
     }
 
     /// The same with details.

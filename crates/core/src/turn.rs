@@ -2,14 +2,12 @@
 
 mod ask;
 mod compact;
-mod gate;
 mod show;
 mod state;
 mod tools;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures::FutureExt;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ToolCallId;
@@ -17,13 +15,14 @@ use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Inner, Prompt, Setup};
+use crate::call::{Calling, Cancelled, settle};
 use crate::compact::CompactError;
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
 use crate::queue::Taken;
 use crate::session::SessionError;
-use crate::session::intervention::{Action, Intervention};
+use crate::session::intervention::Action;
 use crate::transcript::Saved;
 use ask::Partial;
 pub(crate) use compact::by_hand as compact;
@@ -241,10 +240,12 @@ impl Turn {
 
     /// Notes in the session what hooks did, for people who read it.
     fn remark(&self, call: Option<&ToolCallId>, action: Action, by: Vec<String>) {
-        let remark = Intervention { call_id: call.cloned(), action, by }.to_custom();
-        // What they decided counts whether or not it can be noted: a session that cannot be written fails at what
-        // comes next.
-        let _ = remark.map(|remark| self.agent.transcript.remark(remark));
+        self.calling().remark(call, action, by);
+    }
+
+    /// Where its tool calls are made.
+    fn calling(&self) -> Calling<'_> {
+        Calling { agent: &self.agent, emitter: &self.emitter, cancel: &self.cancel, caller: None }
     }
 
     /// Reports the end of a step, when every call has a result.
@@ -341,14 +342,18 @@ impl Turn {
     /// Waits for a hook: `None` when the run is cancelled meanwhile (whatever the hook decides, the action it was
     /// asked about does not happen) or when the hook panics (then it did not allow anything either).
     async fn settle<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
-        let hook = std::panic::AssertUnwindSafe(hook).catch_unwind();
-        let decision = self.cancel.run_until_cancelled(hook).await?;
-        decision.ok().filter(|_| !self.cancel.is_cancelled())
+        settle(&self.cancel, hook).await
     }
 }
 
 /// Who is named when a hook panicked and so cannot name itself.
 const PANICKED: &str = "a hook";
+
+impl From<Cancelled> for Input {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
 
 impl From<SessionError> for Input {
     fn from(error: SessionError) -> Self {

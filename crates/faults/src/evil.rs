@@ -146,6 +146,7 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         origin: Origin::Global,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: haft_host::Lifecycle::default(),
         manifest: None,

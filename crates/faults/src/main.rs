@@ -86,6 +86,7 @@ fn main() -> ExitCode {
         [goals::PROBE, at, dir] => return say(goals::probe(at, dir.as_ref())),
         [writer::WRITER, place, size] => return writer::run(&PathBuf::from(place), size),
         [rows::RACER, one, other] => return rows::race(&PathBuf::from(one), &PathBuf::from(other)),
+        [rows::ASKER, name, dir] => return rows::ask(name, &PathBuf::from(dir)),
         [rows::WRITER, dir] => return rows::write_once(&PathBuf::from(dir)),
         [runner::CONTROL, file] => return canary::control(&PathBuf::from(file)),
         _ if flags.contains(&"--list") => {

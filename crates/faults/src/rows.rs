@@ -9,6 +9,7 @@ mod life;
 mod pressure;
 mod protocol;
 mod sandbox;
+mod services;
 mod sessions;
 mod trust;
 
@@ -19,6 +20,7 @@ use gates::{chains, failures, passing};
 use life::{crashes, ends, reloads, starts};
 use pressure::{floods, pipes, resources};
 use protocol::{frames, hello, lines};
+pub(crate) use services::{ASKER, ask};
 pub(crate) use trust::hostile_runs;
 
 const GROUPS: &[&[Row]] = &[
@@ -42,7 +44,9 @@ const GROUPS: &[&[Row]] = &[
     sandbox::ROWS,
     sessions::ROWS,
     files::ROWS,
+    services::ROWS,
     trust::ROWS,
+    trust::APPROVAL,
     install::ROWS,
 ];
 

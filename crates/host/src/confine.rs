@@ -12,9 +12,10 @@ use haft_launch::sandbox::{Level, Net};
 use haft_protocol::defence::{Defence, is_up};
 
 use crate::host::HostConfig;
+use crate::permission::ExecPermission;
 use crate::spec::ExtensionSpec;
 use apart::Kept;
-use interpreter::prefixes;
+use interpreter::{has_shim, prefixes};
 
 /// What is set to the data directory: a home and a place for temporary files that the program may write to.
 const SET_TO_DATA: &[&str] = &["HOME", "TEMP", "TMP", "TMPDIR"];
@@ -35,6 +36,8 @@ pub struct SandboxGrant {
     pub write: Vec<GrantedPath>,
     /// What it may read and execute.
     pub exec: Vec<GrantedPath>,
+    /// Which programs it may start beside those.
+    pub programs: ExecPermission,
     /// Whom it may talk to.
     pub net: Net,
 }
@@ -72,7 +75,8 @@ pub(crate) struct Confined {
 impl SandboxGrant {
     /// Nothing beside what every extension may.
     pub fn new(level: Level) -> Self {
-        Self { level, read: Vec::new(), write: Vec::new(), exec: Vec::new(), net: Net::None }
+        let (read, write, exec) = (Vec::new(), Vec::new(), Vec::new());
+        Self { level, read, write, exec, programs: ExecPermission::Any, net: Net::None }
     }
 }
 
@@ -84,7 +88,8 @@ impl fmt::Display for SandboxGrant {
             Net::Loopback => "loopback",
             Net::All => "all",
         };
-        write!(f, "runs in a sandbox of level {}, network {net}", self.level)
+        let (level, programs) = (self.level, self.programs.name());
+        write!(f, "runs in a sandbox of level {level}, network {net}, programs {programs}")
     }
 }
 
@@ -128,7 +133,7 @@ impl GrantedPath {
         self.base == Base::Data
     }
 
-    fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
+    pub(crate) fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
         let base = match self.base {
             Base::Root => return self.path.clone(),
             Base::Workspace => workspace,
@@ -153,13 +158,14 @@ impl Confined {
         program: &Path,
         config: &HostConfig,
     ) -> Result<Option<Self>, String> {
-        let Some(grant) = config.sandbox_of(spec) else { return Ok(None) };
-        let confined = Self::checked(grant, spec, program, config);
+        let Some(level) = config.level_of(spec) else { return Ok(None) };
+        let grant = config.sandbox_of(spec, level).map_err(|error| error.to_string());
+        let confined = grant.and_then(|grant| Self::checked(&grant, spec, program, config));
         confined.map(Some).map_err(|why| {
             format!(
                 "was not started: it is to run in a sandbox of level {}, and that cannot be had: {why}. No other level \
                  is taken in its place; change [grant.{}] in config.toml, or what is missing here",
-                grant.level, spec.name
+                level, spec.name
             )
         })
     }
@@ -223,8 +229,16 @@ fn sandbox(
     sandbox.read.retain(|path| !path.starts_with(data));
     sandbox.write.retain(|path| !path.starts_with(data));
     sandbox.write.push(data.to_owned());
-    sandbox.exec.push(spec.dir.clone());
-    sandbox.exec.extend(prefixes(program, std::env::home_dir().as_deref()));
+    // The program and its interpreter it may execute in any case.
+    match grant.programs {
+        ExecPermission::None => sandbox.read.push(spec.dir.clone()),
+        ExecPermission::Own | ExecPermission::Any => sandbox.exec.push(spec.dir.clone()),
+    }
+    let home = std::env::home_dir();
+    // A shim is a program of the user's, and no choice of the extension's.
+    let has_shim = has_shim(program, home.as_deref()) && !program.starts_with(&spec.dir);
+    sandbox.system_programs = grant.programs == ExecPermission::Any || has_shim;
+    sandbox.exec.extend(prefixes(program, home.as_deref()));
     sandbox
 }
 

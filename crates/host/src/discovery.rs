@@ -20,6 +20,7 @@ use haft_protocol::ids::ExtensionName;
 use crate::host::Found;
 use crate::install::lock::{Approved, LockError};
 use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
+use crate::permission::Permissions;
 use crate::spec::{ExtensionSpec, Launch, Origin};
 
 pub use haft_protocol::project::{Project, Trust};
@@ -286,6 +287,9 @@ impl Collect<'_> {
             message: message.clone(),
         };
         self.found.warnings.extend(manifest.ignored.iter().map(warning));
+        // Whoever names one on the command line is at work on it, and is told that nothing confines it.
+        let level = manifest.permissions.as_ref().filter(|_| origin != Origin::Explicit);
+        let level = level.map(Permissions::level);
         self.found.specs.push(ExtensionSpec {
             name: manifest.name,
             version: manifest.version,
@@ -294,6 +298,7 @@ impl Collect<'_> {
             origin,
             roles: manifest.roles,
             permissions: manifest.permissions,
+            level,
             description: manifest.description,
             lifecycle: manifest.lifecycle,
             manifest: manifest.glance,

@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use futures::channel::mpsc;
 use haft_protocol::ext::{
-    CommandAction, Event, EventGap, Hook, HostFrame, InterceptKind, InvokeCommand, Request, Response,
-    capability,
+    CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
+    Response, capability,
 };
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -75,6 +75,8 @@ enum Command {
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
     Shutdown,
+    /// What it had the host do is done.
+    Called(HostResult),
     /// From the log for those who only watch.
     Log(Word),
 }

@@ -54,8 +54,12 @@ pub enum FaultCode {
     Exited,
     /// It crashed too often in too short a time, and is not started again by itself.
     CrashLoop,
+    /// It asked for more than it was granted.
+    PermissionDenied,
     /// A tool, command or name was not accepted.
     RegisterRejected,
+    /// A tool has other texts than when it was approved. It is locked.
+    ToolChanged,
     /// A part of a tool's result was not accepted.
     ResultRejected,
     /// A text for the model held characters that nobody can see. They were taken out.
@@ -91,7 +95,9 @@ impl FaultCode {
             Self::Unresponsive => "unresponsive",
             Self::Exited => "exited",
             Self::CrashLoop => "crash_loop",
+            Self::PermissionDenied => "permission_denied",
             Self::RegisterRejected => "register_rejected",
+            Self::ToolChanged => "tool_changed",
             Self::ResultRejected => "result_rejected",
             Self::HiddenText => "hidden_text",
         }

@@ -11,6 +11,7 @@ mod start;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use haft_core::Caller;
 use haft_core::hooks::{HookSource, Hooks};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
@@ -25,6 +26,7 @@ use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
 use crate::hooks::{Audience, ToolCallHook};
 use crate::log::log_path;
+use crate::pins::locked;
 use crate::shared::Shared;
 use crate::spec::Origin;
 use crate::tool::ExtensionTool;
@@ -122,7 +124,8 @@ impl Host {
         self.claim_tools(|entry, tool| {
             let results = Arc::clone(&self.shared().results);
             let reporter = self.reporter(entry.name());
-            tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results, reporter)));
+            let pins = Arc::clone(&self.shared().pins);
+            tools.push(Arc::new(ExtensionTool::new(Arc::clone(entry), tool, results, pins, reporter)));
         });
         tools
     }
@@ -131,9 +134,20 @@ impl Host {
     fn claim_tools(&self, mut granted: impl FnMut(&Arc<Entry>, &OfferedTool)) {
         let mut set = self.set();
         let Set { entries, tools: names, .. } = &mut *set;
+        let pins = &self.shared().pins;
         let mut lost = Lost::default();
         for entry in entries.iter() {
             for tool in &entry.offers().tools {
+                if pins.locks(&entry.spec, tool) {
+                    if pins.tells(entry.name(), &tool.name) {
+                        lost.0.push((
+                            entry.name().clone(),
+                            FaultCode::ToolChanged,
+                            locked(entry.name(), &tool.name),
+                        ));
+                    }
+                    continue;
+                }
                 match names.claim(&tool.name, entry.name()) {
                     Claim::Granted => granted(entry, tool),
                     Claim::Lost { to } => lost.add(entry, format!("tool {}: {to} has that name", tool.name)),
@@ -158,6 +172,14 @@ impl Host {
     /// events at the same time.
     pub fn hook_source(&self) -> Arc<dyn HookSource> {
         Arc::new(self.clone())
+    }
+
+    /// Does things for extensions from here on, under the hooks of this agent. What they wanted before waits for it a
+    /// moment. Without [`HostBuilder::services`] there is nothing to do.
+    pub fn serve(&self, caller: Caller) {
+        if let Some(provided) = &self.shared().provided {
+            provided.serve(caller);
+        }
     }
 
     /// All extensions and how they are, in order.
@@ -233,19 +255,19 @@ impl Host {
 
     /// Outside the lock, because a sink may ask the host something.
     fn report_lost(&self, lost: Lost) {
-        for (name, text) in lost.0 {
-            self.reporter(&name).fault(FaultCode::RegisterRejected, text);
+        for (name, code, text) in lost.0 {
+            self.reporter(&name).fault(code, text);
         }
     }
 }
 
 /// Names that extensions wanted and did not get.
 #[derive(Debug, Default)]
-struct Lost(Vec<(ExtensionName, String)>);
+struct Lost(Vec<(ExtensionName, FaultCode, String)>);
 
 impl Lost {
     fn add(&mut self, entry: &Entry, text: String) {
-        self.0.push((entry.name().clone(), text));
+        self.0.push((entry.name().clone(), FaultCode::RegisterRejected, text));
     }
 }
 

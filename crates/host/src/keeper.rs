@@ -127,8 +127,7 @@ impl Keeper {
     /// Finds out whether the machine has the level that needs trying, on a thread that may wait: the answer is kept, and
     /// the start itself finds it.
     async fn look_up_sandbox(&self) {
-        let level = self.shared.config.sandbox_of(&self.spec).map(|grant| grant.level);
-        if level == Some(sandbox::Level::Strict) {
+        if self.shared.config.level_of(&self.spec) == Some(sandbox::Level::Strict) {
             // Without an answer the start looks for itself.
             let _ = tokio::task::spawn_blocking(sandbox::available).await;
         }
@@ -151,8 +150,10 @@ impl Keeper {
                 return None;
             }
         };
-        if let Some(sandbox) = self.shared.config.sandbox_of(&self.spec) {
-            self.log().host(sandbox);
+        let config = &self.shared.config;
+        let sandbox = config.level_of(&self.spec).map(|level| config.sandbox_of(&self.spec, level));
+        if let Some(Ok(sandbox)) = sandbox {
+            self.log().host(sandbox.as_ref());
         }
         let start = Start {
             facts: self.shared.facts(&self.spec),
@@ -164,6 +165,7 @@ impl Keeper {
             failures: self.failures(),
             on_demand: self.spec.lifecycle.on_demand,
             watching: self.watching.clone(),
+            desk: self.shared.desk(&self.spec, self.log()),
         };
         Some(extension::start(start, connection))
     }

@@ -33,8 +33,10 @@ mod gates;
 mod hash;
 mod hooks;
 mod keeper;
+mod pins;
 mod policy;
 mod registration;
+mod services;
 mod shared;
 mod silent;
 mod state_files;
@@ -63,6 +65,8 @@ pub use permission::{
     Effect, ExecPermission, FsPermissions, InterceptAs, InterceptPermission, Line, Permissions,
     ToolPermissions,
 };
+pub use pins::{PinnedTool, ToolPins};
 pub use registration::Glance;
+pub use services::{ServiceReach, Services, Within};
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

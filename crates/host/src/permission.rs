@@ -3,6 +3,7 @@
 mod excess;
 mod lines;
 mod read;
+mod sandbox;
 #[cfg(test)]
 mod tests;
 

@@ -288,14 +288,17 @@ fn header(config: &HostConfig) -> String {
 
 /// The number of an extension: another one when it is started otherwise.
 fn id(spec: &ExtensionSpec, config: &HostConfig, owner: &Owner) -> u64 {
-    let granted = config.env.granted.get(&spec.name).into_iter().flatten();
+    let granted = config.env_of(spec);
     // Only their hash is written down.
     let env: Vec<_> = granted.map(|name| (name, std::env::var_os(name))).collect();
     let mut hash = Fnv::default();
     (owner, &spec.launch, env, config.config_of(spec)).hash(&mut hash);
     // What it could read, and whom it could ask, may decide what it registered. Those without have the number they had.
-    if let Some(grant) = config.sandbox_of(spec) {
-        grant.hash(&mut hash);
+    if let Some(level) = config.level_of(spec) {
+        match config.sandbox.get(&spec.name).and_then(Option::as_ref) {
+            Some(grant) => grant.hash(&mut hash),
+            None => level.hash(&mut hash),
+        }
     }
     // What was left out of a registration under another grant is missing in it, and what was not is too much.
     if let Some(granted) = &spec.permissions {

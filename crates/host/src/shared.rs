@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
@@ -17,9 +18,11 @@ use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
 use crate::install::Pin;
-use crate::log::slug;
+use crate::log::{Log, slug};
+use crate::pins::Pins;
 use crate::process::Process;
 use crate::registration::Registrations;
+use crate::services::{Desk, Provided, ServiceReach, Within};
 use crate::silent::{self, SilentStarts};
 use crate::spec::{ExtensionSpec, Launch};
 use crate::state_files::StateFiles;
@@ -57,15 +60,25 @@ pub(crate) struct Shared {
     pub(crate) registrations: Registrations,
     /// Those that are too long for a model.
     pub(crate) results: Arc<Results>,
+    /// What the model was told of tools before.
+    pub(crate) pins: Arc<Pins>,
+    /// What is done for extensions, where there is something.
+    pub(crate) provided: Option<Arc<Provided>>,
 }
 
 impl Shared {
-    pub(crate) fn new(config: HostConfig, events: EventSink, frontend: Arc<dyn Frontend>) -> Self {
+    pub(crate) fn new(
+        config: HostConfig,
+        events: EventSink,
+        frontend: Arc<dyn Frontend>,
+        provided: Option<Arc<Provided>>,
+    ) -> Self {
         let prefixes = [silent::PREFIX, failures::PREFIX, PINNED];
         let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
         Self {
             events,
             frontend,
+            provided,
             changes: watch::Sender::new(0),
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
@@ -76,6 +89,7 @@ impl Shared {
             fanout: Arc::new(Fanout::new(&config.limits)),
             registrations: Registrations::new(&config),
             results: Arc::new(Results::new(config.results.clone())),
+            pins: Arc::new(Pins::new(config.tool_pins.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
             config,
@@ -127,14 +141,14 @@ impl Shared {
     /// The environment of an extension. This program's does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        match self.config.env.granted.contains_key(&spec.name) || spec.code_is_pinned() {
+        match self.config.env_of(spec).next().is_some() || spec.code_is_pinned() {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
     }
 
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
-        let mut env = self.config.env.of(&spec.name, std::env::vars_os());
+        let mut env = self.config.env.of(self.config.env_of(spec), std::env::vars_os());
         if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }
@@ -156,13 +170,14 @@ impl Shared {
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
-        let sandbox = self.config.sandbox_of(spec).map(|grant| grant.level.to_string());
+        let sandbox = self.config.level_of(spec).map(|level| level.to_string());
         let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),
             greeting: Some(Greeting::new(common, places)),
             timeouts,
             limits: Arc::clone(&self.limits),
+            services: self.provided.is_some(),
             granted: spec.permissions.clone().map(Arc::new),
         }
     }
@@ -179,20 +194,42 @@ impl Shared {
             cwd: config.cwd.display().to_string(),
             data_dir: None,
             extension_dir: None,
-            capabilities: vec![
-                capability::BEFORE_AGENT_START.to_owned(),
-                capability::BEFORE_COMPACT.to_owned(),
-                capability::PANEL_RESIZE.to_owned(),
-                capability::PING.to_owned(),
-                capability::EVENT_GAP.to_owned(),
-                capability::INTERCEPT_ROLES.to_owned(),
-                capability::REGISTER_REJECTED.to_owned(),
-            ],
+            capabilities: self.capabilities(),
             limits: Some(Box::new(timeouts.announced_in(config.limits))),
             config: None,
             sandbox: None,
             granted: None,
         })
+    }
+
+    fn capabilities(&self) -> Vec<String> {
+        let always = [
+            capability::BEFORE_AGENT_START,
+            capability::BEFORE_COMPACT,
+            capability::PANEL_RESIZE,
+            capability::PING,
+            capability::EVENT_GAP,
+            capability::INTERCEPT_ROLES,
+            capability::REGISTER_REJECTED,
+        ];
+        let services = self.provided.is_some().then_some(capability::HOST_SERVICES);
+        always.into_iter().chain(services).map(str::to_owned).collect()
+    }
+
+    /// What does things for an extension, where there is something.
+    pub(crate) fn desk(&self, spec: &ExtensionSpec, log: &Arc<Log>) -> Option<Arc<Desk>> {
+        let provided = Arc::clone(self.provided.as_ref()?);
+        let data = self.config.data_dir(&spec.name);
+        let granted = spec.permissions.as_ref();
+        let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
+            let data = data.as_deref().unwrap_or(&spec.dir);
+            Within::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+        });
+        let granted = granted.map(|granted| granted.host.clone());
+        let reach = ServiceReach { extension: spec.name.clone(), within, data };
+        let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
+        let desk = Desk::new(provided, reach, granted, reporter, log, Arc::clone(&self.timeouts));
+        Some(Arc::new(desk))
     }
 
     /// Where an extension keeps its data, made before it is told. None when data has no place of its own.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_launch::sandbox::Level;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
@@ -28,6 +29,8 @@ pub struct ExtensionSpec {
     pub roles: Roles,
     /// What it is granted; none for a plain extension, from which the protocol keeps nothing.
     pub permissions: Option<Permissions>,
+    /// The level of the sandbox that it runs in, unless the user says another one; none to run with this program's rights.
+    pub level: Option<Level>,
     /// One line for listings.
     pub description: Option<String>,
     /// What the manifest says about its starts and ends.

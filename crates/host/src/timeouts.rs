@@ -21,6 +21,8 @@ pub struct Timeouts {
     pub tool_call: Duration,
     /// One command, from the moment of asking.
     pub command: Duration,
+    /// What the host does with a file for an extension, from the moment it was allowed.
+    pub host_call: Duration,
     /// Longest time in which an extension takes nothing of what is written to it.
     pub write_stall: Duration,
     /// Longest time from the first byte of a line to its newline.
@@ -83,6 +85,7 @@ impl Default for Timeouts {
             approval: Duration::from_secs(60),
             tool_call: Duration::from_secs(60),
             command: Duration::from_secs(30),
+            host_call: Duration::from_secs(30),
             write_stall: Duration::from_secs(10),
             partial_line: Duration::from_secs(30),
             overrun: Duration::from_secs(10),
@@ -135,6 +138,7 @@ impl Timeouts {
             ready_ms: ms(self.ready),
             command_ms: ms(self.command),
             tool_call_ms: ms(self.tool_call),
+            host_call_ms: ms(self.host_call),
             intercept_ms: ms(self.intercept),
             write_stall_ms: ms(self.write_stall),
             partial_line_ms: ms(self.partial_line),
@@ -157,6 +161,16 @@ pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
 /// Between two reads of what an extension prints while none of it is kept.
 pub(crate) const DROPPED_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a call to the host waits for an agent: the first extensions are started before there is one.
+pub(crate) const AGENT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a call whose time is up may take to say how far it got.
+pub(crate) const LEASE_GRACE: Duration = Duration::from_secs(1);
+
+/// How long an end waits for what was done for the extension. Longer than a tool gets that is cancelled, and what a
+/// command started is killed by then.
+pub(crate) const CALLS_END: Duration = Duration::from_secs(4);
 
 /// What rates are counted by.
 pub(crate) const SECOND: Duration = Duration::from_secs(1);

@@ -21,6 +21,7 @@ use crate::entry::Entry;
 use crate::extension::{Deadline, Extension, OfferedTool};
 use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
+use crate::pins::Pins;
 pub(crate) use kept::Results;
 use result::Read;
 
@@ -31,6 +32,7 @@ pub(crate) struct ExtensionTool {
     entry: Arc<Entry>,
     spec: Arc<ToolSpec>,
     results: Arc<Results>,
+    pins: Arc<Pins>,
     reporter: Reporter,
 }
 
@@ -39,6 +41,7 @@ impl ExtensionTool {
         entry: Arc<Entry>,
         tool: &OfferedTool,
         results: Arc<Results>,
+        pins: Arc<Pins>,
         reporter: Reporter,
     ) -> Self {
         let spec = Arc::new(ToolSpec {
@@ -49,7 +52,7 @@ impl ExtensionTool {
             owner: ToolOwner::Extension(entry.name().as_str().to_owned()),
             concurrency: Concurrency::Parallel,
         });
-        Self { entry, spec, results, reporter }
+        Self { entry, spec, results, pins, reporter }
     }
 
     /// The process to call.
@@ -61,6 +64,9 @@ impl ExtensionTool {
         let extension = entry.reach(&context.cancel, deadline).await?;
         // A reload may have come while it was waited for.
         match entry.current().tool(&self.spec.name) {
+            Some(tool) if self.pins.locks(&entry.current().spec, &tool) => {
+                Err(CallError::Gone { why: LOCKED.to_owned() })
+            }
             Some(tool) if tool.schema == self.spec.schema || !is_up(Defence::KnownSchema) => Ok(extension),
             Some(_) => Err(CallError::Gone { why: CHANGED.to_owned() }),
             None => Err(CallError::Gone { why: WITHDRAWN.to_owned() }),
@@ -124,6 +130,10 @@ fn most(result: &ToolResult) -> usize {
 
 /// What is said of a tool that has another schema than the one the model knows.
 const CHANGED: &str = "was started anew and its tool changed; the tool is offered anew in the next turn";
+
+/// What is said of a tool that has other texts than the approved ones.
+const LOCKED: &str = "was started anew and its tool has other texts than when it was approved; it is locked, and the user has \
+                      been told";
 
 /// What is said of a tool that is not there any more.
 const WITHDRAWN: &str = "was started anew and does not offer this tool any more";

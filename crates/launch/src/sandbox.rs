@@ -27,7 +27,7 @@ pub(crate) use confinement::{Confinement, Place};
 pub use places::started_by;
 #[cfg(target_os = "macos")]
 pub(crate) use seatbelt::words as seatbelt_words;
-pub use support::{Support, available};
+pub use support::{Basis, Support, available};
 #[cfg(target_os = "linux")]
 pub(crate) use support::{bubblewrap as found_bubblewrap, landlock_abi};
 

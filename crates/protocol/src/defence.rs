@@ -67,6 +67,8 @@ defences! {
     ImageCheck,
     /// A tool that changed is not called with what was written for it as it was.
     KnownSchema,
+    /// What an extension has the host do with a file ends with the extension, and after a while.
+    Leases,
     /// A file that somebody else may have written approves no extension.
     LockFile,
     /// A manifest that holds what is not shown as it is is refused.
@@ -111,6 +113,8 @@ defences! {
     Sanitiser,
     /// A schema is looked at before it is used.
     SchemaWork,
+    /// An extension reaches no further through the host than it was granted.
+    ServiceGrants,
     /// A session is written by one.
     SessionLock,
     /// Going on with a session reads the end of its file only.
@@ -123,6 +127,8 @@ defences! {
     StrayAnswers,
     /// A line that is no frame is reported, and whoever waits for it is told.
     StrictFrames,
+    /// A tool whose texts are others than those that came with what was approved is locked.
+    ToolTexts,
     /// The torn end of a session file is cut off before the next line.
     TornTails,
     /// A tree whose links lead out of it, or whose names are not what they seem, is not copied.

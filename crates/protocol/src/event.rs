@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
+use crate::ext::HostCallError;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
@@ -57,6 +58,15 @@ pub enum AgentEvent {
         /// The session's id from here on.
         id: String,
         /// What was wrong, and what became of it.
+        message: String,
+    },
+    /// The project brings what would run or be obeyed, and the user does not trust it as it is: none of that is used.
+    TrustRequired {
+        /// The project's directory.
+        project: String,
+        /// What is not used: files and directories as seen from there, and `extension NAME`.
+        skipped: Vec<String>,
+        /// What to do.
         message: String,
     },
     /// The user's message entered the transcript.
@@ -190,6 +200,37 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<String>,
         /// What people and programs may want to see and the model is not shown, such as the diff of a change.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<RawJson>,
+    },
+    /// An extension has the host run a tool. Nothing of it is in the transcript: the model did not ask. What hooks do
+    /// about it is told by `tool_rewritten`, `tool_rewrite_conflict` and `tool_blocked` with the same id.
+    HostCallStart {
+        /// The call.
+        id: ToolCallId,
+        /// Whose.
+        extension: ExtensionName,
+        /// The tool.
+        name: String,
+        /// The extension's arguments.
+        args: RawJson,
+    },
+    /// What that came to.
+    HostCallEnd {
+        /// The call.
+        id: ToolCallId,
+        /// Whose.
+        extension: ExtensionName,
+        /// The tool.
+        name: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// Why it failed; there whenever `is_error` is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<HostCallError>,
+        /// What the extension is told.
+        content: Vec<Content>,
+        /// What people and programs may want to see, such as the diff of a change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },

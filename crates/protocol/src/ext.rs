@@ -8,6 +8,7 @@ mod command;
 mod event;
 mod frames;
 mod handshake;
+mod host_call;
 mod intercept;
 mod limits;
 mod notes;
@@ -25,6 +26,7 @@ pub use frames::{ExtensionFrame, HostFrame};
 pub use handshake::{
     ExtensionConfig, Hello, HelloAck, PROTOCOL_VERSION, Ready, Shutdown, ShutdownAck, capability,
 };
+pub use host_call::{HostCall, HostCallCancel, HostCallError, HostCallKind, HostResult};
 pub use intercept::{
     AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CompactEntry, EventIntercept,
     EventInterceptResponse, Hook, Intercept, InterceptAssistantMessage, InterceptBeforeAgentStart,

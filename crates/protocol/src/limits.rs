@@ -32,6 +32,9 @@ pub const MAX_TOOLS_IN_ALL: usize = 512;
 /// Commands one extension may register.
 pub const MAX_COMMANDS: usize = 256;
 
+/// `host_call`s of one extension that may be under way at once.
+pub const MAX_HOST_CALLS: u32 = 16;
+
 /// Frames that may wait to be read by an extension before events are dropped.
 pub const QUEUE_FRAMES: usize = 256;
 

@@ -3,6 +3,7 @@
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::Time;
 use serde::Serialize;
@@ -39,8 +40,16 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
                 WithImages::ToolResult { id, name, is_error, content, extension, synthetic_by, details };
             serde_json::to_string(&result)
         }
+        AgentEvent::HostCallEnd { id, extension, name, is_error, code, content, details } => {
+            let (is_error, code, content) = (*is_error, *code, blocks(content));
+            let details = details.as_ref();
+            let end = WithImages::HostCallEnd { id, extension, name, is_error, code, content, details };
+            serde_json::to_string(&end)
+        }
         AgentEvent::Session { .. }
+        | AgentEvent::HostCallStart { .. }
         | AgentEvent::SessionRepaired { .. }
+        | AgentEvent::TrustRequired { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
         | AgentEvent::AssistantStart
@@ -88,6 +97,17 @@ enum WithImages<'a> {
         extension: Option<&'a ExtensionName>,
         #[serde(skip_serializing_if = "Option::is_none")]
         synthetic_by: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        details: Option<&'a RawJson>,
+    },
+    HostCallEnd {
+        id: &'a ToolCallId,
+        extension: &'a ExtensionName,
+        name: &'a str,
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<HostCallError>,
+        content: Vec<Block<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<&'a RawJson>,
     },

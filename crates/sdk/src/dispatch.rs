@@ -95,8 +95,10 @@ impl Dispatcher {
 
     /// Takes no more events, gives what runs a grace, and stops the rest.
     pub(crate) async fn finish(self) -> Runtimes {
-        let Self { lane, mut running, runtimes, .. } = self;
+        let Self { lane, host, mut running, runtimes, .. } = self;
         drop(lane);
+        // What a handler waits for does not come any more.
+        host.calls().close();
         let _ = timeout(HANDLER_GRACE, joined(&mut running)).await;
         // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
         // ends with the process.
@@ -124,6 +126,7 @@ impl Dispatcher {
             HostFrame::PanelClose(close) => {
                 self.in_order(OneWay::Panel(close.panel_id, PanelEvent::Closed))?
             }
+            HostFrame::HostResult(result) => self.host.calls().done(result),
             HostFrame::Ping(ping) => self.outbox.push(Pong { id: ping.id }),
             HostFrame::Shutdown(_) => return Ok(Flow::Shutdown),
         }

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use crate::config::ConfigError;
 use crate::logging;
 use crate::outbox::Outbox;
+use crate::service::Calls;
 
 /// The host, as a handler sees it. Cheap to clone, may be kept by background tasks; once the connection is over,
 /// what is sent goes nowhere.
@@ -23,12 +24,21 @@ pub struct Host(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     outbox: Outbox,
+    calls: Calls,
     ack: watch::Receiver<Option<Arc<HelloAck>>>,
 }
 
 impl Host {
     pub(crate) fn new(outbox: Outbox, ack: watch::Receiver<Option<Arc<HelloAck>>>) -> Self {
-        Self(Arc::new(Shared { outbox, ack }))
+        Self(Arc::new(Shared { outbox, calls: Calls::default(), ack }))
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.0.outbox
+    }
+
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.0.calls
     }
 
     /// Shows a note to the user, with the extension's name. It goes when the user sends the next prompt.

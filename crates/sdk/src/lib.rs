@@ -39,6 +39,7 @@ mod platform;
 mod run;
 mod runtimes;
 mod serve;
+mod service;
 mod timeouts;
 mod tool;
 
@@ -61,4 +62,5 @@ pub use handler::IntoAnswer;
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
+pub use service::{CommandOutput, HostError, Page};
 pub use tool::{NoArgs, ToolResult};

@@ -76,7 +76,9 @@ pub fn host_info() -> HelloAck {
         cwd: "/work".into(),
         extension_dir: None,
         data_dir: None,
-        capabilities: vec!["before_agent_start".into(), "panel_resize".into(), "intercept_roles".into()],
+        capabilities: ["before_agent_start", "panel_resize", "intercept_roles", "host_services"]
+            .map(str::to_owned)
+            .into(),
         limits: None,
         config: None,
         sandbox: None,

@@ -75,6 +75,12 @@ impl ToolResult {
     }
 }
 
+impl From<Vec<ResultBlock>> for ToolResult {
+    fn from(content: Vec<ResultBlock>) -> Self {
+        Self { content, is_error: false }
+    }
+}
+
 impl From<ext::ToolResult> for ToolResult {
     fn from(result: ext::ToolResult) -> Self {
         Self { content: result.content, is_error: result.is_error }

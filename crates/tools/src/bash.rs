@@ -1,13 +1,16 @@
 //! `bash`: a shell command.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
 use haft_core::truncate::MAX_BYTES;
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure};
+use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
 use crate::timeouts;
 
@@ -47,22 +50,44 @@ impl BuiltIn for Bash {
         });
         let command = ShellCommand { command: args.command, timeout };
         let report = environment.run(&context.cancel, command, &|piece| context.progress(piece)).await?;
-        Ok(output(&report, timeout))
+        Ok(output(&report, timeout, ground.reader))
     }
 }
 
-fn output(report: &RunReport, timeout: Duration) -> ToolOutput {
+fn output(report: &RunReport, timeout: Duration, reader: Reader) -> ToolOutput {
+    let notes = notes(report, timeout);
+    let output = match reader {
+        Reader::Model => ToolOutput::text(in_one(report, &notes)),
+        Reader::Program => apart(report, notes),
+    };
+    let failure = match report.end {
+        RunEnd::TimedOut => Some(Failure::TimedOut),
+        RunEnd::Cancelled => Some(Failure::Cancelled),
+        RunEnd::Exited(_) | RunEnd::Signalled(_) => None,
+    };
+    ToolOutput { is_error: report.end != RunEnd::Exited(0), failure, ..output }
+}
+
+fn in_one(report: &RunReport, notes: &[String]) -> String {
     let mut text = report.tail.clone();
     if text.is_empty() {
         text.push_str("[no output]");
     }
-    for note in notes(report, timeout) {
+    for note in notes {
         if !text.ends_with('\n') {
             text.push('\n');
         }
         text.push_str(&format!("[{note}]"));
     }
-    if report.end == RunEnd::Exited(0) { ToolOutput::text(text) } else { ToolOutput::error(text) }
+    text
+}
+
+fn apart(report: &RunReport, notes: Vec<String>) -> ToolOutput {
+    let mut output = ToolOutput::text(report.tail.clone());
+    output.content.extend(notes.into_iter().map(Content::text));
+    let RunEnd::Exited(code) = report.end else { return output };
+    output.details = RawJson::from_value(&BTreeMap::from([("exit_code", code)])).ok();
+    output
 }
 
 fn notes(report: &RunReport, timeout: Duration) -> Vec<String> {

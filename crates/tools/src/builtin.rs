@@ -1,11 +1,12 @@
 //! `BuiltIn`: what the seven tools have in common.
 
 use std::future::Future;
+use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
+use haft_core::tool::{Concurrency, Failure, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_core::truncate::{self, Limits};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -31,7 +32,7 @@ pub const NAMES: [&str; 7] =
 /// The built-in tools in one environment, in the order of [`NAMES`]. They know together which files were read, so each
 /// session should have its own.
 pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
-    let ground = Arc::new(Ground { environment, seen: Seen::default() });
+    let ground = Arc::new(Ground { environment, seen: Seen::default(), reader: Reader::Model });
     vec![
         On::<Read>::tool(&ground),
         On::<Bash>::tool(&ground),
@@ -43,10 +44,33 @@ pub fn builtin_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
+/// Those of the built-in tools that programs use: read, bash, edit and write, with the same names, arguments and limits.
+/// Their results keep what is in a file or what a command printed apart from remarks about it, which come in texts of
+/// their own, and have details. They know together which files were read, so each program should have its own.
+pub fn service_tools(environment: Arc<dyn Environment>) -> Vec<Arc<dyn Tool>> {
+    let ground = Arc::new(Ground { environment, seen: Seen::default(), reader: Reader::Program });
+    vec![
+        On::<Read>::tool(&ground),
+        On::<Bash>::tool(&ground),
+        On::<Edit>::tool(&ground),
+        On::<Write>::tool(&ground),
+    ]
+}
+
 /// What the tools of one session stand on.
 pub(crate) struct Ground {
     environment: Arc<dyn Environment>,
     pub(crate) seen: Seen,
+    pub(crate) reader: Reader,
+}
+
+/// Whom results are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Remarks stand behind what they are about.
+    Model,
+    /// Remarks stand alone.
+    Program,
 }
 
 impl Ground {
@@ -77,6 +101,36 @@ pub(crate) enum ToolFailure {
     Environment(#[from] EnvironmentError),
     #[error("{0}")]
     Told(String),
+    #[error("{text}")]
+    Known { kind: Failure, text: String },
+}
+
+impl ToolFailure {
+    pub(crate) fn known(kind: Failure, text: impl Into<String>) -> Self {
+        Self::Known { kind, text: text.into() }
+    }
+
+    fn output(&self) -> ToolOutput {
+        ToolOutput { failure: self.kind(), ..ToolOutput::error(self.to_string()) }
+    }
+
+    fn kind(&self) -> Option<Failure> {
+        match self {
+            Self::Known { kind, .. } => Some(*kind),
+            Self::Environment(EnvironmentError::Changed { .. }) => Some(Failure::Stale),
+            Self::Environment(EnvironmentError::Outside { .. }) => Some(Failure::OutOfReach),
+            Self::Environment(EnvironmentError::Cancelled) => Some(Failure::Cancelled),
+            Self::Environment(EnvironmentError::Io { error, .. }) => {
+                (error.kind() == io::ErrorKind::NotFound).then_some(Failure::NotFound)
+            }
+            Self::Environment(
+                EnvironmentError::Refused { .. }
+                | EnvironmentError::Query { .. }
+                | EnvironmentError::Start(_),
+            )
+            | Self::Told(_) => None,
+        }
+    }
 }
 
 impl From<String> for ToolFailure {
@@ -114,15 +168,18 @@ impl<T: BuiltIn> Tool for On<T> {
 
     async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
         if context.cancel.is_cancelled() {
-            return ToolOutput::error(EnvironmentError::Cancelled.to_string());
+            return ToolFailure::from(EnvironmentError::Cancelled).output();
         }
         let args = match call.args.read::<T::Args>() {
             Ok(args) => args,
-            Err(error) => return ToolOutput::error(format!("the arguments do not fit {}: {error}", T::NAME)),
+            Err(error) => {
+                let text = format!("the arguments do not fit {}: {error}", T::NAME);
+                return ToolOutput::failed(Failure::InvalidArgs, text);
+            }
         };
         match T::run(&context, &self.ground, args).await {
             Ok(output) => output,
-            Err(failure) => ToolOutput::error(failure.to_string()),
+            Err(failure) => failure.output(),
         }
     }
 }

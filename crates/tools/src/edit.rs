@@ -3,7 +3,7 @@
 mod bytes;
 mod replace;
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,7 +62,9 @@ impl BuiltIn for Edit {
         let shown = path::show(environment, &path);
         let mut file = claim(context, environment, &path, Parents::Exist).await?;
         let old = known(ground, file.as_mut(), &shown).await?;
-        let old = old.ok_or_else(|| format!("{shown} does not exist; create it with write"))?;
+        let missing =
+            || ToolFailure::known(Failure::NotFound, format!("{shown} does not exist; create it with write"));
+        let old = old.ok_or_else(missing)?;
         let name = shown.clone();
         // Searching and comparing megabytes takes its time.
         let Change { content, diff, details } = off_thread(move || Ok(change(&name, old, &edits))).await??;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 pub use error::EnvironmentError;
-pub use host::HostEnvironment;
+pub use host::{HostEnvironment, Reach};
 pub use query::{FindHit, FindHits, FindQuery, GrepHits, GrepLine, GrepQuery, GrepText};
 
 /// Files and processes, wherever they are: this machine, a sandbox, another machine.

@@ -22,10 +22,10 @@ mod skill;
 mod timeouts;
 mod write;
 
-pub use builtin::{NAMES, builtin_tools};
+pub use builtin::{NAMES, builtin_tools, service_tools};
 pub use environment::{
     ClaimedFile, Entry, Environment, EnvironmentError, FileKey, FileKind, FindHit, FindHits, FindQuery,
-    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, RunEnd,
+    FullOutput, GrepHits, GrepLine, GrepQuery, GrepText, HostEnvironment, InPlace, Parents, Reach, RunEnd,
     RunReport, ShellCommand, Stat, Written,
 };
 pub use results::clear_results;

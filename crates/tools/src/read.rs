@@ -3,14 +3,17 @@
 mod image;
 mod pager;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
 use haft_core::truncate::{MAX_BYTES, MAX_LINES};
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::builtin::{BuiltIn, Ground, ToolFailure, while_wanted};
+use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure, while_wanted};
 use crate::environment::{Environment, FileKind, Parents};
 use crate::off_thread::with_bytes;
 use crate::path;
@@ -56,7 +59,7 @@ impl BuiltIn for Read {
         if stat.kind == FileKind::Directory {
             return Err(format!("{} is a directory; list it with ls", path::show(environment, &path)).into());
         }
-        let wanted = Wanted::new(path, &args);
+        let wanted = Wanted::new(path, &args, ground.reader);
         if stat.len > MAX_FILE {
             return wanted.part(context, environment, stat.len).await;
         }
@@ -76,12 +79,13 @@ struct Wanted {
     path: PathBuf,
     offset: u64,
     lines: usize,
+    reader: Reader,
 }
 
 impl Wanted {
-    fn new(path: PathBuf, args: &ReadArgs) -> Self {
+    fn new(path: PathBuf, args: &ReadArgs, reader: Reader) -> Self {
         let lines = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(MAX_LINES).clamp(1, MAX_LINES);
-        Self { path, offset: args.offset.unwrap_or(1).max(1), lines }
+        Self { path, offset: args.offset.unwrap_or(1).max(1), lines, reader }
     }
 
     /// Of a file whose content is known.
@@ -98,7 +102,7 @@ impl Wanted {
                 break;
             }
         }
-        text(shown, self.offset, &pager.finish())
+        self.text(shown, &pager.finish())
     }
 
     /// Of a file that is too long to be changed: what lies behind the page is never read.
@@ -115,8 +119,73 @@ impl Wanted {
         }
         let pager = Pager::new(self.offset, self.lines);
         let page = scan(context, environment, &self.path, first, pager).await?;
-        text(&shown, self.offset, &page)
+        self.text(&shown, &page)
     }
+}
+
+impl Wanted {
+    fn text(&self, shown: &str, page: &Page) -> Result<ToolOutput, ToolFailure> {
+        if page.lines == 0 && page.skipped > 0 {
+            let lines = page.skipped;
+            return Err(format!("offset {} is behind the end: {shown} has {lines} lines", self.offset).into());
+        }
+        let notes = self.notes(shown, page);
+        Ok(match self.reader {
+            Reader::Model => ToolOutput::text(in_one(page, &notes)),
+            Reader::Program => self.apart(page, notes),
+        })
+    }
+
+    fn notes(&self, shown: &str, page: &Page) -> Vec<String> {
+        if page.lines == 0 {
+            return vec![format!("{shown} is empty")];
+        }
+        let mut notes = Vec::new();
+        let (offset, last) = (self.offset, self.last(page));
+        if page.cut_line {
+            notes.push(format!(
+                "line {last} is longer than {} KB and cut; see the rest with bash: sed -n '{last}p' {shown} | cut -b {}-",
+                MAX_BYTES / 1024,
+                page.text.len() + 1,
+            ));
+        }
+        if page.more {
+            notes.push(format!("showing lines {offset}-{last}; more follow, use offset={}", last + 1));
+        }
+        if page.lossy {
+            notes.push("bytes that are not UTF-8 are shown as \u{fffd}".to_owned());
+        }
+        notes
+    }
+
+    fn apart(&self, page: &Page, notes: Vec<String>) -> ToolOutput {
+        let mut output = ToolOutput::text(page.text.clone());
+        output.content.extend(notes.into_iter().map(Content::text));
+        if page.more {
+            let next = BTreeMap::from([("next_offset", self.last(page) + 1)]);
+            output.details = RawJson::from_value(&next).ok();
+        }
+        output
+    }
+
+    /// The number of the page's last line.
+    fn last(&self, page: &Page) -> u64 {
+        self.offset + page.lines - 1
+    }
+}
+
+fn in_one(page: &Page, notes: &[String]) -> String {
+    if let ([empty], 0) = (notes, page.lines) {
+        return format!("[{empty}]");
+    }
+    let mut text = page.text.clone();
+    for note in notes {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]\n"));
+    }
+    text
 }
 
 /// Reads on until the page is full: what lies behind it is never read.
@@ -148,36 +217,4 @@ fn binary(shown: &str) -> ToolFailure {
          iconv if it is UTF-16 text"
     )
     .into()
-}
-
-fn text(shown: &str, offset: u64, page: &Page) -> Result<ToolOutput, ToolFailure> {
-    if page.lines == 0 {
-        return match page.skipped {
-            0 => Ok(ToolOutput::text(format!("[{shown} is empty]"))),
-            lines => Err(format!("offset {offset} is behind the end: {shown} has {lines} lines").into()),
-        };
-    }
-    let mut notes = Vec::new();
-    let last = offset + page.lines - 1;
-    if page.cut_line {
-        notes.push(format!(
-            "line {last} is longer than {} KB and cut; see the rest with bash: sed -n '{last}p' {shown} | cut -b {}-",
-            MAX_BYTES / 1024,
-            page.text.len() + 1,
-        ));
-    }
-    if page.more {
-        notes.push(format!("showing lines {offset}-{last}; more follow, use offset={}", last + 1));
-    }
-    if page.lossy {
-        notes.push("bytes that are not UTF-8 are shown as \u{fffd}".to_owned());
-    }
-    let mut text = page.text.clone();
-    for note in notes {
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&format!("[{note}]\n"));
-    }
-    Ok(ToolOutput::text(text))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_core::tool::{Concurrency, ToolContext, ToolOutput};
+use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
 use haft_protocol::RawJson;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::diff::Diff;
 use crate::environment::{ClaimedFile, Environment, InPlace, Parents, Written};
 use crate::off_thread::with_bytes;
 use crate::path;
-use crate::seen::Print;
+use crate::seen::{Print, Unseen};
 
 /// The longest file that can be changed, in bytes: it is read whole to compare it with what was read before.
 pub(crate) const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -85,7 +85,14 @@ pub(crate) async fn known(
     let Some(content) = file.read(MAX_FILE).await? else { return Ok(None) };
     let (content, print) = printed(ground, content).await?;
     let key = file.key().await?;
-    ground.seen.check(&key, print).map_err(|unseen| format!("{shown} {unseen}"))?;
+    let unseen = |unseen| {
+        let kind = match unseen {
+            Unseen::Never => Failure::NotRead,
+            Unseen::Changed => Failure::Stale,
+        };
+        ToolFailure::known(kind, format!("{shown} {unseen}"))
+    };
+    ground.seen.check(&key, print).map_err(unseen)?;
     Ok(Some(content))
 }
 

@@ -48,6 +48,7 @@ pub fn answer(frame: HostFrame) -> Option<ExtensionFrame> {
         HostFrame::Ping(_)
         | HostFrame::RegisterRejected(_)
         | HostFrame::EventGap(_)
+        | HostFrame::HostResult(_)
         | HostFrame::HelloAck(_)
         | HostFrame::CommandInvoked(_)
         | HostFrame::Event(_)

@@ -13,6 +13,7 @@ use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal};
+use crate::grants::unborne;
 use crate::session::age;
 
 /// An extension, how it failed when it last ran, and what confines it.
@@ -46,6 +47,11 @@ pub(super) fn print(store: &Store, home: &Home, trusted: bool) -> anyhow::Result
     let now = SystemTime::now();
     for problem in listed.iter().filter_map(|listed| problem(listed, now)) {
         note(&rows_of("", "  ", &problem, width_of_terminal()));
+    }
+    let names = listed.iter().map(|listed| listed.row.name.as_str()).collect();
+    let granted = grants.iter().flat_map(BTreeMap::keys).map(String::as_str);
+    for (text, _) in unborne(granted, &names) {
+        note(&rows_of("", "  ", &sanitize_line(&text), width_of_terminal()));
     }
     if let Err(error) = &grants {
         note(&rows_of("", "  ", &sanitize_line(&error.to_string()), width_of_terminal()));

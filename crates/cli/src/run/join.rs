@@ -18,13 +18,13 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
-use haft_host::{ExtensionEnv, Host, HostConfig, SandboxGrant, check_grant};
+use haft_host::{ExtensionEnv, Host, HostConfig, SandboxGrant, ServiceReach, Services, Within, check_grant};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
-use haft_tools::{HostEnvironment, builtin_tools, skill_tool};
+use haft_tools::{HostEnvironment, Reach, builtin_tools, service_tools, skill_tool};
 use tokio::sync::{mpsc, watch};
 
 use crate::args::RunArgs;
@@ -42,6 +42,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
+    /// What programs that read events are told when the run begins.
+    pub(crate) told: Option<AgentEvent>,
     /// Where haft keeps its files.
     pub(crate) home: Home,
     /// Whether extensions may wait for their first use.
@@ -65,8 +67,10 @@ pub(crate) struct Parts {
     pub(crate) only_projects: OnlyProjects,
     /// Variables that single extensions get beside those that all get.
     pub(crate) granted: BTreeMap<ExtensionName, Vec<String>>,
+    /// The names that the user grants something.
+    pub(crate) grants: Vec<String>,
     /// What confines single extensions.
-    pub(crate) sandbox: BTreeMap<ExtensionName, SandboxGrant>,
+    pub(crate) sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
 }
 
 /// Which tools the model is offered.
@@ -100,6 +104,7 @@ impl Parts {
             |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
         let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
         Ok(Self {
+            told: if args.json { setup.trust_required() } else { None },
             session,
             model,
             search: setup.search,
@@ -115,6 +120,7 @@ impl Parts {
             extension_config: extension_config(config, Owner::User)?,
             project_extension_config: extension_config(config, Owner::Project)?,
             only_projects: OnlyProjects::of(config),
+            grants: config.grant.keys().cloned().collect(),
             granted: granted(config).or_exit(Exit::Configuration)?,
             sandbox: crate::sandbox::granted(config).or_exit(Exit::Configuration)?,
             cwd: setup.cwd,
@@ -182,6 +188,23 @@ impl Observer for Heard {
     }
 }
 
+/// The tools that extensions have haft run: on the ground and in the queue of the model's own.
+struct ForExtensions {
+    environment: HostEnvironment,
+    /// Where haft's own files are.
+    home: PathBuf,
+}
+
+impl Services for ForExtensions {
+    fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
+        let (read, write) = reach.within.clone().map(|Within { read, write }| (read, write)).unzip();
+        let own = reach.data.iter().cloned().collect();
+        let reach = Reach { read, write, own, never: vec![self.home.clone()] };
+        let environment = self.environment.clone().with_reach(&reach).map_err(|error| error.to_string())?;
+        Ok(service_tools(Arc::new(environment)))
+    }
+}
+
 /// An agent with its extensions running.
 pub(crate) struct Joined {
     pub(crate) agent: Agent,
@@ -201,9 +224,12 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"));
+    let services =
+        Arc::new(ForExtensions { environment: environment.clone(), home: parts.home.root().to_owned() });
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
     let (sender, events) = mpsc::unbounded_channel();
+    parts.told.into_iter().for_each(|event| drop(sender.send(event)));
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.home.logs_dir());
     config.data = Some(parts.home.data_dir());
@@ -219,11 +245,12 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
-    let source = extensions::source(parts.search, parts.only_projects);
+    let source = extensions::source(parts.search, parts.only_projects, parts.grants);
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
         .events(Arc::new(move |event| drop(sender.send(event))))
+        .services(services)
         .source(move || source())
         .start()
         .await;
@@ -242,7 +269,9 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     // Watched from before the tools are taken, so that no change is missed.
     let changes = host.changes();
     let (tools, resources) = (parts.tools, parts.resources);
-    let joined = Joined { agent: builder.build()?, host, events, changes, resources, builtin, tools };
+    let agent = builder.build()?;
+    host.serve(agent.caller());
+    let joined = Joined { agent, host, events, changes, resources, builtin, tools };
     joined.offer_tools()?;
     match &joined.tools {
         ToolChoice::All => {}

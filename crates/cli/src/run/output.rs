@@ -230,7 +230,17 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             let mark = if *is_error { "✗" } else { "←" };
             Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
         }
-        AgentEvent::Session { .. }
+        AgentEvent::HostCallStart { extension, name, args, .. } => {
+            let extension = sanitize_line(extension.as_str());
+            Told::Meanwhile(format!("→ [{extension}] {} {}", short(name), short(args.as_str())))
+        }
+        AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
+            let (mark, extension) = (if *is_error { "✗" } else { "←" }, sanitize_line(extension.as_str()));
+            Told::Meanwhile(format!("{mark} [{extension}] {} {}", short(name), short(&joined_text(content))))
+        }
+        // Standard error has had a line for each before the run began.
+        AgentEvent::TrustRequired { .. }
+        | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }

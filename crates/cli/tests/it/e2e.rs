@@ -13,6 +13,7 @@ mod lazy;
 mod login;
 mod models;
 mod order;
+mod permissions;
 mod providers;
 mod quick_start;
 mod requests;

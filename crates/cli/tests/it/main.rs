@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
 mod config;
+mod doctor;
 mod e2e;
 mod exit_codes;
 mod ext;

@@ -74,7 +74,7 @@ impl World {
         self.ended(child.wait_with_output().unwrap())
     }
 
-    fn ended(&self, output: Output) -> Ended {
+    pub(crate) fn ended(&self, output: Output) -> Ended {
         let text = |bytes| self.scrubbed(String::from_utf8(bytes).unwrap());
         Ended {
             code: output.status.code().unwrap(),

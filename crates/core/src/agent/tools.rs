@@ -25,7 +25,7 @@ impl ToolTable {
         let mut validators = HashMap::new();
         for spec in set.specs() {
             let name = spec.name.clone();
-            let late = LateValidator { spec, compiled: OnceLock::new() };
+            let late = LateValidator::new(spec);
             // Nobody has looked at an embedder's schema before. An extension's was compiled when it was registered,
             // and those of haft's own tools are tested.
             if late.spec.owner == ToolOwner::Embedder {
@@ -53,6 +53,10 @@ impl ToolTable {
 }
 
 impl LateValidator {
+    pub(crate) fn new(spec: Arc<ToolSpec>) -> Self {
+        Self { spec, compiled: OnceLock::new() }
+    }
+
     pub(crate) fn get(&self) -> Result<&Validator, &SchemaError> {
         self.compiled.get_or_init(|| Validator::compile(&self.spec.schema)).as_ref()
     }

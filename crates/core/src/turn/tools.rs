@@ -1,12 +1,10 @@
 //! The tool calls of one message: preflighted in order, executed together where the tools allow it, results in
 //! the order of the calls.
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt, stream};
+use futures::{StreamExt, stream};
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::ExtensionName;
@@ -14,12 +12,11 @@ use haft_protocol::message::{Message, ToolMessage};
 
 use super::Turn;
 use super::state::Input;
+use crate::call::fit;
 use crate::chain::Verdict;
 use crate::session::entry::ToolStart;
-use crate::session::intervention::Action;
 use crate::session::{NOT_RUN, SessionError};
-use crate::timeouts;
-use crate::tool::{Concurrency, Tool, ToolContext, ToolOutput};
+use crate::tool::{Concurrency, Tool, ToolOutput};
 
 /// How many calls of one message run at once.
 const MAX_PARALLEL: usize = 16;
@@ -142,14 +139,11 @@ impl Turn {
                 names.join(", ")
             )));
         };
-        let validator = match validator.get() {
+        let validator = match fit(call, validator) {
             Ok(validator) => validator,
-            Err(error) => return Ok(answer(format!("{} was not run: {error}", call.name))),
+            Err(reason) => return Ok(answer(reason)),
         };
-        if let Err(error) = validator.check(&call.args) {
-            return Ok(answer(format!("{} was not run: {error}", call.name)));
-        }
-        match self.gate(call, validator).await? {
+        match self.calling().gate(call, validator).await? {
             Verdict::Run { args } => {
                 let call = ToolCall { args, ..call.clone() };
                 Ok(Planned::Run { call, tool: tool.clone() })
@@ -182,32 +176,12 @@ impl Turn {
                     }
                     Ok(()) => {}
                 }
-                let output = self.run(&call, tool.as_ref()).await;
+                let output = self.calling().run(&call, tool.as_ref()).await;
                 let extension = tool.spec().owner.extension().map(ExtensionName::new);
                 (call, output, Source { extension, ..Source::default() })
             }
         };
-        let mut edited_by: Vec<String> = Vec::new();
-        for hook in self.agent.hooks().after_tool_execute {
-            // A hook that was to redact the result and did not must not let it through.
-            let withheld = || match self.cancel.is_cancelled() {
-                true => ToolOutput::error("result withheld: the turn ended before a hook had looked at it"),
-                false => ToolOutput::error("result withheld: a hook panicked"),
-            };
-            let before = output.clone();
-            let edited = self.settle(hook.after_tool_execute(&self.cancel, &call, output)).await;
-            output = edited.unwrap_or_else(withheld);
-            // The details would show what the hook took out.
-            if before.details.is_some() && before.content != output.content {
-                output.details = None;
-            }
-            if before != output && !self.cancel.is_cancelled() {
-                edited_by.push(hook.name().to_owned());
-            }
-        }
-        if !edited_by.is_empty() {
-            self.remark(Some(&call.id), Action::Edited, edited_by);
-        }
+        output = self.calling().looked_over(&call, output).await;
         (call, Ok((output, source)))
     }
 
@@ -241,33 +215,9 @@ impl Turn {
         plans.into_iter().map(begun).collect()
     }
 
-    /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
-    async fn run(&self, call: &ToolCall, tool: &dyn Tool) -> ToolOutput {
-        let (emitter, id) = (Arc::new(self.emitter.clone()), call.id.clone());
-        // A task that outlives the call may keep the context; its progress has no place behind the result.
-        let open = Arc::downgrade(&emitter);
-        let context = ToolContext::new(self.cancel.child_token(), move |text| {
-            if let Some(emitter) = open.upgrade() {
-                emitter.emit(AgentEvent::ToolProgress { id: id.clone(), text });
-            }
-        });
-        let work = AssertUnwindSafe(tool.execute(context, call.clone())).catch_unwind();
-        tokio::pin!(work);
-        let outcome = match self.cancel.run_until_cancelled(&mut work).await {
-            Some(outcome) => outcome,
-            None => match tokio::time::timeout(timeouts::CANCELLED_TOOL, work).await {
-                Ok(outcome) => outcome,
-                Err(_) => return ToolOutput::error(given_up(&call.name)),
-            },
-        };
-        outcome.unwrap_or_else(|panic| {
-            ToolOutput::error(format!("{} panicked: {}", call.name, text_of(&*panic)))
-        })
-    }
-
     async fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error, details } = output.legible();
+        let ToolOutput { content, is_error, details, .. } = output.legible();
         let Source { extension, synthetic_by } = source;
         let message = ToolMessage {
             call_id: id.clone(),
@@ -293,11 +243,6 @@ impl Turn {
     }
 }
 
-/// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
-fn given_up(name: &str) -> String {
-    format!("{name} was cancelled; may have done part of its work or all of it")
-}
-
 fn not_run(call: &ToolCall) -> Planned {
     Planned::error(call, NOT_RUN)
 }
@@ -308,9 +253,4 @@ fn cut_off(call: &ToolCall) -> Planned {
         call.name
     );
     Planned::error(call, text)
-}
-
-fn text_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

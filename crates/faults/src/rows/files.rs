@@ -18,6 +18,7 @@ use haft_tools::{HostEnvironment, builtin_tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::services;
 use crate::row::{CASE, Case, Row, skip};
 use crate::world::World;
 pub(crate) use racer::{RACER, race};
@@ -51,8 +52,11 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         id: "S-14",
-        title: "many edits of one file at once, by path, symbolic link and hard link, and by others in the queue",
-        cases: &[Case { play: |world| Box::pin(many_edits(world)), ..CASE }],
+        title: "many edits of one file at once, by path, symbolic link and hard link, by three extensions, and by others in the queue",
+        cases: &[
+            Case { play: |world| Box::pin(many_edits(world)), ..CASE },
+            Case { play: |world| Box::pin(with_extensions(world)), ..CASE },
+        ],
         undefend: Some(|_| take_down(Defence::FileQueue)),
     },
     Row {
@@ -159,7 +163,10 @@ impl Session {
     }
 
     fn with(environment: HostEnvironment) -> Self {
-        let queue = FileQueue::default();
+        Self::sharing(environment, FileQueue::default())
+    }
+
+    fn sharing(environment: HostEnvironment, queue: FileQueue) -> Self {
         Self { tools: builtin_tools(Arc::new(environment.with_queue(queue.clone()))), queue }
     }
 
@@ -223,6 +230,26 @@ async fn many_edits(world: &mut World) -> Result<()> {
     let lost = expect.lines().zip(found.lines()).filter(|(expect, found)| expect != found).count();
     ensure!(found == expect, "{lost} of {edits} edits are lost");
     nothing_left(&work)
+}
+
+/// Three extensions and the built-in tools.
+async fn with_extensions(world: &mut World) -> Result<()> {
+    let dir = world.dir.clone();
+    services::many_edits(world, async |served, edits| {
+        let work = dir.join("work");
+        let environment = HostEnvironment::new(&work).with_state(dir.join("backups"));
+        let session = Arc::new(Session::sharing(environment, served.queue.clone()));
+        ensure!(session.call("read", json!({"path": FILE})).await?.is_ok(), "the file cannot be read");
+        let mut calls = tokio::task::JoinSet::new();
+        for n in edits {
+            calls.spawn(edit(Arc::clone(&session), work.clone(), n));
+        }
+        while let Some(done) = calls.join_next().await {
+            done??;
+        }
+        Ok(())
+    })
+    .await
 }
 
 /// The n-th edit, by whoever has its turn.

@@ -154,7 +154,7 @@ fn confined(setup: &mut Setup, level: Option<Level>) {
     grant.write = paths(&scene.join("data"));
     grant.read = paths(&scene.join("granted"));
     grant.exec = paths(&beside("sandbox-probe"));
-    setup.config.sandbox.insert(ExtensionName::new(EVIL), grant);
+    setup.config.sandbox.insert(ExtensionName::new(EVIL), Some(grant));
 }
 
 fn shown(path: &std::path::Path) -> String {

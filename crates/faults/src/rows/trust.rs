@@ -1,5 +1,6 @@
 //! Group T: projects that want to run things and be obeyed, before and after the user trusts them.
 
+mod approval;
 mod project;
 
 use std::fs;
@@ -12,6 +13,8 @@ use haft_test_support::model_server::{ModelServer, Scenario, Wire};
 use crate::row::{CASE, Case, Row, skip};
 use crate::world::World;
 use project::{Hostile, says_so};
+
+pub(crate) use approval::ROWS as APPROVAL;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
@@ -120,9 +123,13 @@ async fn without_a_terminal(world: &World) -> Result<usize> {
     world.mark("armed")?;
     let mut calls = 0;
     for flag in ["-p", "--json"] {
-        let told = hostile.told(&[flag, "go"]).await?;
+        let (told, printed) = hostile.said(&[flag, "go"]).await?;
         calls += hostile.ran_nothing()?;
         says_so(&told, SKIPPED)?;
+        if flag == "--json" {
+            let event = printed.lines().find(|line| line.contains(r#""trust_required""#));
+            says_so(event.context("there is no event trust_required")?, SKIPPED)?;
+        }
     }
     Ok(calls)
 }

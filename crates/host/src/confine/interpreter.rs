@@ -21,6 +21,16 @@ pub(super) fn prefixes(program: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     all
 }
 
+/// Whether a program below `home` is started through a shim, as pyenv and asdf have them: a script that looks for the
+/// version to run, with the system's programs.
+pub(super) fn has_shim(program: &Path, home: Option<&Path>) -> bool {
+    let is_shim = |file: &PathBuf| {
+        let dir = file.parent().and_then(Path::file_name);
+        dir.is_some_and(|dir| dir == "shims") && home.is_some_and(|home| file.starts_with(home))
+    };
+    haft_launch::sandbox::started_by(program).iter().any(is_shim)
+}
+
 /// The tree of `…/bin/python3`: `…`, if it is one of an interpreter alone and nothing that the user keeps other things in,
 /// as `~/.local` and `~/.cargo` are; and that of `…/shims/python3`, which looks for the version to run in it.
 fn tree_of(file: &Path, home: &Path) -> Option<PathBuf> {
@@ -57,6 +67,15 @@ mod tests {
         let found: Vec<_> =
             found.iter().map(|path| path.strip_prefix(&home).unwrap().to_str().unwrap()).collect();
         assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn a_shim_is_one_of_the_homes() {
+        let home = Some(Path::new("/h/u"));
+        assert!(has_shim(Path::new("/h/u/.pyenv/shims/python3"), home));
+        assert!(!has_shim(Path::new("/h/u/.pyenv/versions/3.13/bin/python3"), home));
+        assert!(!has_shim(Path::new("/opt/shims/python3"), home));
+        assert!(!has_shim(Path::new("/h/u/.pyenv/shims/python3"), None));
     }
 
     #[test]

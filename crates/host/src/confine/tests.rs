@@ -67,6 +67,7 @@ impl Ground {
             origin: Origin::Global,
             roles: Roles::default(),
             permissions: None,
+            level: None,
             description: None,
             lifecycle: Lifecycle::default(),
             manifest: None,
@@ -82,7 +83,7 @@ impl Ground {
     fn grant(&mut self, change: impl FnOnce(&mut SandboxGrant)) {
         let mut grant = SandboxGrant::new(Level::Standard);
         change(&mut grant);
-        self.config.sandbox.insert(self.spec.name.clone(), grant);
+        self.config.sandbox.insert(self.spec.name.clone(), Some(grant));
     }
 
     fn confined(&self) -> Result<Option<Confined>, String> {
@@ -213,6 +214,45 @@ fn a_link_that_others_may_have_put_there_widens_no_grant() {
     check_granted(|grant, at| grant.exec.push(at("work/out")), elsewhere);
     check_granted(|grant, _| grant.read.push(path("$WORKSPACE/same")), None);
     check_granted(|grant, at| grant.read.push(at("secret")), None);
+}
+
+#[test]
+fn permissions_say_it_until_the_user_does() {
+    if !is_available() {
+        return;
+    }
+    let mut ground = Ground::new();
+    let granted = |json: &str| serde_json::from_str::<crate::permission::Permissions>(json).unwrap();
+    let permissions = granted(r#"{"fs":{"read":["$WORKSPACE"],"write":["$DATA/x"]},"net":"all"}"#);
+    ground.spec.level = Some(permissions.level());
+    ground.spec.permissions = Some(permissions);
+    let Sandbox { level, read, write, exec, system_programs, net, .. } =
+        ground.confined().unwrap().unwrap().sandbox;
+    assert_eq!((level, net, system_programs), (Level::Standard, Net::All, false));
+    assert_eq!(read, [ground.at("work"), ground.at("ext")]);
+    assert_eq!((write, exec), (vec![ground.at("haft/data/x")], vec![]));
+    for (exec, expect, system) in
+        [("own", vec![ground.at("ext")], false), ("any", vec![ground.at("ext")], true)]
+    {
+        ground.spec.permissions = Some(granted(&format!(r#"{{"exec":"{exec}"}}"#)));
+        let sandbox = ground.confined().unwrap().unwrap().sandbox;
+        assert_eq!((sandbox.exec, sandbox.system_programs, sandbox.net), (expect, system, Net::None));
+    }
+    ground.grant(|grant| grant.read.push(path("$WORKSPACE")));
+    let sandbox = ground.confined().unwrap().unwrap().sandbox;
+    assert_eq!((sandbox.read, sandbox.system_programs), (vec![ground.at("work")], true));
+    ground.config.sandbox.insert(ground.spec.name.clone(), None);
+    assert_eq!(ground.confined(), Ok(None));
+}
+
+#[test]
+fn a_network_of_its_own_needs_the_level_that_has_one() {
+    let permissions: crate::permission::Permissions = serde_json::from_str(r#"{"net":"loopback"}"#).unwrap();
+    assert_eq!(permissions.level(), Level::Strict);
+    let mut ground = Ground::new();
+    ground.spec.level = Some(Level::Standard);
+    ground.spec.permissions = Some(permissions);
+    ground.check_refused("choose strict");
 }
 
 #[test]

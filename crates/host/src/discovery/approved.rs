@@ -107,6 +107,7 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
         origin: Origin::Global,
         roles: manifest.roles,
         permissions: held.entry.permissions,
+        level: held.entry.sandbox,
         description: manifest.description,
         lifecycle: manifest.lifecycle,
         // It was read elsewhere.
@@ -127,6 +128,7 @@ fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

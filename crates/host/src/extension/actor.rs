@@ -1,6 +1,7 @@
 //! The task behind one extension: the only `select!` loop. It moves bytes and commands into the session and
 //! carries out what the session wants; it decides nothing itself, and it never waits for the extension.
 
+mod calls;
 mod ending;
 mod outputs;
 mod seating;
@@ -31,7 +32,9 @@ use crate::framer::{Framer, Item};
 use crate::frontend::{Frontend, Reporter};
 use crate::log::Log;
 use crate::process::{Exit, Process};
+use crate::services::Desk;
 use crate::supervisor::Supervisor;
+use calls::Calls;
 use sources::{Happening, Incoming, happened, incoming, received};
 
 /// Lines of one read after which others get their turn first.
@@ -56,6 +59,8 @@ pub(crate) struct Start {
     /// It may leave when nobody waits for it.
     pub(crate) on_demand: bool,
     pub(crate) watching: Watching,
+    /// What does things for it, where there is something.
+    pub(crate) desk: Option<Arc<Desk>>,
 }
 
 /// Starts the task of one extension. Must be called within a tokio runtime.
@@ -97,6 +102,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         supervisor: start.supervisor,
         failures: start.failures,
         on_demand: start.on_demand,
+        calls: Calls::new(start.desk),
     });
     tokio::spawn(actor.run());
     let (reporter, ids, open) = (start.reporter, Ids::random(), TaskTracker::new());
@@ -145,6 +151,7 @@ struct Actor {
     supervisor: Arc<Mutex<Supervisor>>,
     failures: FailureFile,
     on_demand: bool,
+    calls: Calls,
 }
 
 impl Actor {
@@ -281,6 +288,10 @@ impl Actor {
             // Whoever asked may have gone.
             Some(Command::Ping(ping)) => drop(ping.send(())),
             Some(Command::Shutdown) => self.session.shutdown(now()),
+            Some(Command::Called(result)) => {
+                self.calls.done(&result.id);
+                self.session.handle_result(result, now());
+            }
             Some(Command::Log(word)) => self.on_log(word),
             None => {
                 self.inbox = None;

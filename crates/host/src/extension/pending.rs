@@ -39,6 +39,7 @@ impl Kind {
             HostFrame::ToolCall(_) => Some(Self::Tool),
             HostFrame::EventIntercept(_) => Some(Self::Intercept),
             HostFrame::HelloAck(_)
+            | HostFrame::HostResult(_)
             | HostFrame::Event(_)
             | HostFrame::PanelKey(_)
             | HostFrame::PanelResize(_)

@@ -6,12 +6,15 @@
 //! Invariant: every [`CallError`] that leaves the session, except for a question that came too late, belongs to
 //! exactly one [`Output::Fault`].
 
+mod calls;
 mod ending;
+mod facts;
 mod frames;
 mod lines;
 mod panels;
 mod rates;
 mod reports;
+mod state;
 #[cfg(test)]
 mod tests;
 mod unasked;
@@ -23,30 +26,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_protocol::ext::{ClearNotes, HostFrame, Limits, Notify, PanelClose, PanelRender, Response};
-use haft_protocol::ids::{ExtensionName, RequestId};
+use haft_protocol::ids::RequestId;
 
-use super::greeting::Greeting;
 use super::offers::Offers;
 use super::pending::{Kind, Open, Pending};
 use crate::fault::{CallError, FaultCode};
-use crate::permission::Permissions;
-use crate::timeouts::Timeouts;
+use crate::services::Wanted;
+use calls::Calls;
+pub(crate) use facts::Facts;
 use panels::Panels;
 use rates::Rates;
 use reports::Reports;
+pub use state::ExtensionState;
 use watch::{Alert, Watch};
-
-/// What a session knows from the start.
-#[derive(Debug, Clone)]
-pub(crate) struct Facts {
-    pub(crate) name: ExtensionName,
-    /// What answers its hello. Gone once it was said.
-    pub(crate) greeting: Option<Greeting>,
-    pub(crate) timeouts: Arc<Timeouts>,
-    pub(crate) limits: Arc<Limits>,
-    /// What it may register; none for one that may register everything.
-    pub(crate) granted: Option<Arc<Permissions>>,
-}
 
 /// One question to the extension.
 #[derive(Debug)]
@@ -78,6 +70,12 @@ pub(crate) enum Output<T> {
     Log(String),
     /// Something for the front end.
     Ui(Ui),
+    /// Do this for it.
+    Call(Wanted),
+    /// It no longer wants this.
+    CancelCall(RequestId),
+    /// It no longer wants anything.
+    DropCalls,
     /// State or offers are not what they were.
     Changed,
 }
@@ -89,36 +87,6 @@ pub(crate) enum Ui {
     ClearNotes(ClearNotes),
     PanelRender(PanelRender),
     PanelClose(PanelClose),
-}
-
-/// Where an extension stands, for listings and for whoever waits for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ExtensionState {
-    /// Started, not ready yet.
-    Starting,
-    /// At work.
-    Ready,
-    /// It failed, which was reported, and is started again by itself. Its gates stay shut; what it is asked waits.
-    Restarting {
-        /// The failure.
-        code: FaultCode,
-        /// What failed.
-        message: String,
-    },
-    /// It left by itself, as it may (`"lifecycle": "on_demand"`); the next question starts it again.
-    Idle,
-    /// Asked to leave.
-    Stopping,
-    /// Left when it was asked to.
-    Stopped,
-    /// Ended by a failure, which was reported, and not started again by itself.
-    Failed {
-        /// The failure.
-        code: FaultCode,
-        /// What failed.
-        message: String,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,6 +113,7 @@ pub(crate) struct Session<T> {
     facts: Facts,
     phase: Phase,
     pending: Pending<T>,
+    calls: Calls,
     offers: Arc<Offers>,
     reports: Reports,
     rates: Rates,
@@ -172,6 +141,7 @@ impl<T> Session<T> {
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
+            calls: Calls::default(),
             reports: Reports::default(),
             rates: Rates::new(&limits),
             panels: Panels::new(&limits),
@@ -240,9 +210,9 @@ impl<T> Session<T> {
         self.was_ready
     }
 
-    /// Whether it is ready and nobody waits for an answer.
+    /// Whether it is ready and nobody waits for an answer, neither side.
     pub(crate) fn is_idle(&self) -> bool {
-        self.phase == Phase::Ready && self.pending.deadline().is_none()
+        self.phase == Phase::Ready && self.pending.deadline().is_none() && !self.has_calls()
     }
 
     /// Asks the extension something.

@@ -11,6 +11,7 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     AnswerError, EventInterceptResponse, Hook, Intercept, InterceptKind, InterceptToolCall, ToolCallDecision,
+    capability,
 };
 use haft_protocol::ids::{ExtensionName, RequestId};
 use tokio::time::timeout;
@@ -41,7 +42,12 @@ impl ToolCallHook {
     }
 
     /// Asks, and holds the answer against the role in which it was asked for.
-    async fn ask(&self, cancel: &CancellationToken, call: &ToolCall) -> Result<ToolCallDecision, Failed> {
+    async fn ask(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        caller: Option<&ExtensionName>,
+    ) -> Result<ToolCallDecision, Failed> {
         // One that has just been started says only now which tools it means.
         let entry = self.entry.current();
         let known = entry.known(cancel).await;
@@ -53,6 +59,7 @@ impl ToolCallHook {
             tool_id: call.id.clone(),
             tool_name: call.name.clone(),
             tool_args: call.args.clone(),
+            caller: caller.filter(|_| entry.offers().announced(capability::HOST_SERVICES)).cloned(),
         });
         let answer = entry.intercept(cancel, question).await?;
         let role = entry.tool_role(&call.name).unwrap_or(Role::Plain);
@@ -63,6 +70,29 @@ impl ToolCallHook {
         })?;
         self.stood.store(true, Ordering::Relaxed);
         Ok(decision)
+    }
+
+    async fn decide(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        caller: Option<&ExtensionName>,
+    ) -> ToolDecision {
+        let by = || self.entry.name().to_string();
+        let outcome = self.ask(cancel, call, caller).await;
+        // Otherwise it passed, because the user has said so, or the run was cancelled.
+        if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
+            self.failed(detail);
+        }
+        match outcome {
+            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), args },
+            Ok(ToolCallDecision::Block { reason }) => {
+                let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
+                ToolDecision::Block { by: by(), reason }
+            }
+            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by: by(), reason },
+        }
     }
 
     fn failed(&self, detail: &str) {
@@ -79,23 +109,21 @@ impl ToolCallHook {
 #[async_trait]
 impl BeforeToolExecute for ToolCallHook {
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
-        let by = || self.entry.name().to_string();
-        let outcome = self.ask(cancel, call).await;
-        // Otherwise it passed, because the user has said so, or the run was cancelled.
-        if let Err(Failed { verdict: Verdict::Block, detail: Some(detail), .. }) = &outcome {
-            self.failed(detail);
-        }
-        match outcome {
-            Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), args },
-            Ok(ToolCallDecision::Block { reason }) => {
-                let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
-                ToolDecision::Block { by: by(), reason }
-            }
-            Err(Failed { verdict: Verdict::Block, reason, .. }) => ToolDecision::Block { by: by(), reason },
-        }
+        self.decide(cancel, call, None).await
     }
 
+    async fn before_extension_call(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        caller: &ExtensionName,
+    ) -> ToolDecision {
+        self.decide(cancel, call, Some(caller)).await
+    }
+
+    fn is_of(&self, extension: &ExtensionName) -> bool {
+        self.entry.name() == extension
+    }
     fn name(&self) -> &str {
         self.entry.name().as_str()
     }

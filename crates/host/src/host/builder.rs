@@ -11,6 +11,7 @@ use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
 use crate::gates::Gates;
+use crate::services::{Provided, Services};
 use crate::shared::Shared;
 use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
@@ -21,6 +22,7 @@ pub struct HostBuilder {
     source: SpecSource,
     events: EventSink,
     frontend: Arc<dyn Frontend>,
+    services: Option<Arc<dyn Services>>,
     streams: Vec<(ExtensionSpec, Connection)>,
 }
 
@@ -31,6 +33,7 @@ impl HostBuilder {
             source: Arc::new(Found::default),
             events: Arc::new(|_| {}),
             frontend: Arc::new(Headless),
+            services: None,
             streams: Vec::new(),
         }
     }
@@ -58,6 +61,13 @@ impl HostBuilder {
         self
     }
 
+    /// What the host does for extensions with the tools of the program around it; nothing, without it. Done as soon as
+    /// [`Host::serve`] names the agent whose hooks are asked.
+    pub fn services(mut self, services: Arc<dyn Services>) -> Self {
+        self.services = Some(services);
+        self
+    }
+
     /// An extension at the other end of two streams. It stays over a reload.
     pub fn streams(
         mut self,
@@ -76,13 +86,13 @@ impl HostBuilder {
     /// it is required or named on the command line; it joins when it is ready. Nothing here fails as a whole: what went
     /// wrong comes as events.
     pub async fn start(self) -> Host {
-        let Self { mut config, source, events, frontend, streams } = self;
+        let Self { mut config, source, events, frontend, services, streams } = self;
         if let Ok(cwd) = std::path::absolute(&config.cwd) {
             config.cwd = cwd;
         }
         let set = Set::new(&config, Vec::new());
         let inner = Inner {
-            shared: Arc::new(Shared::new(config, events, frontend)),
+            shared: Arc::new(Shared::new(config, events, frontend, services.map(Provided::new))),
             source,
             gates: Gates::default(),
             set: Mutex::new(set),
@@ -104,6 +114,7 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         origin: Origin::BuiltIn,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

@@ -1,18 +1,21 @@
 //! What a host needs to know of the program around it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use haft_core::model::ModelInfo;
 use haft_launch::Launcher;
+use haft_launch::sandbox::Level;
 use haft_protocol::ext::{ExtensionConfig, Limits};
 use haft_protocol::ids::ExtensionName;
 
-use crate::confine::SandboxGrant;
+use crate::confine::{PathError, SandboxGrant};
 use crate::environment::ExtensionEnv;
 use crate::log::slug;
+use crate::pins::ToolPins;
 use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::timeouts::Timeouts;
 
@@ -61,9 +64,12 @@ pub struct HostConfig {
     pub extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
     /// What those of [`Origin::Project`](crate::Origin::Project) are told in its place, where there is something for them.
     pub project_extension_config: BTreeMap<ExtensionName, ExtensionConfig>,
-    /// The sandboxes of those that run in one; what is not named here runs with this program's rights. Needs `launcher`
-    /// and `data`: without them, and where the system does not have the level, the extension is not started.
-    pub sandbox: BTreeMap<ExtensionName, SandboxGrant>,
+    /// The sandboxes of single extensions, whatever they were granted; none to run one with this program's rights. What is
+    /// not named here runs in that of [`ExtensionSpec::level`]. A sandbox needs `launcher` and `data`: without them, and
+    /// where the system does not have the level, the extension is not started.
+    pub sandbox: BTreeMap<ExtensionName, Option<SandboxGrant>>,
+    /// Where the texts of tools are kept that extensions registered which the user approved; without it they may change.
+    pub tool_pins: Option<Arc<dyn ToolPins>>,
     /// Extensions whose unanswered `tool_call` intercepts the user lets pass (`on_timeout = "allow"`).
     pub on_timeout_allow: Vec<ExtensionName>,
     /// How long the host waits, for everything.
@@ -94,6 +100,7 @@ impl HostConfig {
             extension_config: BTreeMap::new(),
             project_extension_config: BTreeMap::new(),
             sandbox: BTreeMap::new(),
+            tool_pins: None,
             on_timeout_allow: Vec::new(),
             timeouts: Timeouts::default(),
             limits: Limits::default(),
@@ -105,10 +112,35 @@ impl HostConfig {
         Some(self.data.as_ref()?.join(slug(name.as_str())))
     }
 
-    /// The sandbox that the process of an extension runs in, if any.
-    pub(crate) fn sandbox_of(&self, spec: &ExtensionSpec) -> Option<&SandboxGrant> {
-        let is_process = matches!(spec.launch, Launch::Process { .. });
-        self.sandbox.get(&spec.name).filter(|_| is_process)
+    /// The level of the sandbox that the process of an extension runs in, if any.
+    pub(crate) fn level_of(&self, spec: &ExtensionSpec) -> Option<Level> {
+        let level = match self.sandbox.get(&spec.name) {
+            Some(said) => said.as_ref().map(|grant| grant.level),
+            None => spec.level,
+        };
+        level.filter(|_| matches!(spec.launch, Launch::Process { .. }))
+    }
+
+    /// The sandbox of that level.
+    ///
+    /// # Errors
+    /// When a path that was granted begins with `~` and there is no home.
+    pub(crate) fn sandbox_of(
+        &self,
+        spec: &ExtensionSpec,
+        level: Level,
+    ) -> Result<Cow<'_, SandboxGrant>, PathError> {
+        match (self.sandbox.get(&spec.name), &spec.permissions) {
+            (Some(Some(grant)), _) => Ok(Cow::Borrowed(grant)),
+            (_, Some(granted)) => granted.sandbox(level, std::env::home_dir().as_deref()).map(Cow::Owned),
+            (_, None) => Ok(Cow::Owned(SandboxGrant::new(level))),
+        }
+    }
+
+    /// Which variables of this program's environment an extension was granted.
+    pub(crate) fn env_of<'a>(&'a self, spec: &'a ExtensionSpec) -> impl Iterator<Item = &'a String> {
+        let asked = spec.permissions.iter().flat_map(|granted| &granted.env);
+        self.env.granted.get(&spec.name).into_iter().flatten().chain(asked)
     }
 
     /// What this extension is told as `hello_ack.config`.

@@ -56,6 +56,7 @@ impl Host {
         }
         let (streams, old): (Vec<_>, Vec<_>) =
             self.set().entries.iter().cloned().partition(|entry| entry.stays);
+        self.shared().pins.forget();
         let found = self.look();
         let unreadable = found.faults.clone();
         let (started, mut errors) = self.start_found(found, &streams, &Lookup::default());

@@ -169,6 +169,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         origin: Origin::Explicit,
         roles: Roles::default(),
         permissions: None,
+        level: None,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

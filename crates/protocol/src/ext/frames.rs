@@ -5,8 +5,9 @@ use serde::Serialize;
 use crate::codec::{Checked, FrameSet};
 use crate::ext::{
     ClearNotes, CommandInvoked, CommandResponse, Event, EventGap, EventIntercept, EventInterceptResponse,
-    Hello, HelloAck, Notify, PanelClose, PanelKey, PanelRender, PanelResize, Ping, Pong, Ready,
-    RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ShutdownAck, Subscribe, ToolCall, ToolResult,
+    Hello, HelloAck, HostCall, HostCallCancel, HostResult, Notify, PanelClose, PanelKey, PanelRender,
+    PanelResize, Ping, Pong, Ready, RegisterCommand, RegisterRejected, RegisterTool, Shutdown, ShutdownAck,
+    Subscribe, ToolCall, ToolResult,
 };
 use crate::read;
 
@@ -64,6 +65,10 @@ frames! {
         EventInterceptResponse = "event_intercept_response",
         /// Answer to `command_invoked`.
         CommandResponse = "command_response",
+        /// Has the host read, write, edit or run something. Behind the capability `host_services`.
+        HostCall = "host_call",
+        /// A `host_call` is no longer wanted. Behind the capability `host_services`.
+        HostCallCancel = "host_call_cancel",
         /// New content of an open panel.
         PanelRender = "panel_render",
         /// The extension closes its panel.
@@ -96,6 +101,8 @@ frames! {
         EventGap = "event_gap",
         /// Something the extension intercepts is about to happen.
         EventIntercept = "event_intercept",
+        /// What a `host_call` came to. Behind the capability `host_services`.
+        HostResult = "host_result",
         /// A key, while the extension's panel has the focus.
         PanelKey = "panel_key",
         /// The room of the extension's panel changed.

@@ -35,6 +35,9 @@ pub mod capability {
     pub const EVENT_GAP: &str = "event_gap";
     /// The host takes entries of `subscribe` that name tools and a role.
     pub const INTERCEPT_ROLES: &str = "intercept_roles";
+    /// The host does things for the extension, `host_call`. An extension that says so is told whose a tool call is that it
+    /// intercepts, when it is another extension's.
+    pub const HOST_SERVICES: &str = "host_services";
     /// The extension is told what it may not register.
     pub const REGISTER_REJECTED: &str = "register_rejected";
 
@@ -50,6 +53,7 @@ pub mod capability {
         PING,
         EVENT_GAP,
         INTERCEPT_ROLES,
+        HOST_SERVICES,
         REGISTER_REJECTED,
     ];
 }

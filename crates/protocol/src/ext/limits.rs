@@ -53,6 +53,11 @@ limits! {
     command_ms: u64 = 30_000,
     /// From a `tool_call` to its answer.
     tool_call_ms: u64 = 60_000,
+    /// `host_call`s that may be under way at once.
+    max_host_calls: u32 = limits::MAX_HOST_CALLS,
+    /// From the approval of a `host_call` that reads or changes a file to its end, its wait for others that change the
+    /// file included.
+    host_call_ms: u64 = 30_000,
     /// From an `event_intercept` to its answer.
     intercept_ms: u64 = 5_000,
     /// How long a person is waited for who is asked about an extension.

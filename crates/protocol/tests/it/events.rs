@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use haft_protocol::content::{Content, Image, ToolCall};
 use haft_protocol::event::{AgentEvent, CompactReason, ExtensionFault, Level};
+use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
 use insta::assert_snapshot;
@@ -97,6 +98,11 @@ fn run_events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "the last line was torn".into() },
+        AgentEvent::TrustRequired {
+            project: "/w".into(),
+            skipped: vec![".haft/config.toml".into(), "extension e".into()],
+            message: "look".into(),
+        },
         AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::CompactionStart { reason: CompactReason::Threshold },
@@ -125,6 +131,30 @@ fn extension_events() -> Vec<AgentEvent> {
         AgentEvent::ExtNotify { extension: extension(), level: Level::Success, message: "saved".into() },
         AgentEvent::ExtDisplay { extension: extension(), text: "3 todos".into() },
         AgentEvent::ExtClearNotes { extension: extension() },
+        AgentEvent::HostCallStart {
+            id: ToolCallId::new("host-1"),
+            extension: extension(),
+            name: "write".into(),
+            args: json(r#"{"path":"a","content":"b"}"#),
+        },
+        AgentEvent::HostCallEnd {
+            id: ToolCallId::new("host-1"),
+            extension: extension(),
+            name: "write".into(),
+            is_error: false,
+            code: None,
+            content: vec![Content::text("created a")],
+            details: None,
+        },
+        AgentEvent::HostCallEnd {
+            id: ToolCallId::new("host-2"),
+            extension: extension(),
+            name: "bash".into(),
+            is_error: true,
+            code: Some(HostCallError::Blocked),
+            content: vec![Content::text("no")],
+            details: None,
+        },
         AgentEvent::GateOff { extension: extension(), reason: "did not answer within 5 s".into() },
         AgentEvent::ExtensionError(ExtensionFault {
             extension: extension(),
@@ -161,6 +191,7 @@ fn lines() {
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"session_repaired","id":"3f2a","message":"the last line was torn"}
+    {"type":"trust_required","project":"/w","skipped":[".haft/config.toml","extension e"],"message":"look"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"compaction_start","reason":"threshold"}
@@ -171,6 +202,9 @@ fn lines() {
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}
     {"type":"ext_display","extension":"todo","text":"3 todos"}
     {"type":"ext_clear_notes","extension":"todo"}
+    {"type":"host_call_start","id":"host-1","extension":"todo","name":"write","args":{"path":"a","content":"b"}}
+    {"type":"host_call_end","id":"host-1","extension":"todo","name":"write","is_error":false,"content":[{"type":"text","text":"created a"}]}
+    {"type":"host_call_end","id":"host-2","extension":"todo","name":"bash","is_error":true,"code":"blocked","content":[{"type":"text","text":"no"}]}
     {"type":"gate_off","extension":"todo","reason":"did not answer within 5 s"}
     {"type":"extension_error","extension":"todo","code":"call_timeout","message":"tool todo was not answered within 60 s"}
     "#);

@@ -4,7 +4,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::{Content, Image};
 use haft_protocol::event::{CompactReason, Level};
 use haft_protocol::ext::*;
-use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
+use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::Stop;
 
 pub(crate) fn json(text: &str) -> RawJson {
@@ -49,19 +49,51 @@ pub(crate) fn host() -> Vec<HostFrame> {
             tool_id: ToolCallId::new("toolu_1"),
             tool_name: "bash".into(),
             tool_args: bash(),
+            caller: None,
         }
         .into_frame(id("4")),
+        InterceptToolCall {
+            tool_id: ToolCallId::new("host-1"),
+            tool_name: "bash".into(),
+            tool_args: bash(),
+            caller: Some(ExtensionName::new("notes")),
+        }
+        .into_frame(id("10")),
         InterceptTurnStart { step: 3 }.into_frame(id("5")),
         InterceptAssistantMessage { text: "one\u{2028}line".into() }.into_frame(id("6")),
         InterceptBeforeAgentStart { prompt: "rain?".into(), system_prompt: "You are haft.".into() }
             .into_frame(id("7")),
         before_compact().into_frame(id("9")),
+        host_result().into(),
+        HostResult { content: Vec::new(), details: None, ..refused() }.into(),
         PanelKey { panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
         PanelResize { panel_id: panel(), width: 80, height: 24 }.into(),
         PanelClose { panel_id: panel() }.into(),
         Ping { id: id("8") }.into(),
         Shutdown {}.into(),
     ]
+}
+
+fn host_result() -> HostResult {
+    HostResult {
+        id: id("c1"),
+        content: vec![Content::text("rain\n").into()],
+        is_error: false,
+        code: None,
+        by: None,
+        permission: None,
+        details: Some(json(r#"{"next_offset":2001}"#)),
+    }
+}
+
+fn refused() -> HostResult {
+    HostResult {
+        is_error: true,
+        code: Some(HostCallError::PermissionDenied),
+        by: Some("haft".into()),
+        permission: Some(Service::FsWrite.name().into()),
+        ..host_result()
+    }
 }
 
 fn hello_ack() -> HelloAck {
@@ -81,6 +113,7 @@ fn hello_ack() -> HelloAck {
             capability::PING.into(),
             capability::EVENT_GAP.into(),
             capability::INTERCEPT_ROLES.into(),
+            capability::HOST_SERVICES.into(),
             capability::REGISTER_REJECTED.into(),
         ],
         limits: Some(Box::default()),
@@ -108,6 +141,8 @@ pub(crate) fn extension() -> Vec<ExtensionFrame> {
     frames.extend(decisions().map(ExtensionFrame::from));
     frames.extend(commands().map(ExtensionFrame::from));
     frames.extend([
+        HostCall { id: id("c1"), call: "read".into(), args: json(r#"{"path":"notes.txt"}"#) }.into(),
+        HostCallCancel { id: id("c1") }.into(),
         PanelRender {
             panel_id: panel(),
             title: String::new(),

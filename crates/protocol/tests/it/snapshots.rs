@@ -18,7 +18,7 @@ fn lines<F: FrameSet>(frames: &[F]) -> String {
 #[test]
 fn host_frames() {
     assert_snapshot!(lines(&samples::host()), @r#"
-    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","register_rejected"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"tool_call_ms":60000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
+    {"type":"hello_ack","protocol_version":1,"zot_version":"0.1.0","haft_version":"0.1.0","provider":"anthropic","model":"claude","cwd":"/src/app","extension_dir":"/ext/todo","data_dir":"/ext/todo","capabilities":["panel_resize","before_agent_start","before_compact","ping","event_gap","intercept_roles","host_services","register_rejected"],"limits":{"max_line":1048576,"max_result_line":8388608,"max_depth":64,"max_nodes":200000,"max_name":64,"max_tools":128,"max_tools_in_all":512,"max_commands":256,"max_tool_description":4096,"max_tool_schema":65536,"hello_ms":10000,"ready_ms":10000,"command_ms":30000,"tool_call_ms":60000,"max_host_calls":16,"host_call_ms":30000,"intercept_ms":5000,"approval_ms":60000,"queue_frames":256,"queue_bytes":4194304,"write_stall_ms":10000,"partial_line_ms":30000,"frames_per_second":200,"frame_burst":2000,"overrun_ms":10000,"notes_per_second":10,"note_burst":50,"panels_per_second":30,"ping_ms":5000,"pong_ms":10000,"stderr_per_second":65536,"max_log":1048576,"max_result_text":51200,"max_result_lines":2000,"max_image":5242880,"max_images":8,"restart_min_ms":500,"restart_max_ms":30000,"max_crashes":5,"crash_window_ms":180000,"shutdown_ms":2000,"kill_ms":1000},"config":{"units":"si"},"sandbox":"standard","granted":{"net":"none"}}
     {"type":"register_rejected","what":"tool","name":"bash2","permission":"tools.register","reason":"not granted"}
     {"type":"command_invoked","id":"1","name":"weather","args":"berlin"}
     {"type":"command_invoked","id":"2","name":"weather"}
@@ -36,10 +36,13 @@ fn host_frames() {
     {"type":"event","event":"turn_end","stop":"error","error":"refused"}
     {"type":"event_gap","lost":12}
     {"type":"event_intercept","id":"4","event":"tool_call","tool_id":"toolu_1","tool_name":"bash","tool_args":{"command":"ls"}}
+    {"type":"event_intercept","id":"10","event":"tool_call","tool_id":"host-1","tool_name":"bash","tool_args":{"command":"ls"},"caller":"notes"}
     {"type":"event_intercept","id":"5","event":"turn_start","step":3}
     {"type":"event_intercept","id":"6","event":"assistant_message","text":"one\u2028line"}
     {"type":"event_intercept","id":"7","event":"before_agent_start","prompt":"rain?","system_prompt":"You are haft."}
     {"type":"event_intercept","id":"9","event":"before_compact","reason":"manual","instructions":"mind the tests","tokens_before":7000,"window":8192,"previous_summary":"A bug.","files_read":["a.rs"],"files_modified":["b.rs"],"first_kept":"2","entries":[{"id":"1","text":"[user]\nfix it","may_begin":true},{"id":"2","text":"[result of read]\nx"}]}
+    {"type":"host_result","id":"c1","content":[{"type":"text","text":"rain\n"}],"details":{"next_offset":2001}}
+    {"type":"host_result","id":"c1","content":[],"is_error":true,"code":"permission_denied","by":"haft","permission":"fs.write"}
     {"type":"panel_key","panel_id":"todos","key":"rune","text":"x"}
     {"type":"panel_resize","panel_id":"todos","width":80,"height":24}
     {"type":"panel_close","panel_id":"todos"}
@@ -81,6 +84,8 @@ fn extension_frames() {
     {"type":"command_response","id":"1","action":"open_panel","open_panel":{"id":"todos","title":"Todos","lines":["□ a"],"footer":"esc"}}
     {"type":"command_response","id":"1","action":"noop"}
     {"type":"command_response","id":"1","action":"noop","error":"no network"}
+    {"type":"host_call","id":"c1","call":"read","args":{"path":"notes.txt"}}
+    {"type":"host_call_cancel","id":"c1"}
     {"type":"panel_render","panel_id":"todos","lines":["□ a"]}
     {"type":"panel_close","panel_id":"todos"}
     {"type":"notify","level":"warn","message":"slow"}

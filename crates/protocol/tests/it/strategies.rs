@@ -4,7 +4,7 @@ use haft_protocol::RawJson;
 use haft_protocol::content::Image;
 use haft_protocol::event::{CompactReason, Level};
 use haft_protocol::ext::*;
-use haft_protocol::ids::{PanelId, RequestId, ToolCallId};
+use haft_protocol::ids::{ExtensionName, PanelId, RequestId, ToolCallId};
 use haft_protocol::message::Stop;
 use proptest::collection::vec;
 use proptest::option;
@@ -92,8 +92,19 @@ pub(crate) fn host_frame() -> impl Strategy<Value = HostFrame> {
             RegisterRejected { what, name, permission, reason }.into()
         }),
         any::<u64>().prop_map(|lost| EventGap { lost }.into()),
+        host_result(),
         Just(Shutdown {}.into()),
     ]
+}
+
+fn host_result() -> impl Strategy<Value = HostFrame> {
+    let codes = [HostCallError::Blocked, HostCallError::Stale, HostCallError::Failed];
+    let optional = (option::of(prop::sample::select(codes.to_vec())), option::of(text()), option::of(text()));
+    (id(), vec(block(), 0..4), any::<bool>(), optional, option::of(object())).prop_map(
+        |(id, content, is_error, (code, by, permission), details)| {
+            HostResult { id, content, is_error, code, by, permission, details }.into()
+        },
+    )
 }
 
 fn hello_ack() -> impl Strategy<Value = HostFrame> {
@@ -150,8 +161,9 @@ fn event() -> impl Strategy<Value = HostFrame> {
 
 fn intercept() -> impl Strategy<Value = Intercept> {
     prop_oneof![
-        (name(), name(), object()).prop_map(|(id, tool_name, tool_args)| {
-            InterceptToolCall { tool_id: ToolCallId::new(id), tool_name, tool_args }.into()
+        (name(), name(), object(), option::of(name())).prop_map(|(id, tool_name, tool_args, caller)| {
+            let caller = caller.map(ExtensionName::new);
+            InterceptToolCall { tool_id: ToolCallId::new(id), tool_name, tool_args, caller }.into()
         }),
         any::<u32>().prop_map(|step| InterceptTurnStart { step }.into()),
         text().prop_map(|text| InterceptAssistantMessage { text }.into()),
@@ -211,6 +223,8 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
             .prop_map(|(events, intercept)| Subscribe { events, intercept }.into()),
         Just(Ready {}.into()),
         tool_result(),
+        (id(), name(), object()).prop_map(|(id, call, args)| HostCall { id, call, args }.into()),
+        id().prop_map(|id| HostCallCancel { id }.into()),
         intercept_response(),
         command_response(),
         panel().prop_map(|Panel { id, title, lines, footer }| {
@@ -224,13 +238,16 @@ pub(crate) fn extension_frame() -> impl Strategy<Value = ExtensionFrame> {
     ]
 }
 
-fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
-    let block = prop_oneof![
+fn block() -> impl Strategy<Value = ResultBlock> {
+    prop_oneof![
         text().prop_map(|text| ResultBlock::Text { text }),
         (text(), text())
             .prop_map(|(mime_type, data)| ResultBlock::Image(Image { mime_type, data: data.into() })),
-    ];
-    (id(), vec(block, 0..4), any::<bool>())
+    ]
+}
+
+fn tool_result() -> impl Strategy<Value = ExtensionFrame> {
+    (id(), vec(block(), 0..4), any::<bool>())
         .prop_map(|(id, content, is_error)| ToolResult { id, content, is_error }.into())
 }
 

@@ -74,6 +74,11 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("cut".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "torn".into() },
+        AgentEvent::TrustRequired {
+            project: "/w".into(),
+            skipped: vec![".haft/config.toml".into(), "extension e".into()],
+            message: "look".into(),
+        },
         AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
@@ -82,6 +87,21 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },
         AgentEvent::GateOff { extension: guard(), reason: "late".into() },
+        AgentEvent::HostCallStart {
+            id: ToolCallId::new("host-1"),
+            extension: guard(),
+            name: "write".into(),
+            args: RawJson::empty_object(),
+        },
+        AgentEvent::HostCallEnd {
+            id: ToolCallId::new("host-1"),
+            extension: guard(),
+            name: "write".into(),
+            is_error: true,
+            code: Some(haft_protocol::ext::HostCallError::Stale),
+            content: vec![Content::text("changed")],
+            details: None,
+        },
         AgentEvent::ExtensionError(fault),
     ]
 }
@@ -90,35 +110,38 @@ fn events() -> Vec<AgentEvent> {
 fn every_event_has_its_line() {
     let lines: Vec<String> = events().iter().map(|event| event_line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-{"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
-{"type":"session","id":"1f","path":"/s/1f.jsonl"}
-{"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
-{"type":"turn_start","step":1}
-{"type":"assistant_start"}
-{"type":"text_delta","delta":"hé\n"}
-{"type":"thinking_delta","delta":"hm"}
-{"type":"tool_use_start","id":"t1","name":"read"}
-{"type":"tool_use_args","id":"t1","delta":"{\"pa"}
-{"type":"tool_use_end","id":"t1"}
-{"type":"usage","input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5,"cumulative":{"input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5}}
-{"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hi"},{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}],"time":"2026-01-02T03:04:05Z"}
-{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}
-{"type":"tool_rewritten","id":"t1","by":"guard","args":{"n":9007199254740993,"f":1e2},"changed":["/p"]}
-{"type":"tool_rewrite_conflict","id":"t1","path":"/p","by":["a","b"]}
-{"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
-{"type":"tool_progress","id":"t1","text":"10 %"}
-{"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache","details":{"diff":{"added":1}}}
-{"type":"turn_end","stop":"tool_use"}
-{"type":"turn_end","stop":"error","error":"cut"}
-{"type":"session_repaired","id":"3f2a","message":"torn"}
-{"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
-{"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
-{"type":"done"}
-{"type":"error","message":"no model"}
-{"type":"ext_notify","extension":"guard","level":"warn","message":"m"}
-{"type":"ext_display","extension":"guard","text":"t"}
-{"type":"ext_clear_notes","extension":"guard"}
-{"type":"gate_off","extension":"guard","reason":"late"}
-{"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
-"#);
+    {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
+    {"type":"session","id":"1f","path":"/s/1f.jsonl"}
+    {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
+    {"type":"turn_start","step":1}
+    {"type":"assistant_start"}
+    {"type":"text_delta","delta":"hé\n"}
+    {"type":"thinking_delta","delta":"hm"}
+    {"type":"tool_use_start","id":"t1","name":"read"}
+    {"type":"tool_use_args","id":"t1","delta":"{\"pa"}
+    {"type":"tool_use_end","id":"t1"}
+    {"type":"usage","input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5,"cumulative":{"input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5}}
+    {"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hi"},{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}],"time":"2026-01-02T03:04:05Z"}
+    {"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}
+    {"type":"tool_rewritten","id":"t1","by":"guard","args":{"n":9007199254740993,"f":1e2},"changed":["/p"]}
+    {"type":"tool_rewrite_conflict","id":"t1","path":"/p","by":["a","b"]}
+    {"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
+    {"type":"tool_progress","id":"t1","text":"10 %"}
+    {"type":"tool_result","id":"t1","name":"read","is_error":false,"content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"synthetic_by":"cache","details":{"diff":{"added":1}}}
+    {"type":"turn_end","stop":"tool_use"}
+    {"type":"turn_end","stop":"error","error":"cut"}
+    {"type":"session_repaired","id":"3f2a","message":"torn"}
+    {"type":"trust_required","project":"/w","skipped":[".haft/config.toml","extension e"],"message":"look"}
+    {"type":"retry","attempt":2,"delay_ms":1500,"message":"429"}
+    {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
+    {"type":"done"}
+    {"type":"error","message":"no model"}
+    {"type":"ext_notify","extension":"guard","level":"warn","message":"m"}
+    {"type":"ext_display","extension":"guard","text":"t"}
+    {"type":"ext_clear_notes","extension":"guard"}
+    {"type":"gate_off","extension":"guard","reason":"late"}
+    {"type":"host_call_start","id":"host-1","extension":"guard","name":"write","args":{}}
+    {"type":"host_call_end","id":"host-1","extension":"guard","name":"write","is_error":true,"code":"stale","content":[{"type":"text","text":"changed"}]}
+    {"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
+    "#);
 }

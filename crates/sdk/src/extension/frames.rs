@@ -45,6 +45,7 @@ impl Extension {
             (self.before_compact.is_some(), capability::BEFORE_COMPACT),
             (true, capability::PING),
             (!self.events.is_empty(), capability::EVENT_GAP),
+            (true, capability::HOST_SERVICES),
             (self.rejected.is_some(), capability::REGISTER_REJECTED),
         ];
         let capabilities =

@@ -7,7 +7,7 @@ use haft_protocol::ext::{
     InterceptTurnStart, InvokeCommand, Panel, RegisterCommand, RegisterTool, ToolCallDecision,
     TurnStartDecision,
 };
-use haft_protocol::ids::ToolCallId;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
 use serde_json::Value;
 
 use super::Harness;
@@ -27,7 +27,15 @@ impl Harness {
     /// Asks whether a tool call may run.
     pub async fn intercept_tool_call(&self, tool: &str, args: Value) -> ToolCallDecision {
         let tool_id = ToolCallId::new("call-1");
-        self.ask(InterceptToolCall { tool_id, tool_name: tool.into(), tool_args: args.into() }).await
+        let (tool_name, tool_args) = (tool.into(), args.into());
+        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller: None }).await
+    }
+
+    /// Asks whether a tool may run that another extension has the host run.
+    pub async fn intercept_host_call(&self, caller: &str, tool: &str, args: Value) -> ToolCallDecision {
+        let (tool_id, caller) = (ToolCallId::new("host-1"), Some(ExtensionName::new(caller)));
+        let (tool_name, tool_args) = (tool.into(), args.into());
+        self.ask(InterceptToolCall { tool_id, tool_name, tool_args, caller }).await
     }
 
     /// Asks whether the model may be called. `step` counts from 1.

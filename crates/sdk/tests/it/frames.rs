@@ -96,7 +96,11 @@ async fn what_is_granted_and_what_is_not_is_told() {
         });
     let granted = RawJson::parse(r#"{"net":"none"}"#).unwrap();
     let harness = Harness::start_with(extension, HostInfo { granted: Some(granted), ..host_info() }).await;
-    assert!(harness.transcript().contains(r#""capabilities":["tools","ping","register_rejected"]"#));
+    assert!(
+        harness
+            .transcript()
+            .contains(r#""capabilities":["tools","ping","host_services","register_rejected"]"#)
+    );
     assert_eq!(harness.tool("granted", json!({})).await, ToolResult::text(r#"{"net":"none"}"#));
     let (what, name) = ("tool".to_owned(), "bash".to_owned());
     let (permission, reason) = ("tools.register".to_owned(), "not granted".to_owned());

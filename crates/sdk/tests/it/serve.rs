@@ -53,14 +53,14 @@ fn everything() -> Extension {
 async fn opening() {
     let harness = Harness::start(everything()).await;
     insta::assert_snapshot!(harness.transcript(), @r#"
-    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap"]}
+    ← {"type":"hello","name":"all","version":"1.2.3","capabilities":["commands","tools","events","panels","panel_resize","before_agent_start","ping","event_gap","host_services"]}
     ← {"type":"register_command","name":"hello","description":"say hi"}
     ← {"type":"register_command","name":"board","description":"open the board"}
     ← {"type":"register_tool","name":"now","description":"The time.","schema":{"type":"object","properties":{}},"guidelines":["Ask `now` for the time."]}
     ← {"type":"register_tool","name":"echo","description":"Its arguments.","schema":{"type":"object"}}
     ← {"type":"subscribe","events":["session_start","turn_end"],"intercept":["tool_call","turn_start","assistant_message","before_agent_start"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services"]}
     "#);
 }
 
@@ -140,9 +140,9 @@ async fn panels_and_notes() {
 async fn an_extension_that_offers_nothing_says_hello_and_ready() {
     let harness = Harness::start(Extension::new("quiet", "0.1.0")).await;
     insta::assert_snapshot!(harness.hang_up().await, @r#"
-    ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping"]}
+    ← {"type":"hello","name":"quiet","version":"0.1.0","capabilities":["ping","host_services"]}
     ← {"type":"ready"}
-    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles"]}
+    → {"type":"hello_ack","protocol_version":1,"zot_version":"0.0.0","haft_version":"0.0.0","provider":"scripted","model":"scripted","cwd":"/work","data_dir":"[data_dir]","capabilities":["before_agent_start","panel_resize","intercept_roles","host_services"]}
     "#);
 }
 

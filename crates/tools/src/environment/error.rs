@@ -25,6 +25,20 @@ pub enum EnvironmentError {
         /// Why.
         reason: String,
     },
+    /// Something lies outside of what may be reached.
+    #[error("{}: {reason}", path.display())]
+    Outside {
+        /// What.
+        path: PathBuf,
+        /// Of what it is outside.
+        reason: String,
+    },
+    /// Somebody else has changed a file since it was read.
+    #[error("{}: has changed since it was read; read it again", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// A pattern or glob cannot be read.
     #[error("{what} is not valid: {detail}")]
     Query {
@@ -49,7 +63,12 @@ impl EnvironmentError {
 
     /// A refusal, because somebody else has changed a file since it was read.
     pub fn changed(path: &Path) -> Self {
-        Self::refused(path, "has changed since it was read; read it again")
+        Self::Changed { path: path.to_owned() }
+    }
+
+    /// A refusal, because something lies outside of what may be reached.
+    pub fn outside(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Outside { path: path.to_owned(), reason: reason.into() }
     }
 
     /// A refusal by the environment.

@@ -36,6 +36,9 @@ pub struct HostEnvironment {
     variables: EnvPolicy,
     scratch: Scratch,
     disk: Arc<Disk>,
+    /// Where files may be read, if not everywhere.
+    reads: Option<Arc<Root>>,
+    /// Where files may be written, if not everywhere.
     root: Option<Arc<Root>>,
 }
 
@@ -51,6 +54,7 @@ impl HostEnvironment {
             variables: EnvPolicy::Inherit { remove: Vec::new(), set: UNATTENDED.map(pair).into() },
             scratch: Scratch::Own(private::in_temp("results")),
             disk: Arc::new(Disk::new(private::in_temp("in-place"))),
+            reads: None,
             root: None,
         }
     }
@@ -110,6 +114,43 @@ impl HostEnvironment {
         self.disk = Arc::new(self.disk.another());
         Ok(self)
     }
+
+    /// Keeps what is read and changed within a reach, as [`with_root`](Self::with_root) does for changes: every way to a
+    /// file is looked up with its links first, and then gone without following any. Nothing is listed or searched then.
+    /// Commands are not kept anywhere.
+    ///
+    /// # Errors
+    /// On systems other than Unix.
+    pub fn with_reach(mut self, reach: &Reach) -> io::Result<Self> {
+        let Reach { read, write, own, never } = reach;
+        let reads: Option<Vec<PathBuf>> =
+            read.as_ref().zip(write.as_ref()).map(|(read, write)| [read.as_slice(), write].concat());
+        self.reads = Some(Arc::new(Root::reaching(reads.as_deref(), own, never, "read")?));
+        self.root = Some(Arc::new(Root::reaching(write.as_deref(), own, never, "written")?));
+        self.disk = Arc::new(self.disk.another());
+        Ok(self)
+    }
+
+    /// Refuses to look around where reading is kept to a reach.
+    fn may_look_around(&self, path: &Path) -> Result<(), EnvironmentError> {
+        match &self.reads {
+            None => Ok(()),
+            Some(_) => Err(EnvironmentError::outside(path, "cannot be searched here")),
+        }
+    }
+}
+
+/// Which files may be read and changed. A directory stands for all below it; what is not there is out of reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// To read, beside what may be changed; everything, unless both are set.
+    pub read: Option<Vec<PathBuf>>,
+    /// To read and change; everything, if it is not set.
+    pub write: Option<Vec<PathBuf>>,
+    /// To read and change, even within what is never in reach.
+    pub own: Vec<PathBuf>,
+    /// Never, even within what is in reach.
+    pub never: Vec<PathBuf>,
 }
 
 #[async_trait]
@@ -123,16 +164,17 @@ impl Environment for HostEnvironment {
     }
 
     async fn stat(&self, path: &Path) -> Result<Stat, EnvironmentError> {
-        let path = path.to_owned();
-        off_thread(move || files::stat(&path)).await
+        let (reads, path) = (self.reads.clone(), path.to_owned());
+        off_thread(move || files::stat(reads.as_deref(), &path)).await
     }
 
     async fn read(&self, path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
-        let path = path.to_owned();
-        off_thread(move || files::read(&path, start, len)).await
+        let (reads, path) = (self.reads.clone(), path.to_owned());
+        off_thread(move || files::read(reads.as_deref(), &path, start, len)).await
     }
 
     async fn list(&self, path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
+        self.may_look_around(path)?;
         let path = path.to_owned();
         off_thread(move || files::list(&path)).await
     }
@@ -144,15 +186,21 @@ impl Environment for HostEnvironment {
             let (root, path) = (self.root.clone(), path.to_owned());
             off_thread(move || atomic::create_above(root.as_deref(), &path)).await?;
         }
-        let ground = claim::Ground { disk: Arc::clone(&self.disk), root: self.root.clone() };
+        let ground = claim::Ground {
+            disk: Arc::clone(&self.disk),
+            reads: self.reads.clone(),
+            root: self.root.clone(),
+        };
         Ok(Box::new(claim::HostFile::claim(place, ground, path).await?))
     }
 
     async fn find(&self, cancel: &CancellationToken, query: FindQuery) -> Result<FindHits, EnvironmentError> {
+        self.may_look_around(&query.root)?;
         search(cancel, move |stop| walk::find(stop, &query)).await
     }
 
     async fn grep(&self, cancel: &CancellationToken, query: GrepQuery) -> Result<GrepHits, EnvironmentError> {
+        self.may_look_around(&query.root)?;
         search(cancel, move |stop| grep::grep(stop, &query)).await
     }
 

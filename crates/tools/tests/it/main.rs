@@ -9,6 +9,7 @@ mod containment;
 mod edit;
 mod environment;
 mod ground;
+mod reach;
 mod read;
 mod search;
 mod skill;

@@ -38,6 +38,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         cwd: root.to_owned(),
         search,
         home: Home::at(root),
+        told: None,
         lazy: true,
         system: SystemPrompt::default(),
         resources: Resources::default(),
@@ -52,6 +53,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         only_projects: OnlyProjects::default(),
         granted: BTreeMap::new(),
         sandbox: BTreeMap::new(),
+        grants: Vec::new(),
     };
     join(parts).await.unwrap()
 }

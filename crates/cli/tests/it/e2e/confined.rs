@@ -49,12 +49,12 @@ for frame in frames():
 
 /// Whether this machine has the level; if not, that is said.
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
-fn has_standard() -> bool {
+pub(super) fn has_standard() -> bool {
     let standard = haft_launch::sandbox::available().standard;
     standard.inspect_err(|why| eprintln!("SKIP: no sandbox here: {why}")).is_ok()
 }
 
-fn configure(scene: &Scene, text: &str) {
+pub(super) fn configure(scene: &Scene, text: &str) {
     std::fs::create_dir_all(scene.world.home()).unwrap();
     let path = scene.world.home().join("config.toml");
     let mut file = File::options().create(true).append(true).open(path).unwrap();

@@ -25,7 +25,10 @@ pub(crate) struct Running {
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: String,
+    /// Without the banners.
     pub(crate) stderr: String,
+    /// What is said of extensions that the command line names, with the line breaks as they were.
+    pub(crate) banners: String,
 }
 
 impl Running {
@@ -77,8 +80,19 @@ impl Running {
         let Some(code) = status.as_ref().and_then(ExitStatus::code) else {
             panic!("haft did not end by itself\n{stdout}\n{stderr}");
         };
-        Ran { code, stdout, stderr }
+        let (banners, stderr) = apart(&stderr);
+        Ran { code, stdout, stderr, banners }
     }
+}
+
+/// The banners and what else is on standard error.
+fn apart(text: &str) -> (String, String) {
+    let (mut banners, mut rest, mut goes_on) = (String::new(), String::new(), false);
+    for line in text.split_inclusive('\n') {
+        goes_on = line.starts_with("haft: running ") || (goes_on && line.starts_with("  "));
+        if goes_on { banners.push_str(line) } else { rest.push_str(line) }
+    }
+    (banners, rest)
 }
 
 impl Ran {

@@ -120,6 +120,19 @@ impl Scene {
         command
     }
 
+    /// Puts a Python extension with more in its manifest into a directory that the user's `config.toml` names.
+    pub(crate) fn named_python(&self, name: &str, more: &Value, body: &str) {
+        let dir = self.world.home().join("more").join(name);
+        self.write_python(&dir, name, true, body);
+        let mut manifest: Value =
+            serde_json::from_str(&fs::read_to_string(dir.join("extension.json")).unwrap()).unwrap();
+        manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
+        let config = self.world.home().join("config.toml");
+        let rest = fs::read_to_string(&config).unwrap_or_default();
+        fs::write(config, format!("extensions = [{}]\n{rest}", json!(dir))).unwrap();
+    }
+
     /// Puts a Python extension where installed ones are. A run does not wait for one that starts slowly.
     pub(crate) fn home_python(&self, name: &str, body: &str) {
         self.approved_python(name, false, body);

@@ -11,22 +11,31 @@ use super::{calls, with_guard, without_guard};
 use crate::evil::{Moment, inject};
 use crate::row::{CASE, Case, Row};
 use crate::rows::protocol::line;
+use crate::rows::services;
 use crate::world::World;
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-24",
         title: "offers under another name what a gate refuses",
-        cases: &[Case {
-            evil: inject(Moment::Greeted, || {
-                line(
-                    json!({"type": "register_tool", "name": "dangerous_shell", "schema": {"type": "object"}}),
-                )
-            }),
-            setup: with_guard,
-            play: |world| Box::pin(is_guarded_the_same(world)),
-            ..CASE
-        }],
+        cases: &[
+            Case {
+                evil: inject(Moment::Greeted, || {
+                    line(
+                        json!({"type": "register_tool", "name": "dangerous_shell", "schema": {"type": "object"}}),
+                    )
+                }),
+                setup: with_guard,
+                play: |world| Box::pin(is_guarded_the_same(world)),
+                ..CASE
+            },
+            Case {
+                setup: with_guard,
+                play: |world| Box::pin(services::is_guarded_the_same(world)),
+                notices_alone: true,
+                ..CASE
+            },
+        ],
         undefend: Some(without_guard),
     },
     Row {

@@ -37,7 +37,7 @@ impl Hostile {
     }
 
     /// What leaves a name when it is run.
-    fn fire(&self, name: &str) -> String {
+    pub(super) fn fire(&self, name: &str) -> String {
         format!("#!/bin/sh\necho {name} >> '{}'\n", self.fired.display())
     }
 
@@ -117,10 +117,16 @@ impl Hostile {
 
     /// Runs with pipes; what it told people.
     pub(super) async fn told(&self, args: &[&str]) -> Result<String> {
+        Ok(self.said(args).await?.0)
+    }
+
+    /// Runs with pipes; what it told people, and what it printed.
+    pub(super) async fn said(&self, args: &[&str]) -> Result<(String, String)> {
         let ran = self.home.piped(self.home.alone(args)).await?;
-        let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+        let [told, printed] =
+            [&ran.stderr, &ran.stdout].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         ensure!(ran.status.success(), "haft ended with {}: {told}", ran.status);
-        Ok(told)
+        Ok((told, printed))
     }
 
     /// Trusts it as it is, as the user does without a terminal.
@@ -132,6 +138,11 @@ impl Hostile {
         let ran = self.home.piped(command(&["trust", "--digest", digest])).await?;
         ensure!(ran.status.success(), "haft trust: {}", String::from_utf8_lossy(&ran.stderr));
         Ok(())
+    }
+
+    /// Where what runs leaves its name.
+    pub(super) fn place_of_names(&self) -> &Path {
+        &self.fired
     }
 
     /// What was run since this was last asked.
@@ -188,12 +199,12 @@ pub(super) fn says_so(told: &str, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path)).context("make a directory")?;
     fs::write(path, text).with_context(|| format!("write {}", path.display()))
 }
 
-fn executable(path: &Path) -> Result<()> {
+pub(super) fn executable(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -91,6 +91,7 @@ impl Actor {
     pub(super) async fn finish(mut self: Box<Self>) {
         // Whoever still asks is told at once, and not when the last process is gone.
         self.inbox = None;
+        self.calls.cancel_all();
         self.seat = None;
         self.watching.end();
         let dropped = self.event_count.dropped.load(Ordering::Relaxed);
@@ -111,6 +112,7 @@ impl Actor {
                 self.log.host(format_args!("process {} is still there after the kill", process.id()));
             }
         }
+        self.calls.end().await;
         if let Some(stderr) = self.stderr.take() {
             // Something that left the process group may hold it open for ever.
             stderr.abort();

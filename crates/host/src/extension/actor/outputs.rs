@@ -24,6 +24,9 @@ impl Actor {
                 Output::Fault(code, message) => self.fault(code, message),
                 Output::Log(text) => self.log.noted(&text, now()),
                 Output::Ui(ui) => self.show(ui),
+                Output::Call(wanted) => self.calls.begin(wanted, &self.commands),
+                Output::CancelCall(id) => self.calls.cancel(&id),
+                Output::DropCalls => self.calls.cancel_all(),
                 Output::Changed => self.publish(),
             }
         }

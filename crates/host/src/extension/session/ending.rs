@@ -32,6 +32,7 @@ impl<T> Session<T> {
         }
         self.out.push_back(Output::CloseInput);
         self.answer_all("is being stopped");
+        self.drop_calls();
         let terminate_at = now + self.facts.timeouts.shutdown_grace;
         self.phase = Phase::Draining {
             terminate_at: Some(terminate_at),
@@ -135,6 +136,7 @@ impl<T> Session<T> {
             self.log(text);
         }
         self.answer_all(why);
+        self.drop_calls();
         self.changed();
     }
 

@@ -115,7 +115,9 @@ fn allowance(code: FaultCode) -> u32 {
         | FaultCode::Unresponsive
         | FaultCode::Exited
         | FaultCode::CrashLoop
+        | FaultCode::PermissionDenied
         | FaultCode::RegisterRejected
+        | FaultCode::ToolChanged
         | FaultCode::ResultRejected
         | FaultCode::HiddenText => REPEATED,
     }

@@ -1,7 +1,8 @@
 //! Whole conversations in virtual time, without a process. `→` is what the host writes, `←` what the extension
-//! wrote, `=` an answer, `!` a fault, `·` anything else.
+//! wrote, `=` an answer, `*` something done for it, `!` a fault, `·` anything else.
 
 mod bench;
+mod calls;
 mod floods;
 mod grants;
 mod life;

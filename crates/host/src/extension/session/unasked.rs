@@ -39,13 +39,15 @@ impl<T> Session<T> {
         self.keep_to_rate(unasked, now);
     }
 
-    /// Answers cost nothing where they answer something, which is seen later. Nor do registrations before `ready`: the
+    /// Calls to the host cost nothing while they are done: there are only so many at a time. Answers cost nothing where they answer something, which is seen later. Nor do registrations before `ready`: the
     /// time for them is limited, and a generated extension may have many.
     pub(super) fn is_unasked(&self, frame: &ExtensionFrame) -> bool {
         match frame {
             ExtensionFrame::ToolResult(_)
             | ExtensionFrame::EventInterceptResponse(_)
             | ExtensionFrame::CommandResponse(_)
+            | ExtensionFrame::HostCall(_)
+            | ExtensionFrame::HostCallCancel(_)
             | ExtensionFrame::Pong(_) => false,
             ExtensionFrame::Hello(_) => !matches!(self.phase, Phase::AwaitHello { .. }),
             ExtensionFrame::RegisterCommand(_)

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{EventInterceptResponse, Hook, InterceptKind};
 use crate::ext::request::AnswerError;
-use crate::ids::{RequestId, ToolCallId};
+use crate::ids::{ExtensionName, RequestId, ToolCallId};
 use crate::json::RawJson;
 
 /// A tool is about to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterceptToolCall {
-    /// The model's id of the call.
+    /// The model's id of the call; one of the host's, if it is a `host_call`.
     pub tool_id: ToolCallId,
     /// The tool.
     #[serde(deserialize_with = "crate::ids::printable")]
@@ -25,6 +25,10 @@ pub struct InterceptToolCall {
     #[serde(deserialize_with = "crate::json::object")]
     #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
     pub tool_args: RawJson,
+    /// The extension that has the host run the tool; absent when the model called it, and for extensions that do not
+    /// announce `host_services`. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<ExtensionName>,
 }
 
 /// What becomes of the call.

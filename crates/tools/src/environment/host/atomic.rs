@@ -28,10 +28,10 @@ mod swap;
 mod temp;
 
 #[cfg(not(unix))]
-pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, read, replace};
+pub(super) use elsewhere::{Disk, Root, Stamp, create_above, look, open_within, read, replace};
 #[cfg(unix)]
 pub(super) use parents::create_above;
 #[cfg(unix)]
 pub(super) use spot::Root;
 #[cfg(unix)]
-pub(super) use swap::{Disk, Stamp, look, read, replace};
+pub(super) use swap::{Disk, Stamp, look, open_within, read, replace};

@@ -14,6 +14,8 @@ use crate::off_thread::off_thread;
 #[derive(Clone)]
 pub(super) struct Ground {
     pub(super) disk: Arc<Disk>,
+    /// Where files may be read, if not everywhere.
+    pub(super) reads: Option<Arc<Root>>,
     /// Where files may be written, if not everywhere.
     pub(super) root: Option<Arc<Root>>,
 }
@@ -43,14 +45,15 @@ impl ClaimedFile for HostFile {
     }
 
     async fn read(&mut self, limit: u64) -> Result<Option<Vec<u8>>, EnvironmentError> {
-        let guard = Arc::clone(&self.guard);
-        let found = off_thread(move || atomic::read(guard.path(), limit)).await?;
+        let (guard, reads) = (Arc::clone(&self.guard), self.ground.reads.clone());
+        let found = off_thread(move || atomic::read(reads.as_deref(), guard.path(), limit)).await?;
         self.read = found.as_ref().map(|(_, stamp)| *stamp);
         Ok(found.map(|(content, _)| content))
     }
 
     async fn replace(&mut self, content: Vec<u8>) -> Result<Written, EnvironmentError> {
-        let (guard, Ground { disk, root }, read) = (Arc::clone(&self.guard), self.ground.clone(), self.read);
+        let (guard, Ground { disk, root, .. }, read) =
+            (Arc::clone(&self.guard), self.ground.clone(), self.read);
         off_thread(move || atomic::replace(&disk, root.as_deref(), guard.path(), &content, read)).await
     }
 }

@@ -6,22 +6,37 @@ use std::path::Path;
 
 use haft_protocol::defence::{Defence, is_up};
 
+use super::atomic::{Root, open_within};
 use crate::environment::{Entry, EnvironmentError, FileKind, Stat};
 
-pub(super) fn stat(path: &Path) -> Result<Stat, EnvironmentError> {
-    let data = fs::metadata(path).map_err(|error| EnvironmentError::io("read", path, error))?;
+pub(super) fn stat(reads: Option<&Root>, path: &Path) -> Result<Stat, EnvironmentError> {
+    let failed = |error| EnvironmentError::io("read", path, error);
+    let data = match reads {
+        None => fs::metadata(path).map_err(failed)?,
+        Some(reads) => open_within(reads, path)?.metadata().map_err(failed)?,
+    };
     Ok(Stat { kind: kind(data.file_type()), len: data.len() })
 }
 
-pub(super) fn read(path: &Path, start: u64, len: usize) -> Result<Vec<u8>, EnvironmentError> {
-    // Asked first: opening a pipe would wait for its writer.
-    let data = fs::metadata(path).map_err(|error| EnvironmentError::io("read", path, error))?;
-    regular(path, &data)?;
-    read_part(path, start, len).map_err(|error| EnvironmentError::io("read", path, error))
+pub(super) fn read(
+    reads: Option<&Root>,
+    path: &Path,
+    start: u64,
+    len: usize,
+) -> Result<Vec<u8>, EnvironmentError> {
+    let failed = |error| EnvironmentError::io("read", path, error);
+    let file = match reads {
+        None => {
+            // Asked first: opening a pipe would wait for its writer.
+            regular(path, &fs::metadata(path).map_err(failed)?)?;
+            File::open(path).map_err(failed)?
+        }
+        Some(reads) => open_within(reads, path)?,
+    };
+    read_part(file, start, len).map_err(failed)
 }
 
-fn read_part(path: &Path, start: u64, len: usize) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+fn read_part(mut file: File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     if start > 0 {
         file.seek(SeekFrom::Start(start))?;
     }
@@ -54,7 +69,7 @@ pub(super) fn must_be_file(path: &Path, kind: FileKind) -> Result<(), Environmen
 }
 
 pub(super) fn list(path: &Path) -> Result<Vec<Entry>, EnvironmentError> {
-    let stat = stat(path)?;
+    let stat = stat(None, path)?;
     if stat.kind != FileKind::Directory {
         return Err(EnvironmentError::refused(path, "is not a directory"));
     }

@@ -61,6 +61,7 @@ impl Bench {
             greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
             timeouts: Arc::default(),
             limits: Arc::new(limits),
+            services: true,
             granted,
         };
         Self {
@@ -147,8 +148,8 @@ impl Bench {
 
     pub(super) fn guard(&mut self, ticket: &'static str) -> RequestId {
         let tool_args = RawJson::parse(r#"{"command":"ls"}"#).unwrap();
-        let question =
-            InterceptToolCall { tool_id: ToolCallId::new("t1"), tool_name: "bash".into(), tool_args };
+        let (tool_id, tool_name) = (ToolCallId::new("t1"), "bash".into());
+        let question = InterceptToolCall { tool_id, tool_name, tool_args, caller: None };
         self.ask(ticket, question, 5)
     }
 
@@ -170,6 +171,9 @@ impl Bench {
                 Output::Ui(ui) => self.note("·", &format!("{ui:?}")),
                 Output::CloseInput => self.note("·", "close input"),
                 Output::Terminate => self.note("·", "terminate"),
+                Output::Call(wanted) => self.note("*", &format!("{} {}", wanted.kind.name(), wanted.id)),
+                Output::CancelCall(id) => self.note("*", &format!("cancel {id}")),
+                Output::DropCalls => self.note("*", "cancel all"),
                 Output::Changed => self.note("·", &format!("{:?}", self.session.state())),
             }
         }

@@ -28,11 +28,26 @@ pub(in super::super) enum Root {}
 
 impl Root {
     pub(in super::super) fn open(_: &Path) -> io::Result<Self> {
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "writes cannot be kept inside a directory on this system",
-        ))
+        Err(unsupported())
     }
+
+    pub(in super::super) fn reaching(
+        _: Option<&[PathBuf]>,
+        _: &[PathBuf],
+        _: &[PathBuf],
+        _: &'static str,
+    ) -> io::Result<Self> {
+        Err(unsupported())
+    }
+}
+
+fn unsupported() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "files cannot be kept inside a directory on this system")
+}
+
+/// Opens a file within a root, of which there is none here.
+pub(in super::super) fn open_within(root: &Root, _: &Path) -> Result<File, EnvironmentError> {
+    match *root {}
 }
 
 /// Makes every directory that is missing above `path`.
@@ -72,7 +87,11 @@ fn data(path: &Path) -> Result<Option<Metadata>, EnvironmentError> {
 }
 
 /// The whole content, with what it is known by.
-pub(in super::super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
+pub(in super::super) fn read(
+    _: Option<&Root>,
+    path: &Path,
+    limit: u64,
+) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
     let Some(data) = data(path)? else { return Ok(None) };
     files::regular(path, &data)?;

@@ -171,7 +171,7 @@ fn undo(dir: &Path, root: Option<&Root>) -> io::Result<()> {
     if !data.is_file() {
         return Err(io::Error::other("the path leads to no file any more"));
     }
-    if root.is_some() && data.nlink() > 1 {
+    if root.is_some_and(Root::is_bounded) && data.nlink() > 1 {
         return Err(io::Error::other("it has hard links, which may be outside of where it may be written"));
     }
     let mut content = Vec::new();

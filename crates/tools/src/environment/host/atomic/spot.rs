@@ -10,27 +10,99 @@ use rustix::io::Errno;
 use super::dir::Dir;
 use crate::environment::EnvironmentError;
 
-/// A directory that nothing is written outside of.
+/// What nothing is done outside of.
 #[derive(Debug)]
 pub(in super::super) struct Root {
+    /// Places of one's own, wherever they lie.
+    own: Vec<Place>,
+    /// What is out of reach, even within other places.
+    never: Vec<PathBuf>,
+    /// Everything, if none are named.
+    within: Option<Vec<Place>>,
+    /// What is not done elsewhere: `read` or `written`.
+    done: &'static str,
+}
+
+/// A directory with all below it, or a single file.
+#[derive(Debug)]
+struct Place {
     path: PathBuf,
+    /// The directory itself, or the one of the file.
     dir: Dir,
+    dir_path: PathBuf,
 }
 
 impl Root {
+    /// One directory, outside of which nothing is written.
     pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
-        Ok(Self { dir: Dir::open(&path)?, path })
+        let place = Place { dir: Dir::open(&path)?, dir_path: path.clone(), path };
+        Ok(Self { own: Vec::new(), never: Vec::new(), within: Some(vec![place]), done: "written" })
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
+    /// What is in reach, as far as it is there. `done`: what is not done elsewhere, `read` or `written`.
+    pub(in super::super) fn reaching(
+        within: Option<&[PathBuf]>,
+        own: &[PathBuf],
+        never: &[PathBuf],
+        done: &'static str,
+    ) -> io::Result<Self> {
+        let places = |paths: &[PathBuf]| paths.iter().filter_map(|path| Place::open(path)).collect();
+        let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        Ok(Self {
+            own: places(own),
+            never: never.iter().map(resolved).collect(),
+            within: within.map(places),
+            done,
+        })
+    }
+
+    /// Whether a file may have other names, which may be out of reach.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.within.is_some()
+    }
+
+    /// Opens the directory of something by its resolved path.
+    fn open_parent(&self, parent: &Path, path: &Path) -> Result<Dir, EnvironmentError> {
+        let of = |places: &'_ [Place]| places.iter().position(|place| path.starts_with(&place.path));
+        if let Some(place) = of(&self.own).and_then(|place| self.own.get(place)) {
+            return place.open_dir(parent);
+        }
+        if self.never.iter().any(|never| path.starts_with(never)) {
+            return Err(EnvironmentError::outside(
+                path,
+                format!("is haft's own; nothing is {} there", self.done),
+            ));
+        }
+        let Some(within) = &self.within else {
+            return Dir::open(parent).map_err(|error| unreached(parent, error));
+        };
+        match of(within).and_then(|place| within.get(place)) {
+            Some(place) => place.open_dir(parent),
+            None => Err(EnvironmentError::outside(path, self.outside(within))),
+        }
+    }
+
+    fn outside(&self, within: &[Place]) -> String {
+        let places: Vec<_> = within.iter().map(|place| place.path.display().to_string()).collect();
+        format!("is outside of {}; nothing is {} there", places.join(" and "), self.done)
+    }
+}
+
+impl Place {
+    /// None where there is nothing.
+    fn open(path: &Path) -> Option<Self> {
+        let path = path.canonicalize().ok()?;
+        let dir_path = if path.is_dir() { path.clone() } else { path.parent()?.to_owned() };
+        Some(Self { dir: Dir::open(&dir_path).ok()?, dir_path, path })
     }
 
     /// Opens a directory in it by its resolved path.
     fn open_dir(&self, path: &Path) -> Result<Dir, EnvironmentError> {
-        let Ok(below) = path.strip_prefix(&self.path) else {
-            let reason = format!("is outside of {}; nothing is written there", self.path.display());
-            return Err(EnvironmentError::refused(path, reason));
-        };
+        let Ok(below) = path.strip_prefix(&self.dir_path) else { return Err(moved(path)) };
         // The paths that are looked up must lead where this writes.
-        match Dir::open(&self.path).and_then(|now| Ok(now.id()? == self.dir.id()?)) {
+        match Dir::open(&self.dir_path).and_then(|now| Ok(now.id()? == self.dir.id()?)) {
             Ok(true) => self.dir.open_below(below).map_err(|error| unreached(path, error)),
             Ok(false) => Err(moved(path)),
             Err(error) => Err(unreached(path, error)),
@@ -38,12 +110,17 @@ impl Root {
     }
 }
 
-/// Opens a directory by its resolved path: in the root, if there is one.
-pub(super) fn open_dir(root: Option<&Root>, path: &Path) -> Result<Dir, EnvironmentError> {
+/// Opens the directory `parent` of something, both by their resolved paths: in the root, if there is one.
+pub(super) fn open_parent(root: Option<&Root>, parent: &Path, path: &Path) -> Result<Dir, EnvironmentError> {
     match root {
-        Some(root) => root.open_dir(path),
-        None => Dir::open(path).map_err(|error| unreached(path, error)),
+        Some(root) => root.open_parent(parent, path),
+        None => Dir::open(parent).map_err(|error| unreached(parent, error)),
     }
+}
+
+/// The same for whatever lies in a directory.
+pub(super) fn open_dir(root: Option<&Root>, path: &Path) -> Result<Dir, EnvironmentError> {
+    open_parent(root, path, path)
 }
 
 /// A name in an open directory.
@@ -60,7 +137,7 @@ impl<'a> Spot<'a> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(unreached(path, io::ErrorKind::IsADirectory.into()));
         };
-        Ok(Self { dir: open_dir(root, parent)?, name, path, root })
+        Ok(Self { dir: open_parent(root, parent, path)?, name, path, root })
     }
 
     /// Whether the path still leads to the directory: what is written to one that was moved would be elsewhere than
@@ -69,7 +146,8 @@ impl<'a> Spot<'a> {
         if !is_up(Defence::Containment) {
             return Ok(());
         }
-        let now = open_dir(self.root, self.path.parent().unwrap_or(Path::new("/")))?;
+        let parent = self.path.parent().unwrap_or(Path::new("/"));
+        let now = open_parent(self.root, parent, self.path)?;
         match now.id().and_then(|now| Ok(now == self.dir.id()?)) {
             Ok(true) => Ok(()),
             Ok(false) => Err(moved(self.path)),

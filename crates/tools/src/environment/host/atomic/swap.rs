@@ -1,7 +1,7 @@
 //! One file in the place of another, on Unix.
 
 use std::collections::HashSet;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -98,10 +98,24 @@ fn kind(stat: &Stat) -> FileKind {
     }
 }
 
-/// The whole content, with what it is known by.
-pub(in super::super) fn read(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
+/// Opens a file within a root by a path with links, all of which are followed before and none then.
+pub(in super::super) fn open_within(root: &Root, path: &Path) -> Result<File, EnvironmentError> {
     let failed = |error| EnvironmentError::io("read", path, error);
-    let Spot { dir, name, .. } = Spot::find(None, path)?;
+    let path = &path.canonicalize().map_err(failed)?;
+    let Spot { dir, name, .. } = Spot::find(Some(root), path)?;
+    let stat = dir.stat(name).map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+    files::must_be_file(path, kind(&stat))?;
+    dir.open_file(name, OFlags::RDONLY).map_err(failed)
+}
+
+/// The whole content, with what it is known by.
+pub(in super::super) fn read(
+    root: Option<&Root>,
+    path: &Path,
+    limit: u64,
+) -> Result<Option<(Vec<u8>, Stamp)>, EnvironmentError> {
+    let failed = |error| EnvironmentError::io("read", path, error);
+    let Spot { dir, name, .. } = Spot::find(root, path)?;
     let Some(stat) = dir.stat(name).map_err(failed)? else { return Ok(None) };
     files::must_be_file(path, kind(&stat))?;
     let file = dir.open_file(name, OFlags::RDONLY).map_err(failed)?;
@@ -197,7 +211,7 @@ impl Target<'_> {
     fn overwrite(&self, disk: &Disk) -> Result<(), EnvironmentError> {
         let failed = |error| self.failed(error);
         let mut file = self.spot.dir.open_file(self.spot.name, OFlags::RDWR).map_err(failed)?;
-        if self.spot.root.is_some() && file.metadata().map_err(failed)?.nlink() > 1 {
+        if self.spot.root.is_some_and(Root::is_bounded) && file.metadata().map_err(failed)?.nlink() > 1 {
             let reason = "has hard links, which may be outside of where it may be written";
             return Err(EnvironmentError::refused(self.spot.path, reason));
         }

@@ -10,8 +10,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::{RawJson, names};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Turn;
-use super::state::Input;
+use super::{Calling, Cancelled};
 use crate::chain::{ChainStep, Change, ToolChain, Verdict};
 use crate::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use crate::schema::Validator;
@@ -22,7 +21,7 @@ const BUDGET: &str = names::HAFT;
 
 /// One call on its way through its hooks.
 struct Gating<'a> {
-    turn: &'a Turn,
+    calling: &'a Calling<'a>,
     call: &'a ToolCall,
     hooks: &'a [Arc<dyn BeforeToolExecute>],
     /// When the budget is used up.
@@ -36,25 +35,25 @@ enum Left {
     OutOfTime(Vec<usize>),
 }
 
-impl Turn {
+impl Calling<'_> {
     /// Decides about one call and reports a block.
     ///
     /// # Errors
-    /// The run ends: it was cancelled, or a hook wants it to.
-    pub(super) async fn gate(&self, call: &ToolCall, validator: &Validator) -> Result<Verdict, Input> {
-        let (hooks, roles): (Vec<Arc<dyn BeforeToolExecute>>, Vec<HookRole>) = self
-            .agent
-            .hooks()
-            .before_tool_execute
-            .into_iter()
+    /// The call was cancelled meanwhile.
+    pub(crate) async fn gate(&self, call: &ToolCall, validator: &Validator) -> Result<Verdict, Cancelled> {
+        let hooks = self.agent.hooks().before_tool_execute.into_iter();
+        // Who waits for a call of its own cannot be asked about it: it might have no other thread to answer on.
+        let own = |hook: &Arc<dyn BeforeToolExecute>| self.caller.is_some_and(|caller| hook.is_of(caller));
+        let (hooks, roles): (Vec<Arc<dyn BeforeToolExecute>>, Vec<HookRole>) = hooks
+            .filter(|hook| !own(hook))
             .filter_map(|hook| hook.role(&call.name).map(|role| (hook, role)))
             .unzip();
         let mut chain = ToolChain::new(roles, call.args.clone());
         let until = Instant::now() + self.agent.gate_budget;
-        let gating = Gating { turn: self, call, hooks: &hooks, until };
+        let gating = Gating { calling: self, call, hooks: &hooks, until };
         let verdict = match gating.drive(&mut chain, validator).await {
             Ok(verdict) => verdict,
-            Err(Left::Cancelled) => return Err(Input::Cancelled),
+            Err(Left::Cancelled) => return Err(Cancelled),
             Err(Left::OutOfTime(asked)) => gating.out_of_time(&asked),
         };
         self.remark_verdict(call, &verdict, &chain);
@@ -68,7 +67,7 @@ impl Turn {
         }
     }
 
-    /// Notes in the session who came between the call and its tool.
+    /// Notes who came between the call and its tool.
     fn remark_verdict(&self, call: &ToolCall, verdict: &Verdict, chain: &ToolChain) {
         let (action, by) = match verdict {
             Verdict::Run { args } if *args == call.args => return,
@@ -140,9 +139,9 @@ impl Gating<'_> {
     async fn ask(&self, index: usize, args: RawJson) -> Option<ToolDecision> {
         let call = ToolCall { id: self.call.id.clone(), name: self.call.name.clone(), args };
         let Some(hook) = self.hook(Some(index)) else { return Some(ToolDecision::Allow) };
-        match self.turn.settle(hook.before_tool_execute(&self.turn.cancel, &call)).await {
+        match self.calling.settle(self.question(hook.as_ref(), &call)).await {
             Some(decision) => Some(decision),
-            None if self.turn.cancel.is_cancelled() => None,
+            None if self.calling.cancel.is_cancelled() => None,
             None => {
                 let (by, reason) = (hook.name().to_owned(), "the hook panicked".to_owned());
                 Some(ToolDecision::Block { by, reason })
@@ -150,13 +149,21 @@ impl Gating<'_> {
         }
     }
 
+    async fn question(&self, hook: &dyn BeforeToolExecute, call: &ToolCall) -> ToolDecision {
+        let cancel = self.calling.cancel;
+        match self.calling.caller {
+            None => hook.before_tool_execute(cancel, call).await,
+            Some(caller) => hook.before_extension_call(cancel, call, caller).await,
+        }
+    }
+
     /// Says who changed what, and over whose change.
     fn record(&self, Change { by, changed, conflicts }: Change, chain: &ToolChain) {
         let (id, args) = (self.call.id.clone(), chain.args().clone());
-        self.turn.emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), args, changed });
+        self.calling.emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), args, changed });
         for conflict in conflicts {
             let (id, by) = (self.call.id.clone(), [conflict.first, by.clone()]);
-            self.turn.emitter.emit(AgentEvent::ToolRewriteConflict { id, path: conflict.path, by });
+            self.calling.emitter.emit(AgentEvent::ToolRewriteConflict { id, path: conflict.path, by });
         }
     }
 
@@ -165,18 +172,18 @@ impl Gating<'_> {
             asked.iter().filter_map(|index| Some(self.hook(Some(*index))?.name())).collect();
         let reason = format!(
             "blocked, because everybody who decides about this has {} s together, and {} had not answered by then",
-            self.turn.agent.gate_budget.as_secs_f64(),
+            self.calling.agent.gate_budget.as_secs_f64(),
             names.join(", ")
         );
         Verdict::Block { by: BUDGET.to_owned(), reason }
     }
 
     /// Asks the hook whose block it was what else shall follow. One that panics has nothing more to say.
-    async fn consequence(&self, decider: Option<usize>) -> Result<AfterBlock, Input> {
+    async fn consequence(&self, decider: Option<usize>) -> Result<AfterBlock, Cancelled> {
         let Some(hook) = self.hook(decider) else { return Ok(AfterBlock::GoOn) };
-        match self.turn.settle(hook.blocked(&self.turn.cancel, self.call)).await {
+        match self.calling.settle(hook.blocked(self.calling.cancel, self.call)).await {
             Some(after) => Ok(after),
-            None if self.turn.cancel.is_cancelled() => Err(Input::Cancelled),
+            None if self.calling.cancel.is_cancelled() => Err(Cancelled),
             None => Ok(AfterBlock::GoOn),
         }
     }

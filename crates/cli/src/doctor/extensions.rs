@@ -1,0 +1,134 @@
+//! Each extension: where it comes from, what confines it, and whether it can run.
+
+use std::time::SystemTime;
+
+use haft_config::SandboxLevel;
+use haft_host::discovery::{DiscoveryError, SkipReason, Skipped};
+use haft_host::{ExtensionSpec, LastFailure, Launch, Origin, last_failure};
+use haft_launch::sandbox::{Level, available, started_by};
+
+use super::Seen;
+use super::files::{editor, with_causes};
+use super::finding::{Area, Finding};
+use crate::session::age;
+
+pub(super) fn look(seen: &Seen) -> Vec<Finding> {
+    let found = &seen.extensions;
+    let mut findings: Vec<Finding> = found.specs.iter().map(|spec| runs(seen, spec)).collect();
+    findings.extend(found.errors.iter().map(|error| broken(seen, error)));
+    findings.extend(found.skipped.iter().filter_map(skipped));
+    for warning in &found.warnings {
+        findings.push(Area::Extensions.note(warning.extension.as_str(), &warning.message));
+    }
+    findings.extend(confining_nobody(seen));
+    if findings.is_empty() {
+        findings.push(Area::Extensions.ok("none", "no extension is installed").next("haft ext install DIR"));
+    }
+    findings
+}
+
+/// One that would be started.
+fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
+    let name = spec.name.as_str();
+    if let Some((why, next)) = impossible(seen, spec) {
+        return Area::Extensions.wrong(name, format!("{}, cannot run: {why}", described(seen, spec)), next);
+    }
+    match last_failure(&seen.home.state_dir(), &spec.name, &spec.dir) {
+        Some(LastFailure { at, code, message }) => {
+            let age = age(SystemTime::now(), at);
+            let text = format!("{}, failed {age} ({code}): {message}", described(seen, spec));
+            Area::Extensions.wrong(name, text, format!("haft ext logs {name}"))
+        }
+        None => Area::Extensions.ok(name, described(seen, spec)),
+    }
+}
+
+/// Version, origin, level.
+fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
+    let version = spec.version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
+    let whose = match spec.origin {
+        Origin::Project => "the project's",
+        Origin::Explicit | Origin::BuiltIn | Origin::Global => "yours",
+    };
+    let level = match wanted(seen, spec) {
+        None => "no sandbox: it has your rights".to_owned(),
+        Some(level) => format!("sandbox {level}"),
+    };
+    format!("{version}{whose}, {level}")
+}
+
+/// The level that it is to run at.
+fn wanted(seen: &Seen, spec: &ExtensionSpec) -> Option<Level> {
+    let granted = seen.config.grant.get(spec.name.as_str());
+    match granted.and_then(|granted| granted.sandbox.as_ref()).map(|said| said.value) {
+        None => spec.level,
+        Some(SandboxLevel::None) => None,
+        Some(SandboxLevel::Standard) => Some(Level::Standard),
+        Some(SandboxLevel::Strict) => Some(Level::Strict),
+    }
+}
+
+/// What keeps it from being started, and the next step.
+fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
+    let manifest = editor(&seen.words.word(&spec.dir.join("extension.json")));
+    let program = match &spec.launch {
+        Launch::Process { program, .. } => program,
+        Launch::ThemeOnly => return None,
+        Launch::Impossible { why } => return Some((why.clone(), manifest)),
+    };
+    if let Some(missing) = started_by(program).into_iter().find(|file| !file.exists()) {
+        return Some((format!("{} is not there", missing.display()), manifest));
+    }
+    let support = available();
+    let (level, basis) = match wanted(seen, spec)? {
+        level @ Level::Standard => (level, support.standard),
+        level @ Level::Strict => (level, support.strict),
+    };
+    let why = basis.err()?;
+    let config = editor(&seen.words.word(&seen.home.config_file()));
+    Some((format!("level {level} cannot be had: {why}"), config))
+}
+
+/// One that cannot be used. What a project brings that nobody trusts would not run anyway.
+fn broken(seen: &Seen, error: &DiscoveryError) -> Finding {
+    let manifest = editor(&seen.words.word(&error.dir.join("extension.json")));
+    let text = format!("cannot be used: {}", with_causes(&error.kind));
+    match error.origin == Origin::Project && !seen.project.is_trusted() {
+        true => Area::Extensions.note(error.name.clone(), text),
+        false => Area::Extensions.wrong(error.name.clone(), text, manifest),
+    }
+}
+
+/// One that is there and does not run. Those of a project that is not trusted are told of the project.
+fn skipped(skipped: &Skipped) -> Option<Finding> {
+    let name = skipped.name.as_str();
+    if skipped.reason == SkipReason::Untrusted {
+        return None;
+    }
+    if skipped.reason == SkipReason::Disabled {
+        let scope = if skipped.origin == Origin::Project { " --scope project" } else { "" };
+        return Some(
+            Area::Extensions.note(name, "is disabled").next(format!("haft ext enable {name}{scope}")),
+        );
+    }
+    let text = format!("in {} is not run: {}", skipped.dir.display(), skipped.reason);
+    Some(Area::Extensions.note(name, text).next("haft ext list"))
+}
+
+/// A grant is for the name that a manifest bears; one for no extension confines nobody.
+fn confining_nobody(seen: &Seen) -> Vec<Finding> {
+    let found = &seen.extensions;
+    let specs = found.specs.iter().map(|spec| spec.name.as_str());
+    let names: Vec<&str> = specs.chain(found.skipped.iter().map(|skipped| skipped.name.as_str())).collect();
+    let confines = |granted: &haft_config::Granted| {
+        granted.sandbox.as_ref().is_some_and(|said| said.value != SandboxLevel::None)
+    };
+    let grants = seen.config.grant.iter().filter(|(_, granted)| confines(granted));
+    let nobody = grants.filter(|(name, _)| !names.contains(&name.as_str()));
+    nobody
+        .map(|(name, _)| {
+            let text = "confines nobody: there is no extension of exactly this name here";
+            Area::Extensions.note(format!("[grant.{name}]"), text).next("haft ext list")
+        })
+        .collect()
+}

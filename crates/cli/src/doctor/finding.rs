@@ -1,0 +1,187 @@
+//! One thing that was looked at, and the words that all of them use.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// What a finding is about; the report has a section for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Area {
+    Home,
+    Settings,
+    Keys,
+    Project,
+    Extensions,
+    Machine,
+    Sessions,
+}
+
+/// How it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Note,
+    /// Something does not work, or is not what the user decided.
+    Wrong,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) area: Area,
+    /// What was looked at.
+    pub(super) name: String,
+    pub(super) state: State,
+    pub(super) text: String,
+    /// The next step, as it is typed into a shell.
+    pub(super) next: Option<String>,
+}
+
+impl Area {
+    /// All of them, in the order of the report.
+    pub(super) const ALL: &[Self] = &[
+        Self::Home,
+        Self::Settings,
+        Self::Keys,
+        Self::Project,
+        Self::Extensions,
+        Self::Machine,
+        Self::Sessions,
+    ];
+
+    /// Its heading.
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Self::Home => "haft's own files",
+            Self::Settings => "settings",
+            Self::Keys => "keys",
+            Self::Project => "this project",
+            Self::Extensions => "extensions",
+            Self::Machine => "this machine",
+            Self::Sessions => "sessions",
+        }
+    }
+
+    /// For programs.
+    fn code(self) -> &'static str {
+        match self {
+            Self::Home => "home",
+            Self::Settings => "settings",
+            Self::Keys => "keys",
+            Self::Project => "project",
+            Self::Extensions => "extensions",
+            Self::Machine => "machine",
+            Self::Sessions => "sessions",
+        }
+    }
+
+    pub(super) fn ok(self, name: impl Into<String>, text: impl Into<String>) -> Finding {
+        self.finding(State::Ok, name, text, None)
+    }
+
+    pub(super) fn note(self, name: impl Into<String>, text: impl Into<String>) -> Finding {
+        self.finding(State::Note, name, text, None)
+    }
+
+    /// `next` is what to do about it.
+    pub(super) fn wrong(
+        self,
+        name: impl Into<String>,
+        text: impl Into<String>,
+        next: impl Into<String>,
+    ) -> Finding {
+        self.finding(State::Wrong, name, text, Some(next.into()))
+    }
+
+    fn finding(
+        self,
+        state: State,
+        name: impl Into<String>,
+        text: impl Into<String>,
+        next: Option<String>,
+    ) -> Finding {
+        Finding { area: self, name: name.into(), state, text: text.into(), next }
+    }
+}
+
+impl State {
+    /// As the report shows it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Wrong => "WRONG",
+        }
+    }
+}
+
+impl Finding {
+    /// With what can be done about it.
+    pub(super) fn next(self, next: impl Into<String>) -> Self {
+        Self { next: Some(next.into()), ..self }
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        let state = self.state.word().to_ascii_lowercase();
+        json!({"area": self.area.code(), "name": self.name, "state": state, "text": self.text, "next": self.next})
+    }
+
+    pub(super) fn is_wrong(&self) -> bool {
+        self.state == State::Wrong
+    }
+}
+
+/// How paths are written.
+#[derive(Debug)]
+pub(super) struct Words {
+    user_home: Option<PathBuf>,
+}
+
+impl Words {
+    pub(super) fn new(user_home: Option<PathBuf>) -> Self {
+        Self { user_home: user_home.filter(|home| home.components().count() > 1) }
+    }
+
+    /// For people: below the home directory with `~`.
+    pub(super) fn path(&self, path: &Path) -> String {
+        match self.user_home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(below) => format!("~/{}", below.display()),
+            None => path.display().to_string(),
+        }
+    }
+
+    /// For a shell: a word of a command.
+    pub(super) fn word(&self, path: &Path) -> String {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+        let shown = self.path(path);
+        let below = shown.strip_prefix("~/").unwrap_or(&shown);
+        match below.chars().all(is_plain) {
+            true => shown,
+            false => format!("'{}'", path.display().to_string().replace('\'', r"'\''")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, shown: &str, word: &str) {
+        let words = Words::new(Some("/u/me".into()));
+        assert_eq!((words.path(Path::new(path)), words.word(Path::new(path))), (shown.into(), word.into()));
+    }
+
+    #[test]
+    fn paths_can_be_read_and_typed() {
+        check("/u/me/.local/x", "~/.local/x", "~/.local/x");
+        check("/srv/x", "/srv/x", "/srv/x");
+        check("/u/me/a b", "~/a b", "'/u/me/a b'");
+        check("/srv/it's; rm", "/srv/it's; rm", r"'/srv/it'\''s; rm'");
+        check("/srv/~", "/srv/~", "'/srv/~'");
+        assert_eq!(Words::new(Some("/".into())).word(Path::new("/srv")), "/srv");
+    }
+}

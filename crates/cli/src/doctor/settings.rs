@@ -1,0 +1,41 @@
+//! The files with settings, and the environment.
+
+use haft_config::Layer;
+
+use super::Seen;
+use super::files::editor;
+use super::finding::{Area, Finding};
+use crate::sandbox;
+
+pub(super) fn look(seen: &Seen) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let file = seen.home.config_file();
+    for (path, mistake) in &seen.mistakes {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        findings.push(Area::Settings.wrong(name, mistake, editor(&seen.words.word(path))));
+    }
+    for missing in seen.config.missing_places() {
+        findings.push(Area::Settings.wrong(
+            "extensions",
+            missing.to_string(),
+            editor(&seen.words.word(&file)),
+        ));
+    }
+    if let Err(error) = sandbox::granted(&seen.config) {
+        findings.push(Area::Settings.wrong("grants", format!("{error:#}"), editor(&seen.words.word(&file))));
+    }
+    if let Err(error) = Layer::from_env(|name| std::env::var(name).ok()) {
+        findings.push(Area::Settings.wrong("environment", error.to_string(), "env | grep ^HAFT_"));
+    }
+    if let Some(refused) = &seen.config.refused {
+        findings.push(Area::Settings.note("project", refused));
+    }
+    if findings.is_empty() {
+        let name = seen.words.path(&file);
+        findings.push(match file.exists() {
+            true => Area::Settings.ok(name, "is read, without a mistake").next("haft config show --origin"),
+            false => Area::Settings.ok(name, "is not there; everything is as haft has it"),
+        });
+    }
+    findings
+}

@@ -1,0 +1,131 @@
+//! Extensions whose manifests ask for permissions.
+#![cfg(target_os = "linux")]
+
+use haft_test_support::model_server::Scenario;
+use serde_json::{Value, json};
+
+use super::confined::{configure, has_standard};
+use super::requests::{offered, said};
+use super::scene::Scene;
+
+/// Says what it was told and what it can do when its tool is called.
+const WEATHER: &str = r#"
+import subprocess
+
+def tried(attempt):
+    try:
+        attempt()
+        return "done"
+    except OSError:
+        return "refused"
+
+emit("register_tool", name="weather", description="", schema={"type": "object"})
+emit("register_tool", name="shell", description="", schema={"type": "object"})
+emit("subscribe", intercept=["tool_call"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "hello_ack":
+        told = frame
+    if frame["type"] == "tool_call":
+        result(frame, json.dumps({
+            "level": told.get("sandbox"), "net": told["granted"]["net"],
+            "env": sorted(name for name in os.environ if name.endswith("_TOKEN")),
+            "workspace": tried(lambda: os.listdir(told["cwd"])),
+            "data": tried(lambda: open(told["data_dir"] + "/kept", "w").close()),
+            "run": tried(lambda: subprocess.run(["true"], check=True)),
+        }))
+"#;
+
+fn asks(more: &Value) -> Value {
+    let mut permissions = json!({"tools": {"register": ["weather"]}, "env": ["WEATHER_TOKEN"]});
+    permissions.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({ "permissions": permissions, "intercept": null, "required": false, "lazy": false })
+}
+
+/// What it says of itself, and the codes of all faults.
+fn tried(more: &Value, config: &str) -> (Value, Vec<String>) {
+    let scene = Scene::new(vec![Scenario::new().tool("t1", "weather", "{}"), Scenario::text("Fine.")]);
+    configure(&scene, config);
+    scene.named_python("weather", &asks(more), WEATHER);
+    // A tool that is asked for by name is waited for.
+    let mut command = scene.command(&["--json", "--tools", "weather", "go"]);
+    command.env("WEATHER_TOKEN", "w").env("OTHER_TOKEN", "o");
+    let ran = super::running::Running::start(command, None).wait();
+    ran.expect(0);
+    assert_eq!(offered(&scene.server.requests()[0]), ["weather"]);
+    let faults = ran.faults().into_iter().map(|(_, code)| code).collect();
+    (serde_json::from_str(&said(&scene.server.requests()[1], "tool")[0]).unwrap(), faults)
+}
+
+/// Whether Python is a script that looks for the version to run.
+fn has_shim() -> bool {
+    haft_launch::find_program("python3")
+        .is_ok_and(|path| path.parent().is_some_and(|dir| dir.ends_with("shims")))
+}
+
+#[test]
+fn an_extension_may_what_it_asked_for_and_nothing_else() {
+    if !has_standard() {
+        return;
+    }
+    let (told, faults) = tried(&json!({}), "");
+    assert_eq!(faults, ["register_rejected", "register_rejected"], "the other tool, and the intercept");
+    // What a shim of Python's needs is not kept from it.
+    let run = if has_shim() { "done" } else { "refused" };
+    let nothing = json!({
+        "level": "standard", "net": "none", "env": ["WEATHER_TOKEN"], "workspace": "refused", "data": "done",
+        "run": run,
+    });
+    assert_eq!(told, nothing);
+    let more = json!({"fs": {"read": ["$WORKSPACE"]}, "net": "all", "exec": "any"});
+    let all = json!({
+        "level": "standard", "net": "all", "env": ["WEATHER_TOKEN"], "workspace": "done", "data": "done",
+        "run": "done",
+    });
+    assert_eq!(tried(&more, "").0, all);
+    let said = tried(&json!({}), "[grant.weather]\nsandbox = 'none'\nenv = ['OTHER_TOKEN']").0;
+    assert_eq!((&said["level"], &said["run"]), (&Value::Null, &json!("done")), "the user's word wins");
+    assert_eq!(said["env"], json!(["OTHER_TOKEN", "WEATHER_TOKEN"]));
+}
+
+#[test]
+fn a_manifest_that_asks_for_what_cannot_be_granted_is_not_run() {
+    for (asked, part) in [
+        (json!({"env": ["LD_PRELOAD"]}), "`permissions.env` cannot be granted: LD_PRELOAD"),
+        (json!({"clipboard": true}), "`permissions.clipboard` is not known here"),
+        (json!({"host": ["root"]}), "`permissions.host` names \"root\""),
+    ] {
+        let scene = Scene::new(vec![Scenario::text("Fine.")]);
+        scene.named_python("weather", &asks(&asked), "mark(\"started\")\n");
+        let ran = scene.haft(&["--json", "go"]);
+        ran.expect(0);
+        assert_eq!(ran.faults(), [("weather".into(), "manifest_invalid".into())]);
+        let message = ran.of("extension_error")[0]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains(part), "{message}");
+        assert_eq!(scene.marks(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_command_line_runs_one_unconfined_and_says_so() {
+    let scene = Scene::new(vec![Scenario::text("Fine."); 2]);
+    let scene = scene.python("weather", "emit(\"ready\")\nfor _ in frames(): pass\n");
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    let banner = ran.banners.replace("\n  ", "");
+    assert!(banner.starts_with("haft: running weather from "), "{banner}");
+    assert!(banner.ends_with("unconfined, unpinned\n") && banner.lines().count() == 1, "{banner}");
+    assert!(ran.banners.lines().all(|line| line.chars().count() <= 80), "{}", ran.banners);
+    configure(&scene, "[grant.weathr]\nsandbox = 'none'\n[grant.other]\nenv = []");
+    if has_standard() {
+        configure(&scene, "[grant.weather]\nsandbox = 'standard'\nread = ['/usr']");
+    }
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    let meant = "[grant.weathr] is for no extension that is here; is weather meant?";
+    assert!(ran.stderr.contains(meant) && !ran.stderr.contains("[grant.other]"), "{}", ran.stderr);
+    let confined = ran.banners.replace("\n  ", "").contains("unpinned, in a sandbox of level standard");
+    assert_eq!(confined, has_standard(), "{}", ran.banners);
+    let listed = scene.world.haft(&["ext", "list"]);
+    assert!(!listed.stdout.contains("weathr"), "{listed:?}");
+}

@@ -1,0 +1,297 @@
+//! What extensions have the host do: T-29, S-15, and the parts of S-14 and T-24 that are about it.
+
+mod asker;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use haft_core::Agent;
+use haft_core::file_queue::FileQueue;
+use haft_core::tool::Tool;
+use haft_host::{ExtensionSpec, Host, HostConfig, Permissions, ServiceReach, Services, Within};
+use haft_protocol::defence::{Defence, take_down};
+use haft_protocol::event::AgentEvent;
+use haft_providers::Scripted;
+use haft_tools::{HostEnvironment, Reach, service_tools};
+use serde_json::{Value, json};
+
+use crate::evil::{extension, misbehaving};
+use crate::row::{CASE, Case, Row};
+use crate::world::{Events, Setup, World};
+pub(crate) use asker::{ASKER, ask};
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "T-29",
+        title: "asks the host to do what it may not: no permission, outside of its reach, over a link that leads out",
+        cases: &[Case { play: |world| Box::pin(beyond_its_grant(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::ServiceGrants)),
+    },
+    Row {
+        id: "S-15",
+        title: "has its place in the queue for a file, and crashes or hangs",
+        cases: &[
+            Case { play: |world| Box::pin(gone(world)), notices_alone: true, ..CASE },
+            Case { play: |world| Box::pin(stuck(world)), notices_alone: true, ..CASE },
+        ],
+        undefend: Some(|_| take_down(Defence::Leases)),
+    },
+];
+
+/// The file that they all change.
+const FILE: &str = "file";
+
+/// A deadline that shall pass.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// A host with services, beside the one of the world.
+pub(super) struct Served {
+    pub(super) host: Host,
+    pub(super) events: Events,
+    pub(super) queue: FileQueue,
+    /// The agent whose hooks are asked.
+    _agent: Agent,
+}
+
+/// The tools of the program around the host.
+struct Tools {
+    environment: HostEnvironment,
+    home: PathBuf,
+}
+
+impl Services for Tools {
+    fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
+        let (read, write) = reach.within.clone().map(|Within { read, write }| (read, write)).unzip();
+        let own = reach.data.iter().cloned().collect();
+        let reach = Reach { read, write, own, never: vec![self.home.clone()] };
+        let environment = self.environment.clone().with_reach(&reach).map_err(|error| error.to_string())?;
+        Ok(service_tools(Arc::new(environment)))
+    }
+}
+
+impl Served {
+    /// Starts these extensions in the world's directory.
+    pub(super) async fn start(
+        world: &World,
+        specs: Vec<ExtensionSpec>,
+        change: impl FnOnce(&mut HostConfig),
+    ) -> Result<Self> {
+        let setup = Setup::new(world.mode, &world.tag, world.dir.clone())?;
+        let (mut config, events, queue) = (setup.config, Events::default(), FileQueue::default());
+        change(&mut config);
+        let home = world.dir.join("home");
+        config.data = Some(home.join("data"));
+        let environment = HostEnvironment::new(world.dir.join("work"))
+            .with_state(world.dir.join("backups"))
+            .with_queue(queue.clone());
+        let host = Host::builder(config).events(events.sink()).specs(specs);
+        let host = host.services(Arc::new(Tools { environment, home })).start().await;
+        let model = Scripted::from_json(r#"{"steps":[]}"#)?;
+        let agent = Agent::builder(model).hook_source(host.hook_source()).build()?;
+        host.serve(agent.caller());
+        Ok(Self { host, events, queue, _agent: agent })
+    }
+
+    fn has_begun(&self, extension: &str) -> bool {
+        let by = |event: &AgentEvent| matches!(event, AgentEvent::HostCallStart { extension: who, .. } if who.as_str() == extension);
+        self.events.all().iter().any(by)
+    }
+}
+
+/// An extension that makes these calls when it is let go.
+pub(super) fn asker(world: &World, name: &str, calls: &[Value]) -> Result<ExtensionSpec> {
+    let dir = place(world, name);
+    fs::create_dir_all(&dir)?;
+    let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+    fs::write(dir.join("calls"), lines)?;
+    let setup = Setup::new(world.mode, &world.tag, world.dir.clone())?;
+    let args = vec![ASKER.to_owned(), name.to_owned(), dir.display().to_string()];
+    Ok(extension(&setup, name, std::env::current_exe()?, args))
+}
+
+fn place(world: &World, name: &str) -> PathBuf {
+    world.dir.join("askers").join(name)
+}
+
+fn tell(world: &World, name: &str, what: &str) -> Result<()> {
+    Ok(fs::write(place(world, name).join(what), "")?)
+}
+
+/// The answers, in the order of the calls.
+pub(super) async fn answers(world: &World, name: &str) -> Result<Vec<Value>> {
+    let file = place(world, name).join("results");
+    world.until(&format!("{name} has its answers"), || file.exists()).await?;
+    let mut answers: Vec<Value> =
+        fs::read_to_string(file)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    answers.sort_by_key(|answer| {
+        answer["id"].as_str().and_then(|id| id.get(1..)?.parse::<usize>().ok()).unwrap_or_default()
+    });
+    Ok(answers)
+}
+
+fn wants(call: &str, args: Value) -> Value {
+    json!({"call": call, "args": args})
+}
+
+/// A change that is tried until the file is the one that was read.
+fn change(path: &str, n: usize) -> Value {
+    let edits = json!([{"old_text": format!("old-{n};"), "new_text": format!("new-{n};")}]);
+    json!({"call": "edit", "args": {"path": path, "edits": edits}, "insist": true})
+}
+
+async fn beyond_its_grant(world: &mut World) -> Result<()> {
+    let (work, outside) = (world.dir.join("work"), world.dir.join("outside"));
+    for dir in [work.join("sub"), outside.clone(), world.dir.join("home/data/asker")] {
+        fs::create_dir_all(dir)?;
+    }
+    for file in [work.join("a"), outside.join("secret"), world.dir.join("home/auth.json")] {
+        fs::write(file, "secret")?;
+    }
+    std::os::unix::fs::symlink(outside.join("secret"), work.join("link"))?;
+    std::os::unix::fs::symlink("../outside", work.join("dir"))?;
+    let at = |path: &Path| path.display().to_string();
+    let new = |path: String| wants("write", json!({"path": path, "content": "mine"}));
+    let read = |path: String| wants("read", json!({"path": path}));
+    let calls = [
+        (read("a".to_owned()), None),
+        (new("sub/new".to_owned()), None),
+        (new(at(&world.dir.join("home/data/asker/own"))), None),
+        (read(at(&outside.join("secret"))), Some("fs.read")),
+        (read("link".to_owned()), Some("fs.read")),
+        (read("dir/secret".to_owned()), Some("fs.read")),
+        (read("../outside/secret".to_owned()), Some("fs.read")),
+        (read(at(&world.dir.join("home/auth.json"))), Some("fs.read")),
+        (new("dir/new".to_owned()), Some("fs.write")),
+        (new("../outside/new".to_owned()), Some("fs.write")),
+        (new("link".to_owned()), Some("fs.write")),
+        (new(at(&world.dir.join("home/new"))), Some("fs.write")),
+        (wants("exec", json!({"command": "touch ../outside/new"})), Some("exec")),
+    ];
+    let wanted: Vec<Value> = calls.iter().map(|(call, _)| call.clone()).collect();
+    let permissions: Permissions = serde_json::from_value(json!({"host": ["fs.read", "fs.write"]}))?;
+    let spec = ExtensionSpec { permissions: Some(permissions), ..asker(world, "asker", &wanted)? };
+    let served = Served::start(world, vec![spec], |_| {}).await?;
+    tell(world, "asker", "go")?;
+    world.mark("it asks for more than it may")?;
+    let answers = answers(world, "asker").await?;
+    served.host.shutdown().await;
+    for ((call, denied), answer) in calls.iter().zip(&answers) {
+        let expect = denied.map(|permission| ("permission_denied", permission));
+        let found = answer["code"].as_str().zip(answer["permission"].as_str());
+        ensure!(found == expect, "{call} was answered with {answer}");
+    }
+    ensure!(answers.len() == calls.len(), "{} of {} answers", answers.len(), calls.len());
+    ensure!(fs::read_dir(&outside)?.count() == 1, "something was written outside");
+    ensure!(fs::read_to_string(outside.join("secret"))? == "secret", "what lies outside was changed");
+    let codes: Vec<String> = served.events.faults().into_iter().map(|fault| fault.code).collect();
+    ensure!(codes == ["permission_denied"], "reported were {codes:?}");
+    Ok(())
+}
+
+/// One that waits in the queue crashes: it is out of the way, and what it wanted is not done.
+async fn gone(world: &mut World) -> Result<()> {
+    let file = world.dir.join("work").join(FILE);
+    fs::write(&file, "old-1;\nold-2;\n")?;
+    let specs = vec![
+        asker(world, "crashes", &[wants("read", json!({"path": FILE})), change(FILE, 1)])?,
+        asker(world, "next", &[change(FILE, 2)])?,
+    ];
+    // It must not come back and ask again.
+    let once = |config: &mut HostConfig| config.timeouts.restarts.first_pause = Duration::from_secs(600);
+    let served = Served::start(world, specs, once).await?;
+    let guard = served.queue.lock(&file).await?;
+    tell(world, "crashes", "go")?;
+    world.until("it waits for the file", || served.has_begun("crashes")).await?;
+    tell(world, "next", "go")?;
+    world.until("the other waits, too", || served.has_begun("next")).await?;
+    world.mark("it crashes with a place in the queue")?;
+    tell(world, "crashes", "crash")?;
+    let exited = || served.events.faults().iter().any(|fault| fault.code == "exited");
+    world.until("its end is reported", exited).await?;
+    drop(guard);
+    let answers = answers(world, "next").await?;
+    served.host.shutdown().await;
+    ensure!(answers.iter().all(|answer| answer.get("code").is_none()), "{answers:?}");
+    let found = fs::read_to_string(&file)?;
+    ensure!(found == "old-1;\nnew-2;\n", "the file is {found:?}");
+    Ok(())
+}
+
+/// One whose turn does not come for too long gives up its place.
+async fn stuck(world: &mut World) -> Result<()> {
+    let file = world.dir.join("work").join(FILE);
+    fs::write(&file, "old-1;\n")?;
+    let specs = vec![asker(world, "waits", &[change(FILE, 1)])?];
+    let served = Served::start(world, specs, |config| config.timeouts.host_call = SHORT).await?;
+    let guard = served.queue.lock(&file).await?;
+    tell(world, "waits", "go")?;
+    world.mark("it waits for a file that is not freed")?;
+    let answers = answers(world, "waits").await?;
+    drop(guard);
+    served.host.shutdown().await;
+    let code = answers.first().context("an answer")?["code"].clone();
+    ensure!(code == "timed_out", "it was told {code}");
+    ensure!(fs::read_to_string(&file)? == "old-1;\n", "the file was changed");
+    Ok(())
+}
+
+/// Three extensions and the built-in tools change one file at once, each by another name of it.
+pub(super) async fn many_edits(
+    world: &mut World,
+    built_in: impl AsyncFnOnce(&Served, std::ops::Range<usize>) -> Result<()>,
+) -> Result<()> {
+    let each = world.amount(16, 2_500);
+    let work = world.dir.join("work");
+    let lines: String = (0..4 * each).map(|n| format!("old-{n};\n")).collect();
+    fs::write(work.join(FILE), lines)?;
+    std::os::unix::fs::symlink(work.join(FILE), work.join("link"))?;
+    fs::hard_link(work.join(FILE), work.join("other"))?;
+    let mut specs = Vec::new();
+    for (index, (name, path)) in WRITERS.iter().enumerate() {
+        let own = each * (index + 1)..each * (index + 2);
+        specs.push(asker(world, name, &own.map(|n| change(path, n)).collect::<Vec<_>>())?);
+    }
+    let served = Served::start(world, specs, |_| {}).await?;
+    for (name, _) in WRITERS {
+        tell(world, name, "go")?;
+    }
+    world.mark("edits by everybody at once")?;
+    built_in(&served, 0..each).await?;
+    for (name, _) in WRITERS {
+        let answers = answers(world, name).await?;
+        let failed = answers.iter().find(|answer| answer.get("code").is_some());
+        ensure!(failed.is_none() && answers.len() == each, "{name} was told {failed:?}");
+    }
+    served.host.shutdown().await;
+    let expect: String = (0..4 * each).map(|n| format!("new-{n};\n")).collect();
+    let found = fs::read_to_string(work.join(FILE))?;
+    let lost = expect.lines().zip(found.lines()).filter(|(expect, found)| expect != found).count();
+    ensure!(found == expect, "{lost} of {} edits are lost", 4 * each);
+    Ok(())
+}
+
+/// Who writes beside the built-in tools, and by which name of the file.
+const WRITERS: [(&str, &str); 3] = [("by-path", FILE), ("by-link", "link"), ("by-hard-link", "other")];
+
+/// What a guard refuses the model it refuses an extension that has the host do it.
+pub(super) async fn is_guarded_the_same(world: &mut World) -> Result<()> {
+    let command = |text: &str| wants("exec", json!({"command": text}));
+    let mut specs = vec![asker(world, "asker", &[command("echo DENIED > made"), command("echo fine")])?];
+    if world.state("guard").is_ok() {
+        let setup = Setup::new(world.mode, &world.tag, world.dir.clone())?;
+        specs.push(misbehaving(&setup, "guard", "guard"));
+    }
+    let served = Served::start(world, specs, |_| {}).await?;
+    tell(world, "asker", "go")?;
+    world.mark("it has the host run what is refused")?;
+    let answers = answers(world, "asker").await?;
+    served.host.shutdown().await;
+    let codes: Vec<&str> = answers.iter().map(|answer| answer["code"].as_str().unwrap_or("done")).collect();
+    ensure!(codes == ["blocked", "done"], "it was told {codes:?}");
+    ensure!(answers.first().is_some_and(|answer| answer["by"] == "guard"), "{answers:?}");
+    ensure!(!world.dir.join("work/made").exists(), "it ran");
+    Ok(())
+}

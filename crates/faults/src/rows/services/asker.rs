@@ -1,0 +1,97 @@
+//! An extension that has the host do what a file says, several things at once, and keeps the answers in another.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+/// The first argument of such a process; the others are its name and its directory.
+pub(crate) const ASKER: &str = "asker";
+
+/// Calls that it has under way.
+const AT_ONCE: usize = 16;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The process itself. It begins when there is a file `go`, and crashes when there is a file `crash`.
+pub(crate) fn ask(name: &str, dir: &Path) -> ExitCode {
+    match run(name, dir) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(name: &str, dir: &Path) -> Result<()> {
+    let mut lines = BufReader::new(std::io::stdin()).lines();
+    say(&json!({"type": "hello", "name": name, "capabilities": ["host_services"]}))?;
+    let ack = lines.next().context("an answer to hello")??;
+    ensure!(ack.contains("host_services"), "the host does nothing for extensions");
+    say(&json!({"type": "ready"}))?;
+    let crash = dir.join("crash");
+    std::thread::spawn(move || {
+        while !crash.exists() {
+            std::thread::sleep(LOOK);
+        }
+        std::process::abort();
+    });
+    while !dir.join("go").exists() {
+        std::thread::sleep(LOOK);
+    }
+    let text = std::fs::read_to_string(dir.join("calls"))?;
+    let mut wanted = text.lines().map(serde_json::from_str::<Value>).enumerate();
+    let mut open: HashMap<String, Value> = HashMap::new();
+    let mut results = File::create(dir.join("results.part"))?;
+    loop {
+        while open.len() < AT_ONCE
+            && let Some((index, call)) = wanted.next()
+        {
+            let (id, call) = (format!("c{index}"), call?);
+            begin(&id, &call["call"], &call["args"])?;
+            open.insert(id, call);
+        }
+        if open.is_empty() {
+            break;
+        }
+        let answer: Value = serde_json::from_str(&lines.next().context("an answer")??)?;
+        if answer["type"] == "host_result" {
+            take(&answer, &mut open, &mut results)?;
+        }
+    }
+    std::fs::rename(dir.join("results.part"), dir.join("results"))?;
+    lines.find(|line| line.as_ref().map_or(true, |line| line.contains("\"shutdown\"")));
+    Ok(())
+}
+
+/// A file that is stale is read again, and changed then.
+fn take(answer: &Value, open: &mut HashMap<String, Value>, results: &mut File) -> Result<()> {
+    let id = answer["id"].as_str().context("an id")?.to_owned();
+    if let Some(call) = id.strip_prefix("r-").and_then(|id| open.get(id)) {
+        return begin(id.trim_start_matches("r-"), &call["call"], &call["args"]);
+    }
+    let call = open.get(&id).context("an answer to something")?;
+    let stale = answer["code"] == "stale" || answer["code"] == "not_read";
+    if stale && call["insist"] == true {
+        return begin(&format!("r-{id}"), &json!("read"), &json!({"path": call["args"]["path"]}));
+    }
+    open.remove(&id);
+    Ok(writeln!(results, "{answer}")?)
+}
+
+fn begin(id: &str, call: &Value, args: &Value) -> Result<()> {
+    say(&json!({"type": "host_call", "id": id, "call": call, "args": args}))
+}
+
+fn say(frame: &Value) -> Result<()> {
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{frame}")?;
+    Ok(stdout.flush()?)
+}

@@ -1,0 +1,110 @@
+//! What the extension has the host do: how much at once, and that each call is answered once.
+
+use std::time::Instant;
+
+use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock};
+use haft_protocol::ids::RequestId;
+
+use super::{Output, Phase, Session};
+use crate::extension::decode::excerpt;
+use crate::fault::FaultCode;
+use crate::services::Wanted;
+
+/// The calls that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    open: Vec<RequestId>,
+}
+
+impl<T> Session<T> {
+    pub(super) fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
+        if self.calls.open.contains(&call.id) {
+            // An answer could be taken for that of the other.
+            self.count(bytes, now);
+            let id = excerpt(call.id.as_str().as_bytes());
+            let text = format!("made a host_call {id} while another of that id is under way; it is not done");
+            return self.report(FaultCode::FrameInvalid, text);
+        }
+        match self.admit(&call) {
+            Ok(kind) => {
+                self.calls.open.push(call.id.clone());
+                self.out.push_back(Output::Call(Wanted { id: call.id, kind, args: call.args }));
+            }
+            Err((code, text)) => {
+                self.count(bytes, now);
+                self.say(&refusal(call.id, code, text), now);
+            }
+        }
+    }
+
+    fn admit(&self, call: &HostCall) -> Result<HostCallKind, (HostCallError, String)> {
+        let most = self.facts.limits.max_host_calls;
+        if !self.facts.services {
+            return Err((HostCallError::Unavailable, "this host does nothing for extensions".to_owned()));
+        }
+        if self.phase != Phase::Ready {
+            return Err((HostCallError::Unavailable, "calls are taken from `ready` on".to_owned()));
+        }
+        let kind = HostCallKind::from_name(&call.call).ok_or_else(|| {
+            let names: Vec<&str> = HostCallKind::ALL.iter().map(|kind| kind.name()).collect();
+            let call = excerpt(call.call.as_bytes());
+            (HostCallError::UnknownCall, format!("there is no call {call:?}; there are {}", names.join(", ")))
+        })?;
+        if self.calls.open.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            return Err((HostCallError::Busy, format!("{most} calls are under way already; wait for one")));
+        }
+        Ok(kind)
+    }
+
+    pub(super) fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
+        // One that is over was answered, and the two have crossed.
+        self.count(bytes, now);
+        if self.calls.open.contains(&id) {
+            self.out.push_back(Output::CancelCall(id));
+        }
+    }
+
+    /// A call is over.
+    pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
+        let Some(place) = self.calls.open.iter().position(|id| *id == result.id) else { return };
+        self.calls.open.swap_remove(place);
+        self.say(&result, now);
+    }
+
+    /// Whether it waits for the host.
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.open.is_empty()
+    }
+
+    /// Its calls are of no more use to anybody.
+    pub(super) fn drop_calls(&mut self) {
+        if self.has_calls() {
+            self.calls.open.clear();
+            self.out.push_back(Output::DropCalls);
+        }
+    }
+
+    fn say(&mut self, result: &HostResult, now: Instant) {
+        if self.absence().is_some() {
+            return;
+        }
+        match self.encode(&HostFrame::HostResult(result.clone())) {
+            Ok(line) => {
+                self.write(line, false);
+                self.watch.wrote(now);
+            }
+            Err(detail) => {
+                let text = format!("the result is too long: {detail}");
+                let refusal = refusal(result.id.clone(), HostCallError::Failed, text);
+                if let Ok(line) = self.encode(&HostFrame::HostResult(refusal)) {
+                    self.write(line, false);
+                }
+            }
+        }
+    }
+}
+
+fn refusal(id: RequestId, code: HostCallError, text: String) -> HostResult {
+    let content = vec![ResultBlock::Text { text }];
+    HostResult { id, content, is_error: true, code: Some(code), by: None, permission: None, details: None }
+}

@@ -1,0 +1,82 @@
+//! What an extension has the host do. `*` is what the session hands on.
+
+use haft_protocol::ext::{HostResult, Limits, ResultBlock};
+use haft_protocol::ids::RequestId;
+
+use super::bench::Bench;
+
+fn call(bench: &mut Bench, id: &str, call: &str) {
+    bench.line(&format!(r#"{{"type":"host_call","id":"{id}","call":"{call}","args":{{}}}}"#));
+}
+
+fn done(bench: &mut Bench, id: &str) {
+    let content = vec![ResultBlock::Text { text: "done".into() }];
+    let (id, is_error) = (RequestId::new(id), false);
+    let result = HostResult { id, content, is_error, code: None, by: None, permission: None, details: None };
+    bench.session.handle_result(result, bench.now);
+    bench.settle();
+}
+
+#[test]
+fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
+    let mut bench = Bench::ready_within(Limits { max_host_calls: 2, ..Limits::default() });
+    call(&mut bench, "a", "read");
+    call(&mut bench, "b", "exec");
+    call(&mut bench, "c", "write");
+    call(&mut bench, "b", "edit");
+    call(&mut bench, "d", "delete");
+    done(&mut bench, "a");
+    done(&mut bench, "a");
+    call(&mut bench, "a", "edit");
+    bench.line(r#"{"type":"host_call_cancel","id":"b"}"#);
+    bench.line(r#"{"type":"host_call_cancel","id":"z"}"#);
+    bench.session.shutdown(bench.now);
+    bench.settle();
+    done(&mut bench, "b");
+    insta::assert_snapshot!(bench.transcript, @r#"
+    +0.000 ← {"type":"host_call","id":"a","call":"read","args":{}}
+    +0.000 * read a
+    +0.000 ← {"type":"host_call","id":"b","call":"exec","args":{}}
+    +0.000 * exec b
+    +0.000 ← {"type":"host_call","id":"c","call":"write","args":{}}
+    +0.000 → {"type":"host_result","id":"c","content":[{"type":"text","text":"2 calls are under way already; wait for one"}],"is_error":true,"code":"busy"}
+    +0.000 ← {"type":"host_call","id":"b","call":"edit","args":{}}
+    +0.000 ! frame_invalid: made a host_call b while another of that id is under way; it is not done
+    +0.000 ← {"type":"host_call","id":"d","call":"delete","args":{}}
+    +0.000 → {"type":"host_result","id":"d","content":[{"type":"text","text":"there is no call \"delete\"; there are read, write, edit, exec"}],"is_error":true,"code":"unknown_call"}
+    +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"done"}]}
+    +0.000 ← {"type":"host_call","id":"a","call":"edit","args":{}}
+    +0.000 * edit a
+    +0.000 ← {"type":"host_call_cancel","id":"b"}
+    +0.000 * cancel b
+    +0.000 ← {"type":"host_call_cancel","id":"z"}
+    +0.000 → {"type":"shutdown"}
+    +0.000 · close input
+    +0.000 * cancel all
+    +0.000 · Stopping
+    "#);
+}
+
+#[test]
+fn nothing_is_taken_before_ready() {
+    let mut bench = Bench::new();
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    call(&mut bench, "a", "read");
+    assert!(bench.transcript.contains(r#""code":"unavailable""#), "{}", bench.transcript);
+    assert!(!bench.transcript.contains('*'), "{}", bench.transcript);
+}
+
+/// Ten thousand calls, one after the other, are no flood; as many refused ones are.
+#[test]
+fn calls_that_are_done_cost_nothing_and_refused_ones_do() {
+    let mut bench = Bench::ready();
+    for _ in 0..10_000 {
+        call(&mut bench, "a", "edit");
+        done(&mut bench, "a");
+    }
+    assert!(!bench.session.is_paused());
+    for _ in 0..10_000 {
+        call(&mut bench, "a", "delete");
+    }
+    assert!(bench.session.is_paused());
+}

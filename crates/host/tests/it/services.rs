@@ -1,0 +1,261 @@
+//! What an extension has the host do: under the gates of the others, within its grant, and not after its end.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use haft_core::Agent;
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_host::{ExtensionSpec, Host, Launch, Permissions, ServiceReach, Services};
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::event::AgentEvent;
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+
+use crate::agent::Agency;
+use crate::support::{Events, add, brisk, builder, config, fault, program, spec};
+
+/// Tools that write down what becomes of their calls. A call whose path is `slow` ends when it is cancelled, and one
+/// whose path is `stuck` never.
+#[derive(Clone, Default)]
+struct Tools(Arc<Mutex<Vec<String>>>);
+
+struct Fake {
+    name: &'static str,
+    log: Tools,
+}
+
+impl Tools {
+    fn note(&self, text: String) {
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Services for Tools {
+    fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
+        if let Some(within) = &reach.within {
+            self.note(format!("within {:?} {:?}", within.read, within.write));
+        }
+        let fake = |name| -> Arc<dyn Tool> { Arc::new(Fake { name, log: self.clone() }) };
+        Ok(["read", "write", "edit", "bash"].map(fake).into())
+    }
+}
+
+#[async_trait]
+impl Tool for Fake {
+    fn spec(&self) -> Arc<ToolSpec> {
+        let schema = r#"{"type":"object","properties":{"path":{"type":"string"}}}"#;
+        Arc::new(ToolSpec::new(self.name, "").with_schema(RawJson::parse(schema).unwrap()))
+    }
+
+    async fn execute(&self, context: ToolContext, call: ToolCall) -> ToolOutput {
+        self.log.note(format!("{} {}", call.name, call.args));
+        let dropped = Dropped { name: self.name, log: self.log.clone() };
+        if call.args.as_str().contains("slow") {
+            context.cancel.cancelled().await;
+            self.log.note(format!("{} cancelled", call.name));
+            std::mem::forget(dropped);
+            return ToolOutput::error("cancelled");
+        }
+        if call.args.as_str().contains("stuck") {
+            std::future::pending().await
+        }
+        std::mem::forget(dropped);
+        ToolOutput::text("done")
+    }
+}
+
+/// Notes that a call was given up.
+struct Dropped {
+    name: &'static str,
+    log: Tools,
+}
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.log.note(format!("{} dropped", self.name));
+    }
+}
+
+/// A host with one extension in memory, and an agent.
+async fn serving(frames: impl IntoIterator<Item = Value>) -> (Host, Agent, FakePeer, Events, Tools) {
+    let (events, tools) = (Events::default(), Tools::default());
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let start = builder(&events).services(Arc::new(tools.clone())).streams("notes", reader, writer).start();
+    let (host, ()) = tokio::join!(start, peer.greet("notes", frames));
+    let agent = Agency::new(&host, []).into_agent();
+    host.serve(agent.caller());
+    (host, agent, peer, events, tools)
+}
+
+fn host_call(id: &str, call: &str, args: Value) -> Value {
+    json!({"type": "host_call", "id": id, "call": call, "args": args})
+}
+
+async fn result(peer: &mut FakePeer) -> Value {
+    peer.expect("host_result").await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_made_and_told_and_is_not_in_the_transcript() {
+    let (_host, agent, mut peer, events, tools) = serving([]).await;
+    peer.send(host_call("c1", "write", json!({"path": "a"}))).await;
+    let done = result(&mut peer).await;
+    assert_eq!(done, json!({"type":"host_result","id":"c1","content":[{"type":"text","text":"done"}]}));
+    peer.send(host_call("c2", "exec", json!({"path": 5}))).await;
+    let unfit = result(&mut peer).await;
+    assert_eq!((&unfit["code"], &unfit["is_error"]), (&json!("invalid_args"), &json!(true)));
+    assert_eq!(tools.all(), [r#"write {"path":"a"}"#]);
+    assert!(agent.messages().is_empty());
+    let told: Vec<String> = events.all().iter().map(|event| serde_json::to_string(event).unwrap()).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    {"type":"host_call_start","id":"host-1","extension":"notes","name":"write","args":{"path":"a"}}
+    {"type":"host_call_end","id":"host-1","extension":"notes","name":"write","is_error":false,"content":[{"type":"text","text":"done"}]}
+    {"type":"host_call_start","id":"host-2","extension":"notes","name":"bash","args":{"path":5}}
+    {"type":"host_call_end","id":"host-2","extension":"notes","name":"bash","is_error":true,"code":"invalid_args","content":[{"type":"text","text":"bash was not run: /path: 5 is not of type \"string\""}]}
+    "#);
+}
+
+/// The one that calls is the one that guards `write`, too: it is not asked, and the other one is.
+#[tokio::test(start_paused = true)]
+async fn others_gates_decide_and_ones_own_does_not() {
+    let intercept = || json!({"type": "subscribe", "intercept": ["tool_call"]});
+    let (host, _agent, mut peer, events, tools) = serving([intercept()]).await;
+    let mut guard = add(&host, "guard", [intercept()]).await;
+    peer.send(host_call("c1", "exec", json!({"path": "a"}))).await;
+    let question = guard.expect("event_intercept").await;
+    assert_eq!(question["tool_name"], "bash");
+    assert_eq!(question["tool_args"], json!({"path": "a"}));
+    assert!(question.get("caller").is_none(), "{question}");
+    guard.answer(&question, "event_intercept_response", json!({"block": true, "reason": "no"})).await;
+    let refused = result(&mut peer).await;
+    assert_eq!((&refused["code"], &refused["by"]), (&json!("blocked"), &json!("guard")));
+    assert_eq!(refused["content"][0]["text"], "no");
+    assert_eq!(tools.all(), Vec::<String>::new());
+    // It rewrites the arguments of another call.
+    peer.send(host_call("c2", "write", json!({"path": "a"}))).await;
+    let question = guard.expect("event_intercept").await;
+    guard.answer(&question, "event_intercept_response", json!({"modified_args": {"path": "b"}})).await;
+    assert!(result(&mut peer).await.get("code").is_none());
+    assert_eq!(tools.all(), [r#"write {"path":"b"}"#]);
+    // It does not answer: what it guards does not happen.
+    peer.send(host_call("c3", "write", json!({"path": "a"}))).await;
+    guard.expect("event_intercept").await;
+    assert_eq!(result(&mut peer).await["code"], "blocked");
+    assert_eq!(events.faults(), [fault("guard", "hook_timeout")]);
+    assert_eq!(tools.all().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_knows_of_host_calls_is_told_whose_a_call_is() {
+    let (host, _agent, mut peer, ..) = serving([]).await;
+    let (mut guard, reader, writer) = FakePeer::pair();
+    let greet = async {
+        guard.send(json!({"type":"hello","name":"guard","capabilities":["host_services"]})).await;
+        let ack = guard.expect("hello_ack").await;
+        assert!(ack["capabilities"].as_array().unwrap().contains(&json!("host_services")));
+        guard.send(json!({"type": "subscribe", "intercept": ["tool_call"]})).await;
+        guard.send(json!({"type": "ready"})).await;
+    };
+    tokio::join!(host.add_streams("guard", reader, writer), greet);
+    peer.send(host_call("c1", "edit", json!({"path": "a"}))).await;
+    let question = guard.expect("event_intercept").await;
+    assert_eq!(question["caller"], "notes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_hangs_is_given_up_after_thirty_seconds() {
+    let (_host, _agent, mut peer, _, tools) = serving([]).await;
+    for path in ["slow", "stuck"] {
+        let begun = tokio::time::Instant::now();
+        peer.send(host_call("c1", "edit", json!({"path": path}))).await;
+        assert_eq!(result(&mut peer).await["code"], "timed_out");
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_secs(30) && took <= Duration::from_secs(32), "{took:?}");
+    }
+    assert_eq!(tools.all().last().unwrap(), "edit dropped");
+}
+
+/// Cancelled by the extension, and by its end.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_wants_is_cancelled() {
+    let (_host, _agent, mut peer, _, tools) = serving([]).await;
+    peer.send(host_call("c1", "exec", json!({"path": "slow"}))).await;
+    until(&tools, 1).await;
+    peer.send(json!({"type": "host_call_cancel", "id": "c1"})).await;
+    result(&mut peer).await;
+    assert_eq!(tools.all().last().unwrap(), "bash cancelled");
+    peer.send(host_call("c2", "exec", json!({"path": "slow"}))).await;
+    until(&tools, 3).await;
+    drop(peer);
+    until(&tools, 4).await;
+    assert_eq!(tools.all().last().unwrap(), "bash cancelled");
+}
+
+async fn until(tools: &Tools, notes: usize) {
+    while tools.all().len() < notes {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_services_or_an_agent_nothing_is_done() {
+    let (_host, mut peer, _events) = crate::support::host_with("notes", []).await;
+    peer.send(host_call("c1", "read", json!({}))).await;
+    assert_eq!(result(&mut peer).await["code"], "unavailable");
+    let (_host, agent, mut peer, ..) = serving([]).await;
+    drop(agent);
+    peer.send(host_call("c1", "read", json!({}))).await;
+    assert_eq!(result(&mut peer).await["code"], "unavailable");
+}
+
+/// Makes two calls and keeps the answers in the file `results`.
+const SCRIPT: &str = r#"
+printf '%s\n' '{"type":"hello","name":"ext","capabilities":["host_services"]}'; read -r ack
+printf '%s\n' '{"type":"ready"}'
+for call in read read write; do
+    printf '%s\n' '{"type":"host_call","id":"1","call":"'$call'","args":{"path":"a"}}'
+    read -r line; printf '%s\n' "$line" >> results
+done
+mv results done
+while read -r line; do case $line in *shutdown*) exit 0;; esac; done"#;
+
+/// What is not granted is denied, and said once.
+#[tokio::test]
+async fn an_extension_has_the_services_that_it_was_granted() {
+    let dir = tempfile::tempdir().unwrap();
+    let permissions =
+        json!({"host": ["fs.write"], "fs": {"read": ["/somewhere"], "write": ["$WORKSPACE/out"]}});
+    let permissions: Permissions = serde_json::from_value(permissions).unwrap();
+    let launch =
+        Launch::Process { program: program(&["sh"]), args: vec!["-c".to_owned(), SCRIPT.to_owned()] };
+    let spec = ExtensionSpec { permissions: Some(permissions), ..spec("ext", dir.path(), launch) };
+    let (events, tools, mut config) = (Events::default(), Tools::default(), config());
+    (config.timeouts, config.cwd) = (brisk(), "/place".into());
+    let host =
+        Host::builder(config).events(events.sink()).specs(vec![spec]).services(Arc::new(tools.clone()));
+    let host = host.start().await;
+    let agent = Agency::new(&host, []).into_agent();
+    host.serve(agent.caller());
+    let results = dir.path().join("done");
+    while !results.exists() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let results = std::fs::read_to_string(results).unwrap();
+    insta::assert_snapshot!(results, @r#"
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"extension ext may not read through haft: the permission fs.read is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.read"}
+    {"type":"host_result","id":"1","content":[{"type":"text","text":"done"}]}
+    "#);
+    let expect = [r#"within ["/somewhere"] ["/place", "/place/out"]"#, r#"write {"path":"a"}"#];
+    assert_eq!(tools.all(), expect);
+    assert_eq!(events.faults(), [fault("ext", "permission_denied")]);
+    let asked = |event: &AgentEvent| matches!(event, AgentEvent::HostCallStart { .. });
+    assert_eq!(events.all().iter().filter(|event| asked(event)).count(), 1);
+    host.shutdown().await;
+}

@@ -1,0 +1,213 @@
+//! `host_call`, `host_call_cancel` and `host_result`: what an extension has the host do with its own tools, under the
+//! same gates, in the same order of changes and with the same limits as what the model does. Behind the capability
+//! `host_services`.
+//!
+//! ```json
+//! {"type":"host_call","id":"c1","call":"write","args":{"path":"notes.txt","content":"rain\n"}}
+//! {"type":"host_result","id":"c1","content":[{"type":"text","text":"created notes.txt (1 line, 5 bytes)"}]}
+//! ```
+
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Service;
+use super::request::null_is_default;
+use super::tool::ResultBlock;
+use crate::ids::RequestId;
+use crate::json::RawJson;
+
+/// The extension has the host do something. Answered by `host_result`, whatever becomes of it. Answered after `ready`;
+/// before, it is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostCall {
+    /// Ties the result to this frame. No two calls that are under way may have the same.
+    pub id: RequestId,
+    /// What: `read`, `write`, `edit` or `exec`.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub call: String,
+    /// The arguments: those of the tool `read`, `write`, `edit` or `bash`.
+    #[serde(deserialize_with = "crate::json::object")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    pub args: RawJson,
+}
+
+/// The extension no longer wants what it asked for: what has not begun does not, and a command is ended with all that it
+/// started. The result still comes, and says how far it got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostCallCancel {
+    /// The `id` of the `host_call`.
+    pub id: RequestId,
+}
+
+/// What a `host_call` came to: what the model would have been shown, and for failures what kind of failure it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostResult {
+    /// The `id` of the `host_call` this answers.
+    pub id: RequestId,
+    /// The result. Of a `read`, the first text is what is in the file, and what follows are remarks.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub content: Vec<ResultBlock>,
+    /// Whether the call failed.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Why it failed, for programs; there whenever `is_error` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<HostCallError>,
+    /// With `blocked`: the extension or hook that refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// With `permission_denied`: the permission that is not granted, `fs.read`, `fs.write` or `exec`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission: Option<String>,
+    /// More about the result, for programs: an object, such as the diff of a change. Of a `read`, `next_offset` is the
+    /// line to go on with when there are more.
+    #[serde(default, deserialize_with = "object_or_null", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    pub details: Option<RawJson>,
+}
+
+fn object_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    match Option::<RawJson>::deserialize(deserializer)? {
+        Some(value) if !value.is_object() => Err(D::Error::custom("expected a JSON object")),
+        value => Ok(value),
+    }
+}
+
+/// What an extension can have the host do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HostCallKind {
+    /// Read a file.
+    Read,
+    /// Write a whole file.
+    Write,
+    /// Change parts of a file.
+    Edit,
+    /// Run a shell command.
+    Exec,
+}
+
+impl HostCallKind {
+    /// Every call.
+    pub const ALL: &'static [Self] = &[Self::Read, Self::Write, Self::Edit, Self::Exec];
+
+    /// The name in `host_call.call`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Exec => "exec",
+        }
+    }
+
+    /// The call of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// The tool that does it: the one whose arguments it takes, and whose name gates are asked about.
+    pub const fn tool(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Exec => "bash",
+        }
+    }
+
+    /// The service that it belongs to, and so the permission that it takes.
+    pub const fn service(self) -> Service {
+        match self {
+            Self::Read => Service::FsRead,
+            Self::Write | Self::Edit => Service::FsWrite,
+            Self::Exec => Service::Exec,
+        }
+    }
+}
+
+/// Why a `host_call` failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HostCallError {
+    /// The extension may not do this, or not there. `permission` names what it lacks.
+    PermissionDenied,
+    /// A gate refused, or failed. The text says why, `by` who.
+    Blocked,
+    /// There is no such file.
+    NotFound,
+    /// The file has not been read by this extension, and may only be changed then.
+    NotRead,
+    /// The file has changed since the extension read it, and must be read again before it is changed.
+    Stale,
+    /// The arguments do not fit the tool.
+    InvalidArgs,
+    /// There is no such call.
+    UnknownCall,
+    /// Too many calls of this extension are under way.
+    Busy,
+    /// Its time was up.
+    TimedOut,
+    /// It was cancelled, by the extension or because the host is leaving.
+    Cancelled,
+    /// The host does not do this now: before `ready`, or without the capability.
+    Unavailable,
+    /// It did not work; the text says why. Of a command: it ended with another code than 0. Also what a code nobody knows
+    /// is taken for.
+    #[serde(other)]
+    Failed,
+}
+
+impl HostCallError {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PermissionDenied => "permission_denied",
+            Self::Blocked => "blocked",
+            Self::NotFound => "not_found",
+            Self::NotRead => "not_read",
+            Self::Stale => "stale",
+            Self::InvalidArgs => "invalid_args",
+            Self::UnknownCall => "unknown_call",
+            Self::Busy => "busy",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl fmt::Display for HostCallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_their_names_and_belong_to_a_service() {
+        for kind in HostCallKind::ALL {
+            assert_eq!(HostCallKind::from_name(kind.name()), Some(*kind));
+        }
+        assert_eq!(HostCallKind::from_name("bash"), None);
+        assert_eq!(HostCallKind::Edit.service(), Service::FsWrite);
+    }
+
+    #[test]
+    fn a_code_nobody_knows_is_a_failure() {
+        let read = |code: &str| serde_json::from_str::<HostCallError>(code).unwrap();
+        assert_eq!(read(r#""stale""#), HostCallError::Stale);
+        assert_eq!(read(r#""eclipse""#), HostCallError::Failed);
+        assert_eq!(serde_json::to_string(&HostCallError::NotRead).unwrap(), r#""not_read""#);
+        assert_eq!(HostCallError::NotRead.to_string(), "not_read");
+    }
+}

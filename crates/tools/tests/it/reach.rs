@@ -1,0 +1,172 @@
+//! Tools for programs: what they reach, and how their results look.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_core::tool::{Failure, Tool, ToolContext, ToolOutput};
+use haft_protocol::RawJson;
+use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_tools::{HostEnvironment, Reach, service_tools};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// `work`, the user's `home` with haft's `haft` in it and an extension's data in there, and `other`.
+struct Place {
+    dir: tempfile::TempDir,
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Place {
+    fn new(bounded: bool) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().canonicalize().unwrap().join(name);
+        for name in ["work/sub", "home/haft/data/ext", "other"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in
+            ["work/a", "home/haft/auth.json", "home/haft/data/ext/own", "home/b", "other/c", "other/d"]
+        {
+            fs::write(at(name), "secret").unwrap();
+        }
+        symlink(at("other/c"), at("work/link")).unwrap();
+        symlink("../other", at("work/dirlink")).unwrap();
+        symlink("sub", at("work/inner")).unwrap();
+        symlink("haft/auth.json", at("home/auth-link")).unwrap();
+        let reach = Reach {
+            read: bounded.then(|| vec![at("other/d"), at("home")]),
+            write: bounded.then(|| vec![at("work")]),
+            own: vec![at("home/haft/data/ext")],
+            never: vec![at("home/haft")],
+        };
+        let environment =
+            HostEnvironment::new(at("work")).with_state(at("state")).with_scratch(at("scratch"));
+        let tools = service_tools(Arc::new(environment.with_reach(&reach).unwrap()));
+        Self { dir, tools }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join(name)
+    }
+
+    async fn call(&self, name: &str, args: Value) -> ToolOutput {
+        let tool = self.tools.iter().find(|tool| tool.spec().name == name).unwrap();
+        let args = RawJson::from_value(&args).unwrap();
+        let call = ToolCall { id: ToolCallId::new("1"), name: name.into(), args };
+        tool.execute(ToolContext::new(CancellationToken::new(), |_| {}), call).await
+    }
+
+    async fn read(&self, path: &str) -> ToolOutput {
+        self.call("read", json!({ "path": self.path(path) })).await
+    }
+
+    async fn write(&self, path: &str) -> ToolOutput {
+        self.call("write", json!({ "path": self.path(path), "content": "new" })).await
+    }
+}
+
+#[track_caller]
+fn reached(output: &ToolOutput, reached: bool, what: &str) {
+    let expect = if reached { None } else { Some(Failure::OutOfReach) };
+    assert_eq!((output.is_error, output.failure), (!reached, expect), "{what}: {output:?}");
+}
+
+#[tokio::test]
+async fn nothing_outside_of_the_reach_is_read_or_written() {
+    let place = Place::new(true);
+    for (path, within) in [
+        ("work/a", true),
+        ("work/inner/../a", true),
+        ("other/d", true),
+        ("home/b", true),
+        ("home/haft/data/ext/own", true),
+        ("other/c", false),
+        ("work/link", false),
+        ("work/dirlink/c", false),
+        ("work/../other/c", false),
+        ("home/haft/auth.json", false),
+        ("home/auth-link", false),
+    ] {
+        reached(&place.read(path).await, within, path);
+    }
+    for (path, within) in [
+        ("work/new", true),
+        ("work/inner/new", true),
+        ("work/deep/er/new", true),
+        ("home/haft/data/ext/new", true),
+        ("home/new", false),
+        ("home/haft/extensions.lock.json", false),
+        ("other/new", false),
+        ("work/link", false),
+        ("work/dirlink/new", false),
+        ("work/dirlink/deep/new", false),
+        ("work/../other/new", false),
+    ] {
+        reached(&place.write(path).await, within, path);
+    }
+    for untouched in ["other/c", "home/haft/auth.json"] {
+        assert_eq!(fs::read_to_string(place.path(untouched)).unwrap(), "secret");
+    }
+    assert_eq!(fs::read_dir(place.path("other")).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn without_bounds_everything_but_hafts_own_is_in_reach() {
+    let place = Place::new(false);
+    for (path, within) in
+        [("other/c", true), ("work/link", true), ("home/haft/auth.json", false), ("home/auth-link", false)]
+    {
+        reached(&place.read(path).await, within, path);
+    }
+    reached(&place.write("other/new").await, true, "other/new");
+    reached(&place.write("home/haft/new").await, false, "home/haft/new");
+    // Of a file with two names, either may be used.
+    fs::hard_link(place.path("other/c"), place.path("work/hard")).unwrap();
+    reached(&place.write("work/hard").await, true, "work/hard");
+    assert_eq!(fs::read_to_string(place.path("other/c")).unwrap(), "new");
+}
+
+#[tokio::test]
+async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
+    let place = Place::new(true);
+    fs::write(place.path("work/long"), "line\n".repeat(3000)).unwrap();
+    fs::write(place.path("work/empty"), "").unwrap();
+    let texts = |output: &ToolOutput| -> Vec<String> {
+        let texts = output.content.iter().map(|block| match block {
+            Content::Text { text } => text.clone(),
+            Content::Image(_) => panic!("an image"),
+        });
+        texts.collect()
+    };
+    let long = place.read("work/long").await;
+    assert_eq!(
+        texts(&long),
+        ["line\n".repeat(2000), "showing lines 1-2000; more follow, use offset=2001".into()]
+    );
+    assert_eq!(long.details.unwrap().as_str(), r#"{"next_offset":2001}"#);
+    assert_eq!(
+        texts(&place.read("work/empty").await),
+        ["", "work/empty is empty"].map(|text| text.replace("work/", ""))
+    );
+    let failed = place.call("bash", json!({ "command": "echo hi; exit 3" })).await;
+    assert_eq!(texts(&failed), ["hi\n", "exit code 3"]);
+    assert_eq!((failed.is_error, failed.details.unwrap().as_str()), (true, r#"{"exit_code":3}"#));
+}
+
+#[tokio::test]
+async fn failures_that_a_program_can_do_something_about_are_told_apart() {
+    let place = Place::new(true);
+    let kind = |output: ToolOutput| output.failure;
+    assert_eq!(kind(place.read("work/none").await), Some(Failure::NotFound));
+    assert_eq!(kind(place.write("work/a").await), Some(Failure::NotRead));
+    place.read("work/a").await;
+    fs::write(place.path("work/a"), "changed").unwrap();
+    assert_eq!(kind(place.write("work/a").await), Some(Failure::Stale));
+    assert_eq!(
+        kind(place.call("bash", json!({ "command": "sleep 9", "timeout": 1 })).await),
+        Some(Failure::TimedOut)
+    );
+    assert_eq!(kind(place.call("bash", json!({ "command": 7 })).await), Some(Failure::InvalidArgs));
+}
