@@ -40,8 +40,8 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     };
     let outcome = match args.command {
         ExtCommand::List => list::print(&store, &home, trusted),
-        ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes),
-        ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes),
+        ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes).map_err(named),
+        ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes).map_err(named),
         ExtCommand::Update { name, yes } => approve::update(&store, name.as_deref(), yes),
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &name, yes),
         ExtCommand::Verify { name } => lock::verify(&store, name.as_deref()),
@@ -51,10 +51,10 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         ExtCommand::Disable(which) => switch(&store, &which, false),
         ExtCommand::Logs { name, follow } => logs::print(&store, &home, &name, follow),
     };
-    outcome.map_err(named).or_exit(Exit::Extensions).map(|()| Exit::Ok)
+    outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
 }
 
-/// An error that has a stable name begins with it.
+/// An error of what shall be installed begins with its stable name, if it has one.
 fn named(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<InstallError>().and_then(InstallError::code) {
         Some(code) => error.context(code),

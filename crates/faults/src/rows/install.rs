@@ -1,5 +1,7 @@
 //! Group T, as far as it is about installing: what somebody tries who wants more than to be installed.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 use haft_protocol::defence::{Defence, take_down};
 
@@ -12,10 +14,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-13",
         title: "an address or a repository that would have git run something is installed",
-        cases: &[
-            Case { play: |world| Box::pin(all(world, SOURCES)), ..CASE },
-            Case { play: |world| Box::pin(all(world, REPOSITORIES)), ..CASE },
-        ],
+        cases: &[Case { play: |world| Box::pin(all(world, &[SOURCES, REPOSITORIES])), ..CASE }],
         undefend: Some(|_| {
             take_down(Defence::SourceRules);
             take_down(Defence::HardenedGit);
@@ -30,7 +29,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-15",
         title: "archives are installed that unpack to too much, or elsewhere",
-        cases: &[Case { play: |world| Box::pin(all(world, ARCHIVES)), ..CASE }],
+        cases: &[Case { play: |world| Box::pin(all(world, &[ARCHIVES])), ..CASE }],
         undefend: Some(|_| take_down(Defence::SourceRules)),
     },
     Row {
@@ -55,20 +54,24 @@ async fn killed(world: &mut World) -> Result<()> {
 }
 
 async fn trees(world: &mut World) -> Result<()> {
-    // Half a minute on a busy machine.
-    if world.mode.full {
-        all(world, BOMBS).await?;
-    }
-    all(world, TREES).await
+    // Those take half a minute on a busy machine.
+    let full = world.mode.full;
+    all(world, if full { &[TREES, BOMBS] } else { &[TREES] }).await
 }
 
-async fn all(world: &mut World, attacks: &'static [Attack]) -> Result<()> {
+async fn all(world: &mut World, groups: &'static [&'static [Attack]]) -> Result<()> {
     world.mark("attacks")?;
-    let (dir, mut refused, mut harmless, mut absent) = (world.dir.join("attacks"), 0, 0, 0);
-    for attack in attacks {
-        let dir = dir.clone();
-        // The host goes on meanwhile.
-        match tokio::task::spawn_blocking(move || attack.try_in(&dir)).await?? {
+    let dir = world.dir.join("attacks");
+    // The host goes on meanwhile.
+    let found = tokio::task::spawn_blocking(move || tried(groups, &dir)).await??;
+    world.found(&found);
+    Ok(())
+}
+
+fn tried(groups: &[&[Attack]], dir: &Path) -> Result<String> {
+    let (mut refused, mut harmless, mut absent) = (0, 0, 0);
+    for attack in groups.iter().copied().flatten() {
+        match attack.try_in(dir)? {
             Tried::Refused => refused += 1,
             Tried::Harmless => harmless += 1,
             Tried::NotMade => absent += 1,
@@ -76,6 +79,5 @@ async fn all(world: &mut World, attacks: &'static [Attack]) -> Result<()> {
     }
     ensure!(refused > 0, "none was refused");
     let absent = if absent > 0 { format!(", {absent} cannot be had here") } else { String::new() };
-    world.found(&format!("{refused} refused, {harmless} installed and harmless{absent}"));
-    Ok(())
+    Ok(format!("{refused} refused, {harmless} installed and harmless{absent}"))
 }
