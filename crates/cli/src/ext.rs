@@ -13,7 +13,7 @@ use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::extensions_dir;
 use haft_host::install::lock::{Approved, Came};
-use haft_host::install::{Row, Store};
+use haft_host::install::{InstallError, Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
@@ -41,8 +41,8 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     };
     let outcome = match args.command {
         ExtCommand::List => list::print(&store, &home, trusted),
-        ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes),
-        ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes),
+        ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes).map_err(named),
+        ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes).map_err(named),
         ExtCommand::Update { name, yes } => approve::update(&store, name.as_deref(), yes),
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &name, yes),
         ExtCommand::Verify { name } => lock::verify(&store, name.as_deref()),
@@ -53,6 +53,14 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         ExtCommand::Logs { name, follow } => logs::print(&store, &home, &name, follow),
     };
     outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
+}
+
+/// An error of what shall be installed begins with its stable name, if it has one.
+fn named(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<InstallError>().and_then(InstallError::code) {
+        Some(code) => error.context(code),
+        None => error,
+    }
 }
 
 fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Result<Exit> {

@@ -1,5 +1,6 @@
 //! A process that installs one extension, and what it came to: with an environment, a home and defences of its own.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -68,9 +69,7 @@ impl Installer {
 
 /// Such a process.
 pub(crate) fn run(home: &Path, source: &str, down: &str) -> ExitCode {
-    let names: Vec<&str> = down.split(',').collect();
-    let is_down = |defence: &&Defence| names.contains(&format!("{defence:?}").as_str());
-    Defence::ALL.iter().copied().filter(|defence| is_down(&defence)).for_each(defence::take_down);
+    take_down_all(down);
     match install(home, source) {
         Ok(dir) => println!("installed {}", dir.display()),
         Err(error) => {
@@ -79,6 +78,29 @@ pub(crate) fn run(home: &Path, source: &str, down: &str) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Takes down what is named.
+pub(crate) fn take_down_all(names: &str) {
+    let is_named = |defence: &Defence| names.split(',').any(|name| name == format!("{defence:?}"));
+    Defence::ALL.iter().copied().filter(is_named).for_each(defence::take_down);
+}
+
+/// Removes a directory in which something was installed: nobody may write to what a store holds.
+pub(crate) fn clear(dir: &Path) -> Result<()> {
+    writable(dir).and_then(|()| fs::remove_dir_all(dir)).with_context(|| format!("remove {}", dir.display()))
+}
+
+fn writable(dir: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    fs::set_permissions(dir, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            writable(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn install(home: &Path, source: &str) -> Result<PathBuf, InstallError> {

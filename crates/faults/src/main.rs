@@ -34,6 +34,7 @@
 
 mod attacks;
 mod canary;
+mod crash;
 mod evil;
 mod goals;
 mod installer;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         [runner::ROW, id, tag, dir, control] => {
             return row::run_alone(id, mode, tag, PathBuf::from(dir), PathBuf::from(control));
         }
+        [crash::CRASH, change, dir, step, down] => return crash::run(change, dir.as_ref(), step, down),
         [goals::GOAL, ref ids @ ..] => return goals::run(mode, ids),
         [goals::HOST, tag, dir, guarded] => {
             return goals::play_host(mode, tag, PathBuf::from(dir), guarded == "guarded");

@@ -278,6 +278,18 @@ fn exec(fields: &Fields<'_>) -> Result<Option<Exec>, ManifestError> {
 }
 
 impl ManifestError {
+    /// Changes the path that it names.
+    pub(crate) fn change_path(&mut self, change: impl FnOnce(&mut PathBuf)) {
+        match self {
+            Self::NoDirectory { dir: path }
+            | Self::Missing { dir: path }
+            | Self::Read { path, .. }
+            | Self::TooLong { path }
+            | Self::NotJson { path, .. }
+            | Self::Field { path, .. } => change(path),
+        }
+    }
+
     /// Whether the directory simply holds no extension.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })

@@ -194,6 +194,9 @@ pub(crate) const CLONE: Duration = Duration::from_secs(300);
 /// Between two looks at how much a clone has written.
 pub(crate) const CLONE_LOOK: Duration = Duration::from_millis(100);
 
+/// What somebody prepared in a private copy and left for so long is of no use to anybody.
+pub(crate) const SCRAP_AGE: Duration = Duration::from_secs(3600);
+
 /// So many lines within this span that are no text at all end a connection.
 pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);
 

@@ -79,7 +79,7 @@ fn unsafe_sources_are_refused() {
     for source in [local.as_str(), "ext::sh -c touch% x", "http://example.invalid/x", "no/such/dir", "src"] {
         let ended = world.haft(&["ext", "install", source]);
         assert_eq!(ended.code, 8, "{source}: {ended:?}");
-        assert!(ended.stderr.starts_with("haft: "), "{source}: {ended:?}");
+        assert!(ended.stderr.starts_with("haft: install_rejected: "), "{source}: {ended:?}");
     }
     let ended = world.haft(&["ext", "install", "--", "-ccore.sshCommand=touch x"]);
     assert_eq!(ended.code, 8, "{ended:?}");

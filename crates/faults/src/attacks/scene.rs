@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use haft_protocol::defence::Defence;
 
 use super::LOCAL;
-use crate::installer::Installer;
+use crate::installer::{self, Installer};
 
 /// The manifest of what is installed.
 pub(super) const MANIFEST: &str = r#"{"name":"gift","exec":"./run"}"#;
@@ -152,7 +152,7 @@ impl Scene {
 
     /// Takes it down; some are large.
     pub(super) fn strike(self) -> Result<()> {
-        fs::remove_dir_all(&self.dir).with_context(|| format!("remove {}", self.dir.display()))
+        installer::clear(&self.dir)
     }
 }
 

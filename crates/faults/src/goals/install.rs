@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::{Figure, Place};
 use crate::attacks::{ARCHIVES, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
+use crate::crash::Change;
 
 /// As many have to be tried.
 const LEAST: usize = 25;
@@ -14,6 +15,7 @@ const LEAST_NAIVE: usize = 3;
 
 pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     let mut figures = vec![attacked(place)];
+    figures.push(killed(place));
     let mut naive = Vec::new();
     for attack in SOURCES.iter().chain(REPOSITORIES) {
         if attack.fires_naively(&place.dir)? {
@@ -24,6 +26,25 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
         format!("run code when git is called as one would without evil in mind ({})", naive.join("; "));
     figures.push(Figure::new(what, naive.len(), "at least 3", naive.len() >= LEAST_NAIVE));
     Ok(figures)
+}
+
+fn killed(place: &Place) -> Figure {
+    let counts = Change::ALL.map(|change| change.at_every_step(&place.dir));
+    let steps: u64 = counts.iter().flatten().sum();
+    let wrong: Vec<String> =
+        counts.iter().filter_map(|count| Some(format!("{:#}", count.as_ref().err()?))).collect();
+    let measured = match wrong.as_slice() {
+        [] => {
+            format!("{steps} of {steps} left it absent or complete, and nothing behind after the next change")
+        }
+        wrong => wrong.join("; "),
+    };
+    Figure::new(
+        "killed at a step of installing, updating, going back, removing",
+        measured,
+        "all",
+        wrong.is_empty(),
+    )
 }
 
 fn attacked(place: &Place) -> Figure {

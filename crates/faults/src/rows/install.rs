@@ -1,9 +1,12 @@
 //! Group T, as far as it is about installing: what somebody tries who wants more than to be installed.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 use haft_protocol::defence::{Defence, take_down};
 
 use crate::attacks::{ARCHIVES, Attack, BOMBS, REPOSITORIES, SOURCES, TREES, Tried};
+use crate::crash::Change;
 use crate::row::{CASE, Case, Row};
 use crate::world::World;
 
@@ -11,10 +14,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-13",
         title: "an address or a repository that would have git run something is installed",
-        cases: &[
-            Case { play: |world| Box::pin(all(world, SOURCES)), ..CASE },
-            Case { play: |world| Box::pin(all(world, REPOSITORIES)), ..CASE },
-        ],
+        cases: &[Case { play: |world| Box::pin(all(world, &[SOURCES, REPOSITORIES])), ..CASE }],
         undefend: Some(|_| {
             take_down(Defence::SourceRules);
             take_down(Defence::HardenedGit);
@@ -29,26 +29,49 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-15",
         title: "archives are installed that unpack to too much, or elsewhere",
-        cases: &[Case { play: |world| Box::pin(all(world, ARCHIVES)), ..CASE }],
+        cases: &[Case { play: |world| Box::pin(all(world, &[ARCHIVES])), ..CASE }],
         undefend: Some(|_| take_down(Defence::SourceRules)),
+    },
+    Row {
+        id: "T-18",
+        title: "haft is killed at each step of installing, updating, going back and removing",
+        cases: &[Case { play: |world| Box::pin(killed(world)), ..CASE }],
+        undefend: Some(|_| take_down(Defence::WholeInstalls)),
     },
 ];
 
-async fn trees(world: &mut World) -> Result<()> {
-    // Half a minute on a busy machine.
-    if world.mode.full {
-        all(world, BOMBS).await?;
+async fn killed(world: &mut World) -> Result<()> {
+    world.mark("killed")?;
+    let mut steps = Vec::new();
+    for change in Change::ALL {
+        let dir = world.dir.join("homes");
+        let count = tokio::task::spawn_blocking(move || change.at_every_step(&dir)).await??;
+        ensure!(count > 3, "{} has {count} steps", change.name());
+        steps.push(format!("{} {count}", change.name()));
     }
-    all(world, TREES).await
+    world.found(&format!("absent or complete after each: {}", steps.join(", ")));
+    Ok(())
 }
 
-async fn all(world: &mut World, attacks: &'static [Attack]) -> Result<()> {
+async fn trees(world: &mut World) -> Result<()> {
+    // Those take half a minute on a busy machine.
+    let full = world.mode.full;
+    all(world, if full { &[TREES, BOMBS] } else { &[TREES] }).await
+}
+
+async fn all(world: &mut World, groups: &'static [&'static [Attack]]) -> Result<()> {
     world.mark("attacks")?;
-    let (dir, mut refused, mut harmless, mut absent) = (world.dir.join("attacks"), 0, 0, 0);
-    for attack in attacks {
-        let dir = dir.clone();
-        // The host goes on meanwhile.
-        match tokio::task::spawn_blocking(move || attack.try_in(&dir)).await?? {
+    let dir = world.dir.join("attacks");
+    // The host goes on meanwhile.
+    let found = tokio::task::spawn_blocking(move || tried(groups, &dir)).await??;
+    world.found(&found);
+    Ok(())
+}
+
+fn tried(groups: &[&[Attack]], dir: &Path) -> Result<String> {
+    let (mut refused, mut harmless, mut absent) = (0, 0, 0);
+    for attack in groups.iter().copied().flatten() {
+        match attack.try_in(dir)? {
             Tried::Refused => refused += 1,
             Tried::Harmless => harmless += 1,
             Tried::NotMade => absent += 1,
@@ -56,6 +79,5 @@ async fn all(world: &mut World, attacks: &'static [Attack]) -> Result<()> {
     }
     ensure!(refused > 0, "none was refused");
     let absent = if absent > 0 { format!(", {absent} cannot be had here") } else { String::new() };
-    world.found(&format!("{refused} refused, {harmless} installed and harmless{absent}"));
-    Ok(())
+    Ok(format!("{refused} refused, {harmless} installed and harmless{absent}"))
 }

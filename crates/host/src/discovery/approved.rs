@@ -20,6 +20,7 @@ impl Collect<'_> {
         let global = self.search.global.as_deref().map(absolute);
         // Without a global directory the user wants no extensions of the user's own.
         let Some(global) = global else { return };
+        approved.tidy();
         let (all, error) = owned(Some(&global), approved);
         self.found.errors.extend(error.map(|error| unusable(approved, error)));
         for Owned { candidate, held } in all {

@@ -78,7 +78,7 @@ impl Store {
                 let checkout = clone.path().join("checkout");
                 let commit = git::clone(url, &checkout, self.path.as_deref())?;
                 let came = Came::Git { url: url.to_string(), commit: Some(commit) };
-                self.propose_tree(workshop, &checkout, came, None)
+                self.propose_tree(workshop, &checkout, came, None).map_err(|error| error.in_clone(&checkout))
             }
         }
     }

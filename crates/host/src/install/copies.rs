@@ -13,7 +13,8 @@ use super::InstallError;
 use super::contents::{Contents, Item, is_executable};
 use super::copy::{make_link, open};
 use super::digest::Digest;
-use super::workshop::remove;
+use super::workshop::{SCRAP, remove};
+use crate::timeouts::SCRAP_AGE;
 
 /// Bytes copied at once.
 const PIECE: usize = 64 * 1024;
@@ -23,9 +24,9 @@ const PIECE: usize = 64 * 1024;
 /// # Errors
 /// When something cannot be written, or the tree is not what `contents` says.
 pub(super) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<(), InstallError> {
-    if let Some(above) = copy.parent() {
-        fs::create_dir_all(above).map_err(InstallError::io("create", above))?;
-    }
+    // Not beside what is replaced: what a killed process leaves would seem to be the extension's own.
+    let aside = copy.parent().unwrap_or(copy);
+    fs::create_dir_all(aside).map_err(InstallError::io("create", aside))?;
     directory(copy)?;
     for (name, item) in contents.items() {
         let (from, to) = (store.join(name), copy.join(name));
@@ -35,12 +36,27 @@ pub(super) fn restore(contents: &Contents, store: &Path, copy: &Path) -> Result<
             Item::Link(target) => link(target, &to)?,
             Item::File { executable, digest } => {
                 if !is_same(&to, *executable, digest) {
-                    file(&from, &to, *executable, digest)?;
+                    file(&from, &to, aside, *executable, digest)?;
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Sweeps up what was left by somebody who was killed while a copy was put in order. Several may be at that at once, without a
+/// lock, so only what is old counts.
+pub(super) fn tidy(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_old = |metadata: fs::Metadata| {
+            metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > SCRAP_AGE))
+        };
+        let is_scrap = entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes());
+        if is_scrap && entry.metadata().is_ok_and(is_old) {
+            // What stays is in nobody's way.
+            _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Removes from a copy what one version brought and the next one does not, unless it was changed since.
@@ -104,14 +120,13 @@ fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
     path.symlink_metadata().is_ok_and(same_kind) && copied(path, None).is_ok_and(|now| now == *digest)
 }
 
-fn file(from: &Path, to: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
+fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
     if to.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         remove(to)?;
     }
     let write = || InstallError::io("write", to);
-    let dir = to.parent().unwrap_or(to);
     step();
-    let mut new = tempfile::NamedTempFile::new_in(dir).map_err(write())?;
+    let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
     if copied(from, Some(new.as_file_mut())).map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }
@@ -150,6 +165,21 @@ fn set_mode(_: &File, _: bool) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_old_scraps_are_swept_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = std::time::SystemTime::now();
+        for (name, age) in
+            [(".scrap-old", 2 * SCRAP_AGE), (".scrap-new", SCRAP_AGE / 2), ("old", 2 * SCRAP_AGE)]
+        {
+            let file = File::create(dir.path().join(name)).unwrap();
+            file.set_modified(now.checked_sub(age).unwrap()).unwrap();
+        }
+        tidy(dir.path());
+        let left = [".scrap-old", ".scrap-new", "old"].map(|name| dir.path().join(name).exists());
+        assert_eq!(left, [false, true, true]);
+    }
 
     struct Pair {
         root: tempfile::TempDir,

@@ -1,6 +1,6 @@
 //! Why an extension was not installed, changed or removed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use haft_protocol::ids::ExtensionName;
 
@@ -126,7 +126,7 @@ pub enum InstallError {
 
 impl InstallError {
     /// A tree exceeds a limit.
-    pub(super) fn too_large(dir: &std::path::Path, what: String) -> Self {
+    pub(super) fn too_large(dir: &Path, what: String) -> Self {
         Self::TooLarge { dir: dir.into(), what }
     }
 
@@ -138,6 +138,26 @@ impl InstallError {
             Self::Source { .. } | Self::Manifest(_) | Self::Refused { .. } | Self::TooLarge { .. }
         );
         rejected.then_some("install_rejected")
+    }
+
+    /// The same with a path in a clone as it is in the repository: where the clone lies means nothing to anybody.
+    pub(super) fn in_clone(mut self, checkout: &Path) -> Self {
+        let inner = |path: &Path| {
+            let real = checkout.canonicalize().ok();
+            let inner = path.strip_prefix(checkout).ok();
+            inner.or_else(|| path.strip_prefix(real.as_deref()?).ok()).map(Path::to_owned)
+        };
+        let change = |path: &mut PathBuf| match inner(path) {
+            Some(inner) if inner.as_os_str().is_empty() => *path = "the repository".into(),
+            Some(inner) => *path = inner,
+            None => {}
+        };
+        if let Self::Refused { path, .. } | Self::TooLarge { dir: path, .. } = &mut self {
+            change(path);
+        } else if let Self::Manifest(error) = &mut self {
+            error.change_path(change);
+        }
+        self
     }
 
     /// For `map_err`: an [`Io`](Self::Io) about `path`.

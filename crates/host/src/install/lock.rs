@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::Digest;
 use super::trees::Trees;
+use super::{copies, workshop};
 use crate::log::slug;
 pub use entry::{Approval, Came, Entry, How, Waiting};
 
@@ -128,6 +129,13 @@ impl Approved {
         Trees::at(self.root.join("store"))
     }
 
+    /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two
+    /// directories.
+    pub(crate) fn tidy(&self) {
+        workshop::tidy(self.trees().dir());
+        copies::tidy(&self.root.join("copies"));
+    }
+
     /// `copies/NAME`: where an extension runs whose manifest asks for no permissions.
     pub fn copy_of(&self, name: &ExtensionName) -> PathBuf {
         self.root.join("copies").join(slug(name.as_str()))
@@ -171,6 +179,8 @@ impl Approved {
         // Closing the file ends the lock.
         let lock = File::create(self.root.join("extensions.lock")).map_err(write)?;
         lock.lock().map_err(write)?;
+        // Nobody else is at it, so what is there was left by somebody who was killed.
+        _ = fs::remove_file(self.root.join(NEW));
         let before = self.load()?;
         let mut file = before.clone();
         let outcome = change(&mut file);
@@ -189,8 +199,6 @@ struct Version {
 /// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
 fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    // Nobody else is at it, so what is there was left by somebody who was killed.
-    _ = fs::remove_file(dir.join(NEW));
     step();
     let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
     let mut text = serde_json::to_string_pretty(content)?;

@@ -38,7 +38,8 @@ impl Source {
     /// [`InstallError::Source`] when it is no directory and no address that haft clones from; it says what to write
     /// instead.
     pub fn parse(text: &str, dir: &Path) -> Result<Self, InstallError> {
-        let path = dir.join(text);
+        // Collecting the components takes the `.` out of `dir/./ext`.
+        let path: PathBuf = dir.join(text).components().collect();
         let read = match address::read(text) {
             Some(address) if is_up(Defence::SourceRules) => address.map(|()| Self::Git(GitUrl(text.into()))),
             None if path.is_dir() && !is_no_name(text) => directory(path),

@@ -10,7 +10,7 @@ use super::{InstallError, trees};
 use crate::discovery::dir_name;
 
 /// Something is being prepared or thrown away; of no use once nobody holds the lock.
-const SCRAP: &str = ".scrap-";
+pub(super) const SCRAP: &str = ".scrap-";
 
 /// The right to change a directory of extensions; one process has it at a time.
 #[derive(Debug)]
@@ -18,6 +18,16 @@ pub(super) struct Workshop {
     dir: PathBuf,
     /// Held for its lock.
     _lock: File,
+}
+
+/// Sweeps up what an interrupted process left in a directory, unless somebody is at work there. Where there is nothing it is
+/// one look.
+pub(super) fn tidy(dir: &Path) {
+    let is_scrap = |entry: std::fs::DirEntry| dir_name(&entry.path()).starts_with(SCRAP);
+    if std::fs::read_dir(dir).into_iter().flatten().flatten().any(is_scrap) {
+        // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
+        _ = Workshop::open(dir);
+    }
 }
 
 impl Workshop {
@@ -103,6 +113,20 @@ mod tests {
         assert!(matches!(Workshop::open(dir.path()), Err(InstallError::Busy { .. })));
         drop(first);
         Workshop::open(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn scraps_of_somebody_at_work_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        tidy(&dir.path().join("missing"));
+        let scrap = dir.path().join(".scrap-1");
+        let busy = Workshop::open(dir.path()).unwrap();
+        tree(&scrap, "half");
+        tidy(dir.path());
+        assert!(scrap.exists());
+        drop(busy);
+        tidy(dir.path());
+        assert!(!scrap.exists());
     }
 
     #[test]
