@@ -21,6 +21,7 @@ mod owned;
 mod pin;
 mod source;
 mod toggle;
+mod tools;
 mod trees;
 mod verify;
 mod workshop;
@@ -42,6 +43,7 @@ pub use list::{Row, State};
 pub(crate) use owned::{Held, Owned, owned};
 pub use pin::Pin;
 pub use source::{GitUrl, Source};
+pub use tools::LockedTools;
 pub use trees::{TreeError, Trees};
 
 /// The directories that extensions are kept in.
@@ -129,6 +131,17 @@ impl Store {
             Came::Placed { path, .. } if path.symlink_metadata().is_ok() => self.discard(row),
             Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => Ok(()),
         }
+    }
+
+    /// Forgets the texts of an extension's tools: those that it registers next count from then on.
+    ///
+    /// # Errors
+    /// [`InstallError`] when it is not approved, or that cannot be written down.
+    pub fn forget_tools(&self, row: &Row) -> Result<(), InstallError> {
+        let forget = |entry: &mut Entry| entry.tools.clear();
+        let found =
+            self.approved.edit(|file| file.extensions.get_mut(&ExtensionName::new(&row.name)).map(forget))?;
+        found.ok_or_else(|| InstallError::NotFound { name: row.name.clone() })
     }
 
     /// Puts the version that was approved before in the place of an extension's.

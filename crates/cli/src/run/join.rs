@@ -18,6 +18,8 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
+use haft_host::install::LockedTools;
+use haft_host::install::lock::Approved;
 use haft_host::{ExtensionEnv, Host, HostConfig, SandboxGrant, ServiceReach, Services, Within, check_grant};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
@@ -238,6 +240,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.state = Some(parts.home.state_dir());
     config.results = Some(parts.home.results_dir());
     config.lazy = parts.lazy;
+    config.tool_pins = Some(Arc::new(LockedTools::new(Approved::at(parts.home.root()))));
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
     config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
     config.launcher = Some(launcher()?);

@@ -1,5 +1,6 @@
 //! What the lock file says of one extension.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use haft_launch::sandbox::Level;
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::digest::Digest;
 use crate::permission::Permissions;
+use crate::pins::PinnedTool;
 
 /// Versions that can be gone back to.
 const MAX_PREVIOUS: usize = 3;
@@ -38,6 +40,9 @@ pub struct Entry {
     /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
+    /// What the model is told of its tools: as they were first registered by this code, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, PinnedTool>,
     /// The user's word.
     pub approved: Approval,
     /// What was approved before, the newest first.
@@ -123,7 +128,9 @@ impl Entry {
         let Some(mut before) = before else { return self };
         self.enabled = before.waiting.take().map_or(before.enabled, |waiting| waiting.enabled);
         self.previous = std::mem::take(&mut before.previous);
-        if before.tree != self.tree {
+        if before.tree == self.tree {
+            self.tools = before.tools;
+        } else {
             self.previous.insert(0, before);
             self.previous.truncate(MAX_PREVIOUS);
         }
