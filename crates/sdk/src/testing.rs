@@ -18,6 +18,7 @@
 //! time (`#[tokio::test(start_paused = true)]`) works.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_protocol::codec;
@@ -26,20 +27,24 @@ use haft_protocol::ext::{
     RegisterRejected, Request, Response, Shutdown,
 };
 use haft_protocol::ids::{PanelId, RequestId};
-use tokio::io::{AsyncWriteExt, DuplexStream, WriteHalf};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::extension::Extension;
 use crate::serve;
+use crate::service::HostError;
 use crate::timeouts::HARNESS_PATIENCE;
 
 mod ask;
 mod seen;
+mod served;
 mod temp_dir;
 
 use seen::Seen;
+use served::{Answers, Input};
 use temp_dir::TempDir;
 
 /// What the SDK sends after each event that was handled, so that the harness knows; shown in no transcript.
@@ -55,8 +60,10 @@ const PIPE: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Harness {
     seen: watch::Sender<Seen>,
-    input: Mutex<Option<WriteHalf<DuplexStream>>>,
+    input: Input,
     running: JoinHandle<()>,
+    /// Answers what the extension has the host do.
+    serving: JoinHandle<()>,
     ids: AtomicU64,
     one_way: Mutex<u64>,
     failures: Mutex<Vec<String>>,
@@ -91,21 +98,34 @@ impl Harness {
     pub async fn start(extension: Extension) -> Self {
         let dir = TempDir::create();
         let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
-        Self::connect(extension, info, Some(dir)).await
+        Self::connect(extension, info, Some(dir), served::nothing()).await
     }
 
     /// Starts an extension whose data directory is this one, as the second start of an extension that keeps state.
     pub async fn start_in(extension: Extension, data_dir: impl Into<PathBuf>) -> Self {
         let data_dir = Some(data_dir.into().display().to_string());
-        Self::connect(extension, HelloAck { data_dir, ..host_info() }, None).await
+        let info = HelloAck { data_dir, ..host_info() };
+        Self::connect(extension, info, None, served::nothing()).await
     }
 
     /// Starts an extension under a host of these facts; see [`host_info`].
     pub async fn start_with(extension: Extension, info: HelloAck) -> Self {
-        Self::connect(extension, info, None).await
+        Self::connect(extension, info, None, served::nothing()).await
     }
 
-    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>) -> Self {
+    /// Starts an extension as [`start`](Self::start) does, under a host that does things for it: `answer` is given `read`,
+    /// `write`, `edit` or `exec` with the arguments, and says what comes of it. Under the other ones each is
+    /// [unavailable](HostError::Unavailable).
+    pub async fn start_served(
+        extension: Extension,
+        answer: impl Fn(&str, Value) -> Result<String, HostError> + Send + Sync + 'static,
+    ) -> Self {
+        let dir = TempDir::create();
+        let info = HelloAck { data_dir: Some(dir.path().display().to_string()), ..host_info() };
+        Self::connect(extension, info, Some(dir), Arc::new(answer)).await
+    }
+
+    async fn connect(extension: Extension, info: HelloAck, dir: Option<TempDir>, answers: Answers) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (from_extension, to_extension) = tokio::io::split(ours);
         let (reader, writer) = tokio::io::split(theirs);
@@ -116,11 +136,13 @@ impl Harness {
             let (outcome, ()) = tokio::join!(serving, seen::watch_frames(from_extension, &watching));
             watching.send_modify(|seen| seen.end(outcome.map_err(|error| error.to_string())));
         });
-        let input = Mutex::new(Some(to_extension));
+        let input: Input = Arc::new(Mutex::new(Some(to_extension)));
+        let serving = tokio::spawn(served::serve(seen.clone(), Arc::clone(&input), answers));
         let harness = Self {
             seen,
             input,
             running,
+            serving,
             ids: AtomicU64::new(1),
             one_way: Mutex::default(),
             failures: Mutex::default(),
@@ -253,5 +275,6 @@ impl Harness {
 impl Drop for Harness {
     fn drop(&mut self) {
         self.running.abort();
+        self.serving.abort();
     }
 }

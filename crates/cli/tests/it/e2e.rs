@@ -20,6 +20,7 @@ mod requests;
 mod running;
 mod scene;
 mod secrets;
+mod services;
 mod session;
 mod session_commands;
 mod session_compact;

@@ -124,6 +124,7 @@ impl BeforeToolExecute for ToolCallHook {
     fn is_of(&self, extension: &ExtensionName) -> bool {
         self.entry.name() == extension
     }
+
     fn name(&self) -> &str {
         self.entry.name().as_str()
     }

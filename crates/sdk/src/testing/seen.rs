@@ -3,7 +3,7 @@
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::event::Level;
 use haft_protocol::ext::{
-    CommandAction, ExtensionFrame, Panel, PanelRender, RegisterCommand, RegisterTool, Response,
+    CommandAction, ExtensionFrame, HostCall, Panel, PanelRender, RegisterCommand, RegisterTool, Response,
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
@@ -93,6 +93,13 @@ impl Seen {
 
     pub(super) fn panel(&self, id: &str) -> Option<Panel> {
         self.frames.iter().fold(None, |shown, frame| next_panel(shown, frame, id))
+    }
+
+    /// What it had the host do, in order.
+    pub(super) fn host_calls(&self) -> impl Iterator<Item = &HostCall> {
+        self.frames
+            .iter()
+            .filter_map(|frame| if let ExtensionFrame::HostCall(call) = frame { Some(call) } else { None })
     }
 
     pub(super) fn transcript(&self) -> String {

@@ -5,7 +5,9 @@ use std::{env, fs};
 
 use haft_sdk::protocol::message::Stop;
 use haft_sdk::testing::Harness;
-use haft_sdk::{Event, Extension, GateDecision, Panel, PanelEvent, Response, ToolCallDecision, ToolResult};
+use haft_sdk::{
+    Event, Extension, GateDecision, HostError, Panel, PanelEvent, Response, ToolCallDecision, ToolResult,
+};
 use serde_json::json;
 
 use crate::subprocess::Process;
@@ -16,7 +18,7 @@ const GUIDE: &str = include_str!("../../../../docs/extension-guide.md");
 mod program {
     use haft_sdk::{Extension, Response, ToolResult};
     // The guide's import is whole; this is for a fragment further down.
-    use haft_sdk::Level;
+    use haft_sdk::{HostError, Level};
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct City {
@@ -64,6 +66,29 @@ mod program {
         })
     }
 
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Note {
+        text: String,
+    }
+
+    pub(super) fn note(extension: Extension) -> Extension {
+        extension.tool("note", "", |args: Note, host| async move {
+            let mut page = match host.read("NOTES.md").await {
+                Ok(page) => page.text,
+                Err(HostError::NotFound { .. }) => String::new(),
+                Err(error) => return ToolResult::error(error.to_string()),
+            };
+            page.push_str(&format!("* {}\n", args.text));
+            match host.write("NOTES.md", page).await {
+                Ok(()) => ToolResult::text("noted"),
+                Err(HostError::Blocked { by, reason }) => {
+                    ToolResult::error(format!("{by} says no: {reason}"))
+                }
+                Err(error) => ToolResult::error(error.to_string()),
+            }
+        })
+    }
+
     pub(super) fn search(extension: Extension) -> Extension {
         extension.tool("search", "", |args: Search, _| async move {
             ToolResult::text(format!("{} {:?}", args.query, args.limit))
@@ -79,7 +104,7 @@ mod program {
 
 /// The programs of the guide, and its fragments in one extension.
 fn extension() -> Extension {
-    program::units(program::search(program::weather(Extension::new("guide", "1.0.0"))))
+    program::note(program::units(program::search(program::weather(Extension::new("guide", "1.0.0")))))
         .on("turn_end", |event, host| async move { host.log(format_args!("{:?}", event.stop)) })
         .gate("bash", |call, _host| async move {
             if call.tool_args.as_str().contains("git push") {
@@ -123,6 +148,25 @@ async fn the_other_fragments_do_what_the_guide_says() {
     assert_eq!(harness.panel("board"), None);
     harness.event(Event::turn_end(Stop::End, None)).await;
     assert_eq!(harness.notes(), []);
+}
+
+#[tokio::test]
+async fn what_the_host_does_is_used_and_what_it_does_not_is_said() {
+    let note = json!({"text": "rain"});
+    let harness = Harness::start_served(extension(), |call, args| match call {
+        "read" => Ok("* sun\n".to_owned()),
+        "write" if args["content"] == "* sun\n* rain\n" => Ok("replaced".to_owned()),
+        other => panic!("{other} {args}"),
+    });
+    assert_eq!(harness.await.tool("note", note.clone()).await, ToolResult::text("noted"));
+    let harness = Harness::start_served(extension(), |call, _| match call {
+        "read" => Err(HostError::NotFound { reason: "none".into() }),
+        _ => Err(HostError::Blocked { by: "guard".into(), reason: "later".into() }),
+    });
+    let refused = harness.await.tool("note", note.clone()).await;
+    assert_eq!(refused, ToolResult::error("guard says no: later"));
+    let harness = Harness::start(extension()).await;
+    assert_eq!(harness.tool("note", note).await, ToolResult::error("no read in this test"));
 }
 
 #[test]

@@ -15,4 +15,5 @@ mod process;
 mod registration;
 mod roles;
 mod serve;
+mod services;
 mod subprocess;

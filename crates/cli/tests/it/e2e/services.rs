@@ -1,0 +1,73 @@
+//! What an extension has haft do, by the program itself.
+
+use haft_test_support::model_server::Scenario;
+use serde_json::{Value, json};
+
+use super::requests::said;
+use super::scene::Scene;
+
+/// Has haft do several things when its tool is called. Before it stands KEY, a file of haft's own.
+const HELPER: &str = r#"
+stream = frames()
+
+def asked(call, **args):
+    emit("host_call", id="c", call=call, args=args)
+    for frame in stream:
+        if frame["type"] == "host_result":
+            return frame.get("code", "done")
+
+tool("work")
+emit("ready")
+for frame in stream:
+    if frame["type"] == "tool_call":
+        result(frame, json.dumps([
+            asked("write", path="sub/made", content="x"),
+            asked("exec", command="echo DENIED > refused"),
+            asked("exec", command="touch ran"),
+            asked("edit", path="mine", edits=[{"old_text": "a", "new_text": "b"}]),
+            asked("read", path="mine"),
+            asked("edit", path="mine", edits=[{"old_text": "a", "new_text": "b"}]),
+            asked("read", path=KEY),
+        ]))
+"#;
+
+const GUARD: &str = r#"
+emit("subscribe", intercept=["tool_call"])
+emit("ready")
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        block = "DENIED" in json.dumps(frame["tool_args"])
+        emit("event_intercept_response", id=frame["id"], block=block, reason="no")
+"#;
+
+#[test]
+fn an_extension_works_under_the_gates_and_what_it_does_is_told() {
+    let scene = Scene::new(vec![Scenario::new().tool("t1", "work", "{}"), Scenario::text("Fine.")]);
+    let (key, project) = (scene.world.home().join("auth.json"), scene.world.project());
+    let helper = format!("KEY = {}\n{HELPER}", json!(key));
+    let scene = scene.python("helper", &helper).python("guard", GUARD);
+    std::fs::create_dir_all(scene.world.home()).unwrap();
+    std::fs::write(&key, "{}").unwrap();
+    std::fs::write(project.join("mine"), "a").unwrap();
+    let ran = scene.haft(&["--json", "go"]);
+    ran.expect(0);
+    let codes: Value = serde_json::from_str(&said(&scene.server.requests()[1], "tool")[0]).unwrap();
+    let expect = ["done", "blocked", "done", "not_read", "done", "done", "permission_denied"];
+    assert_eq!(codes, json!(expect));
+    assert_eq!(std::fs::read_to_string(project.join("mine")).unwrap(), "b");
+    let made = ["sub/made", "ran", "refused"].map(|name| project.join(name).exists());
+    assert_eq!(made, [true, true, false]);
+    let told = |kind: &str| -> Vec<String> {
+        let events = ran.of(kind).into_iter();
+        events.map(|event| format!("{} {}", event["extension"], event["name"]).replace('"', "")).collect()
+    };
+    let names =
+        ["write", "bash", "bash", "edit", "read", "edit", "read"].map(|name| format!("helper {name}"));
+    assert_eq!((told("host_call_start"), told("host_call_end")), (names.to_vec(), names.to_vec()));
+    assert_eq!(ran.of("tool_blocked")[0]["by"], "guard");
+    // The model did not ask.
+    assert_eq!((ran.of("tool_call").len(), ran.of("tool_result").len()), (1, 1));
+    assert_eq!(ran.faults(), [("helper".to_owned(), "permission_denied".to_owned())]);
+    let log = scene.log_of("helper");
+    assert!(log.contains("host_call exec: blocked"), "{log}");
+}

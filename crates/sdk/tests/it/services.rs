@@ -1,0 +1,77 @@
+//! What an extension has the host do.
+
+use std::time::Duration;
+
+use haft_sdk::testing::{Harness, host_info};
+use haft_sdk::{Extension, Host, HostError, HostInfo, NoArgs, ToolCallDecision, ToolResult};
+use serde_json::json;
+
+fn extension() -> Extension {
+    Extension::new("uses", "1.0.0")
+        .tool("run", "", |_: NoArgs, host: Host| async move {
+            let done = host.exec_within(Duration::from_secs(9), "make").await;
+            ToolResult::text(format!("{done:?}"))
+        })
+        .tool("edit", "", |_: NoArgs, host: Host| async move {
+            ToolResult::text(format!("{:?}", host.edit("a", "old", "new").await))
+        })
+        .tool("hurry", "", |_: NoArgs, host: Host| async move {
+            let dropped = tokio::select! {
+                biased;
+                _ = host.read_from("a", 7) => false,
+                () = std::future::ready(()) => true,
+            };
+            ToolResult::text(dropped.to_string())
+        })
+        .intercept_tool_call(|call, host: Host| async move {
+            match (call.caller, host.read("policy").await) {
+                (Some(caller), Ok(policy)) if policy.text == caller.as_str() => ToolCallDecision::allow(),
+                _ => ToolCallDecision::block("not in the policy"),
+            }
+        })
+}
+
+#[tokio::test]
+async fn results_and_failures_have_types() {
+    let harness = Harness::start_served(extension(), |call, args| match call {
+        "exec" if args == json!({"command": "make", "timeout": 9}) => Ok("made\n".to_owned()),
+        "edit" => {
+            let (permission, reason) = ("fs.write".to_owned(), "no".to_owned());
+            Err(HostError::PermissionDenied { permission, reason })
+        }
+        other => panic!("{other} {args}"),
+    })
+    .await;
+    let run = harness.tool("run", json!({})).await.joined_text();
+    assert_eq!(run, r#"Ok(CommandOutput { output: "made\n", exit_code: 0, remarks: [] })"#);
+    let edit = harness.tool("edit", json!({})).await.joined_text();
+    assert_eq!(edit, r#"Err(PermissionDenied { permission: "fs.write", reason: "no" })"#);
+}
+
+#[tokio::test]
+async fn a_call_that_is_dropped_is_taken_back() {
+    let harness = Harness::start(extension()).await;
+    assert_eq!(harness.tool("hurry", json!({})).await, ToolResult::text("true"));
+    let transcript = harness.shutdown().await;
+    assert!(transcript.contains(r#"{"type":"host_call","id":"c1","call":"read""#), "{transcript}");
+    assert!(transcript.contains(r#"{"type":"host_call_cancel","id":"c1"}"#), "{transcript}");
+}
+
+#[tokio::test]
+async fn an_intercept_can_read_and_knows_who_calls() {
+    let harness = Harness::start_served(extension(), |_, _| Ok("notes".to_owned())).await;
+    let args = || json!({"command": "ls"});
+    assert_eq!(harness.intercept_host_call("notes", "bash", args()).await, ToolCallDecision::allow());
+    let refused = ToolCallDecision::block("not in the policy");
+    assert_eq!(harness.intercept_host_call("other", "bash", args()).await, refused);
+    assert_eq!(harness.intercept_tool_call("bash", args()).await, refused);
+}
+
+#[tokio::test]
+async fn a_host_that_does_nothing_is_not_asked() {
+    let info = HostInfo { capabilities: Vec::new(), ..host_info() };
+    let harness = Harness::start_with(extension(), info).await;
+    let edit = harness.tool("edit", json!({})).await.joined_text();
+    assert_eq!(edit, r#"Err(Unavailable { reason: "this host does nothing for extensions" })"#);
+    assert!(!harness.transcript().contains("host_call\""));
+}
