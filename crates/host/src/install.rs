@@ -21,6 +21,7 @@ mod owned;
 mod pin;
 mod source;
 mod toggle;
+mod tools;
 mod trees;
 mod verify;
 mod workshop;
@@ -42,6 +43,7 @@ pub use list::{Row, State};
 pub(crate) use owned::{Held, Owned, owned};
 pub use pin::Pin;
 pub use source::{GitUrl, Source};
+pub use tools::LockedTools;
 pub use trees::{TreeError, Trees};
 
 /// The directories that extensions are kept in.

@@ -145,7 +145,15 @@ impl Keeper {
         let connection = match connection.map_or_else(connect, Ok) {
             Ok(connection) => connection,
             Err(failure) => {
-                let report = self.supervisor().failed(Instant::now().into_std(), false, failure);
+                let mut supervisor = self.supervisor();
+                // What is not what it was does not become so by another try.
+                let report = if failure.code == FaultCode::PinMismatch {
+                    supervisor.broken(failure.clone());
+                    failure
+                } else {
+                    supervisor.failed(Instant::now().into_std(), false, failure)
+                };
+                drop(supervisor);
                 self.report(&report);
                 return None;
             }

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use haft_config::SandboxLevel;
-use haft_host::discovery::{DiscoveryError, SkipReason, Skipped};
+use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
 use haft_host::{ExtensionSpec, LastFailure, Launch, Origin, last_failure};
 use haft_launch::sandbox::{Level, available, started_by};
 
@@ -93,6 +93,10 @@ fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
 fn broken(seen: &Seen, error: &DiscoveryError) -> Finding {
     let manifest = editor(&seen.words.word(&error.dir.join("extension.json")));
     let text = format!("cannot be used: {}", with_causes(&error.kind));
+    if matches!(error.kind, DiscoveryErrorKind::Lock(_)) {
+        let file = seen.words.word(&error.dir);
+        return Area::Extensions.wrong(error.name.clone(), text, format!("mv {file} {file}.old"));
+    }
     match error.origin == Origin::Project && !seen.project.is_trusted() {
         true => Area::Extensions.note(error.name.clone(), text),
         false => Area::Extensions.wrong(error.name.clone(), text, manifest),
@@ -112,6 +116,15 @@ fn skipped(skipped: &Skipped) -> Option<Finding> {
         );
     }
     let text = format!("in {} is not run: {}", skipped.dir.display(), skipped.reason);
+    match skipped.reason {
+        SkipReason::NotApproved => {
+            return Some(Area::Extensions.note(name, text).next(format!("haft ext trust {name}")));
+        }
+        SkipReason::Changed { .. } => {
+            return Some(Area::Extensions.wrong(name, text, format!("haft ext trust {name}")));
+        }
+        SkipReason::Disabled | SkipReason::Untrusted | SkipReason::NameTaken { .. } => {}
+    }
     Some(Area::Extensions.note(name, text).next("haft ext list"))
 }
 

@@ -18,6 +18,7 @@ use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
+use haft_host::install::LockedTools;
 use haft_host::{
     ExtensionEnv, Host, HostConfig, SandboxGrant, ServiceReach, Services, ToolPins, Within, check_grant,
 };
@@ -245,7 +246,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;
     let approved = parts.search.approved.clone();
-    config.tool_pins = approved.map(|approved| Arc::new(approved) as Arc<dyn ToolPins>);
+    config.tool_pins = approved.map(|approved| Arc::new(LockedTools::new(approved)) as Arc<dyn ToolPins>);
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;

@@ -162,7 +162,10 @@ fn is_alive(entry: &Entry) -> bool {
 }
 
 fn was_started(entry: &Entry) -> bool {
-    !matches!(entry.stage(), Stage::Failed(Failure { code: FaultCode::SpawnFailed, .. }))
+    !matches!(
+        entry.stage(),
+        Stage::Failed(Failure { code: FaultCode::SpawnFailed | FaultCode::PinMismatch, .. })
+    )
 }
 
 fn failure(entry: &Arc<Entry>) -> Option<ExtensionFault> {

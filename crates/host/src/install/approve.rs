@@ -8,7 +8,6 @@ mod shown;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use haft_launch::sandbox::{Level, Net};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 use tempfile::TempDir;
@@ -135,7 +134,7 @@ impl Store {
             interpreter,
             required: manifest.roles.required,
             permissions: manifest.permissions.clone(),
-            sandbox: manifest.permissions.as_ref().map(level),
+            sandbox: manifest.permissions.as_ref().map(Permissions::level),
             enabled: manifest.enabled,
             tools: BTreeMap::new(),
             changed: BTreeMap::new(),
@@ -288,14 +287,6 @@ fn looked_at(source: Came, tree: &Digest) -> Came {
     let holds = || Contents::read(&path).is_ok_and(|now| now.digest() == *tree);
     let looks = looks.map(|(looks, _)| looks).filter(|_| holds());
     Came::Placed { path, looks }
-}
-
-/// The lowest level that can enforce what was granted.
-fn level(granted: &Permissions) -> Level {
-    match granted.net {
-        Net::Loopback => Level::Strict,
-        Net::None | Net::All => Level::Standard,
-    }
 }
 
 fn now() -> String {

@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
 
 mod agent;
+#[cfg(unix)]
+mod approved;
 mod bytes;
 mod commands;
 mod discovery;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::pins::ToolPins as _;
 
 fn entry(text: &str) -> Entry {
     Entry {
@@ -122,4 +123,34 @@ fn two_that_write_at_once_lose_nothing() {
         }
     });
     assert_eq!(approved.load().unwrap().extensions.len(), 21);
+}
+
+/// A tool's schema is a text within the text.
+#[test]
+fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
+    let (_root, approved) = approved();
+    let name = ExtensionName::new("a");
+    let tool = |text: &str| crate::pins::PinnedTool {
+        description: text.to_owned(),
+        schema: serde_json::json!({"type": "object", "title": text}).into(),
+        guidelines: vec!["Be brief.".to_owned()],
+    };
+    let pins = super::super::LockedTools::new(approved.clone());
+    assert_eq!(pins.pinned(&ExtensionName::new("b")), None);
+    assert_eq!(pins.pinned(&name), Some(BTreeMap::new()));
+    pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("one"))])).unwrap();
+    // What is there first counts.
+    pins.pin(&name, BTreeMap::from([("t".to_owned(), tool("two")), ("u".to_owned(), tool("u"))])).unwrap();
+    let expect = BTreeMap::from([("t".to_owned(), tool("one")), ("u".to_owned(), tool("u"))]);
+    assert_eq!(super::super::LockedTools::new(approved.clone()).pinned(&name), Some(expect));
+    // Other texts wait beside those that count until somebody agrees.
+    let other = BTreeMap::from([("t".to_owned(), tool("other"))]);
+    pins.locked(&name, other.clone()).unwrap();
+    assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
+    approved.agree(&name, &other).unwrap();
+    assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
+    let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
+    assert!(with_tools.changed.is_empty());
+    assert_eq!(entry("one").replace(Some(with_tools.clone())).tools.len(), 2);
+    assert!(entry("two").replace(Some(with_tools)).tools.is_empty(), "other code has other tools");
 }

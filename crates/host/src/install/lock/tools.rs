@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use haft_protocol::ids::ExtensionName;
 
 use super::{Approved, Entry, LockError};
-use crate::pins::{PinnedTool, ToolPins};
+use crate::pins::PinnedTool;
 
 impl Approved {
     /// Agrees to the texts that tools of an extension have now. What came meanwhile is not agreed to.
@@ -30,26 +30,5 @@ impl Approved {
     /// One that is not approved any more has nothing to keep.
     fn of(&self, extension: &ExtensionName, change: impl FnOnce(&mut Entry)) -> Result<(), LockError> {
         self.edit(|file| file.extensions.get_mut(extension).map(change)).map(drop)
-    }
-}
-
-impl ToolPins for Approved {
-    fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
-        // Where it cannot be read, nothing is approved, and nothing of it runs.
-        let file = self.load().ok()?;
-        file.extensions.get(extension).map(|entry| entry.tools.clone())
-    }
-
-    fn pin(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
-        let add = |entry: &mut Entry| {
-            for (name, tool) in tools {
-                entry.tools.entry(name).or_insert(tool);
-            }
-        };
-        self.of(extension, add).map_err(|error| error.to_string())
-    }
-
-    fn locked(&self, extension: &ExtensionName, tools: BTreeMap<String, PinnedTool>) -> Result<(), String> {
-        self.of(extension, |entry| entry.changed.extend(tools)).map_err(|error| error.to_string())
     }
 }

@@ -1,0 +1,168 @@
+//! What was approved is found and runs; what was not, or is not any more what it was, does not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use haft_core::hooks::HookSource as _;
+use haft_host::discovery::{Discovery, Project, Search, SkipReason, Trust};
+use haft_host::install::lock::{Approved, How};
+use haft_host::install::{Accepted, Source, Store};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Origin, RestartError};
+use haft_protocol::ids::ExtensionName;
+use tempfile::TempDir;
+
+use crate::support::{Events, brisk, config, fault};
+
+/// Says hello, counts its starts beside its code, and stays.
+const RUN: &str = "#!/bin/sh\necho start >> starts\necho '{\"type\":\"hello\",\"name\":\"'$1'\"}'\n\
+                   echo '{\"type\":\"ready\"}'\ncat > /dev/null\n";
+
+struct World {
+    root: TempDir,
+    store: Store,
+}
+
+impl World {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::of_home(&root.path().join("home"), std::env::var_os("PATH"));
+        Self { root, store }
+    }
+
+    /// Writes an extension of this name.
+    fn write(&self, dir: &Path, name: &str, more: &str) -> PathBuf {
+        fs::create_dir_all(dir).unwrap();
+        let manifest = format!(r#"{{"name":"{name}","exec":"./run","args":["{name}"]{more}}}"#);
+        fs::write(dir.join("extension.json"), manifest).unwrap();
+        fs::write(dir.join("run"), RUN).unwrap();
+        fs::set_permissions(dir.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+        dir.to_owned()
+    }
+
+    fn installed(&self, name: &str) -> Accepted {
+        let source = self.write(&self.root.path().join("src").join(name), name, "");
+        self.store.propose(&Source::Directory(source)).unwrap().accept(How::Yes, "1").unwrap()
+    }
+
+    fn placed(&self, name: &str, more: &str) -> PathBuf {
+        self.write(&self.store.global.join(name), name, more)
+    }
+
+    fn trust(&self, dir: &Path) {
+        self.store.propose_placed(dir).unwrap().accept(How::Yes, "1").unwrap();
+    }
+
+    fn search(&self) -> Search {
+        let project = Project { dir: self.root.path().join("project"), trust: Trust::Trusted };
+        Search {
+            global: Some(self.store.global.clone()),
+            approved: Some(Approved::at(self.root.path().join("home"))),
+            project: Some(project),
+            ..Search::default()
+        }
+    }
+
+    fn found(&self) -> Discovery {
+        Discovery::run(&self.search())
+    }
+
+    async fn host(&self, events: &Events) -> Host {
+        let config =
+            HostConfig { timeouts: brisk(), state: Some(self.root.path().join("state")), ..config() };
+        let search = self.search();
+        let source = move || Discovery::run(&search).into();
+        let host = Host::builder(config).events(events.sink()).source(source).start().await;
+        host.settled().await;
+        host
+    }
+}
+
+/// What runs, and what does not with the stable name of why.
+fn names(found: &Discovery) -> (Vec<&str>, Vec<(&str, &str)>) {
+    let skipped = found.skipped.iter().map(|skipped| {
+        let why = match &skipped.reason {
+            SkipReason::NameTaken { .. } => "name_taken",
+            SkipReason::Disabled => "disabled",
+            SkipReason::Untrusted | SkipReason::NotApproved | SkipReason::Changed { .. } => {
+                skipped.reason.code().unwrap_or("-")
+            }
+        };
+        (skipped.name.as_str(), why)
+    });
+    (found.specs.iter().map(|spec| spec.name.as_str()).collect(), skipped.collect())
+}
+
+#[test]
+fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
+    let world = World::new();
+    world.placed("c", "");
+    world.installed("b");
+    let dir = world.placed("a", "");
+    world.trust(&dir);
+    for name in ["b", "c", "d"] {
+        world.write(&world.root.path().join("project/.haft/extensions").join(name), name, "");
+    }
+    let found = world.found();
+    let (runs, skipped) = names(&found);
+    assert_eq!(runs, ["a", "b", "d"]);
+    assert_eq!(skipped, [("c", "not_approved"), ("b", "name_taken"), ("c", "name_taken")]);
+    assert!(found.specs.iter().all(|spec| spec.pin.is_some() == (spec.origin == Origin::Global)));
+    let row = world.store.find("b", None).unwrap();
+    world.store.set_enabled(&row, false).unwrap();
+    fs::write(dir.join("more"), "").unwrap();
+    let found = world.found();
+    let (runs, skipped) = names(&found);
+    assert_eq!(
+        (runs, skipped.get(..3)),
+        (vec!["d"], Some(&[("a", "pin_mismatch"), ("b", "disabled"), ("c", "not_approved")][..]))
+    );
+    assert!(found.skipped[0].to_string().contains("more (added)"), "{}", found.skipped[0]);
+    fs::remove_file(dir.join("more")).unwrap();
+    assert_eq!(names(&world.found()).0, ["a", "d"], "as it was is as it was approved");
+    fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(names(&world.found()).1[0], ("a", "pin_mismatch"));
+}
+
+#[tokio::test]
+async fn each_start_is_held_against_what_was_approved() {
+    let world = World::new();
+    let accepted = world.installed("x");
+    let (name, events) = (ExtensionName::new("x"), Events::default());
+    let host = world.host(&events).await;
+    assert_eq!(host.states()[0].state, ExtensionState::Ready);
+    // Its own copy is put in order.
+    fs::write(accepted.dir.join("run"), "#!/bin/sh\nexit 1\n").unwrap();
+    host.restart(&name).await.unwrap();
+    assert_eq!(fs::read_to_string(accepted.dir.join("starts")).unwrap(), "start\nstart\n");
+    assert_eq!(events.faults(), []);
+    // The store is not.
+    let code = world.store.approved.trees().place(&accepted.entry.tree);
+    for path in [&code, &code.join("run")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(code.join("run"), "#!/bin/sh\nexit 1\n").unwrap();
+    let error = host.restart(&name).await.unwrap_err();
+    assert!(matches!(error, RestartError::Failed { code: FaultCode::PinMismatch, .. }), "{error}");
+    fs::remove_dir_all(&code).unwrap();
+    assert!(host.restart(&name).await.is_err());
+    assert_eq!(events.faults(), [fault("x", "pin_mismatch"), fault("x", "pin_mismatch")]);
+    assert_eq!(fs::read_to_string(accepted.dir.join("starts")).unwrap(), "start\nstart\n");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_not_run_is_told_and_a_required_one_blocks() {
+    let world = World::new();
+    world.placed("new", "");
+    let guard = world.placed("guard", r#","required":true"#);
+    world.trust(&guard);
+    fs::write(guard.join("run"), RUN.replace("cat", "exec cat")).unwrap();
+    let events = Events::default();
+    let host = world.host(&events).await;
+    let mut faults = events.faults();
+    faults.sort();
+    assert_eq!(faults, [fault("guard", "pin_mismatch"), fault("new", "not_approved")]);
+    assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
+    host.shutdown().await;
+}
