@@ -1,3 +1,5 @@
+//! What is tested here is in the module above.
+
 use std::fs;
 
 use super::*;

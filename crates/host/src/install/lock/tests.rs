@@ -1,3 +1,5 @@
+//! What is tested here is in the module above.
+
 use super::*;
 use crate::pins::ToolPins as _;
 
