@@ -87,6 +87,12 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },
         AgentEvent::GateOff { extension: guard(), reason: "late".into() },
+        AgentEvent::ExtensionError(fault),
+    ]
+}
+
+fn host_calls() -> Vec<AgentEvent> {
+    vec![
         AgentEvent::HostCallStart {
             id: ToolCallId::new("host-1"),
             extension: guard(),
@@ -102,13 +108,13 @@ fn events() -> Vec<AgentEvent> {
             content: vec![Content::text("changed")],
             details: None,
         },
-        AgentEvent::ExtensionError(fault),
     ]
 }
 
 #[test]
 fn every_event_has_its_line() {
-    let lines: Vec<String> = events().iter().map(|event| event_line(event).unwrap()).collect();
+    let lines: Vec<String> =
+        events().iter().chain(&host_calls()).map(|event| event_line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}
@@ -140,8 +146,8 @@ fn every_event_has_its_line() {
     {"type":"ext_display","extension":"guard","text":"t"}
     {"type":"ext_clear_notes","extension":"guard"}
     {"type":"gate_off","extension":"guard","reason":"late"}
+    {"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
     {"type":"host_call_start","id":"host-1","extension":"guard","name":"write","args":{}}
     {"type":"host_call_end","id":"host-1","extension":"guard","name":"write","is_error":true,"code":"stale","content":[{"type":"text","text":"changed"}]}
-    {"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
     "#);
 }

@@ -1,5 +1,7 @@
 //! The tool and the command, with a host that keeps one file.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails it by a panic")]
+
 use std::sync::{Arc, Mutex};
 
 use haft_example_notes::extension;
