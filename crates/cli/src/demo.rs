@@ -43,6 +43,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         model: Arc::new(Scripted::from_json(SCRIPT)?),
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
         home: Home::at(place.path()),
+        project_check: None,
         told: None,
         lazy: true,
         system: SystemPrompt { facts: facts(&project), ..SystemPrompt::default() },

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use haft_config::{Auth, Config, Files, Home, Layer, Place, Project};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::Discovery;
+use haft_host::install::lock::{Approved, LockFile};
 use haft_providers::{Models, take_apart};
 
 use crate::args::{DoctorArgs, ExtensionArgs};
@@ -37,6 +38,8 @@ struct Seen {
     auth: Auth,
     models: Models,
     extensions: Discovery,
+    /// What the user approved. Why it is not read is told of the file.
+    approved: LockFile,
     /// What is wrong with files that were read: the file, and what.
     mistakes: Vec<(PathBuf, String)>,
 }
@@ -75,7 +78,8 @@ impl Seen {
         let extensions = Discovery::run(&search);
         // Why it could not be read is told of the file.
         let auth = Auth::load(&home.auth_file()).unwrap_or_default();
-        Self { words, cwd, project, told, config, auth, models, extensions, mistakes, home }
+        let approved = Approved::at(home.root()).load().unwrap_or_default();
+        Self { approved, words, cwd, project, told, config, auth, models, extensions, mistakes, home }
     }
 
     /// All of them, in the order of the report; nobody who wrote a manifest or a file name writes to a terminal.

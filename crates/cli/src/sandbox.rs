@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use haft_config::{Config, Granted, SandboxLevel, SandboxNet, Sourced};
-use haft_host::{ExecPermission, GrantedPath, SandboxGrant};
+use haft_host::{ExecPermission, ExtensionSpec, GrantedPath, SandboxGrant};
 use haft_launch::sandbox::{Level, Net};
 use haft_protocol::ids::ExtensionName;
 
@@ -31,6 +31,14 @@ pub(crate) fn granted(config: &Config) -> anyhow::Result<BTreeMap<ExtensionName,
         }
     }
     Ok(all)
+}
+
+/// The level that an extension is to run at: what the user grants it, else its own.
+pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<Level> {
+    match config.grant.get(spec.name.as_str()) {
+        Some(granted) if granted.sandbox.is_some() => level(granted),
+        Some(_) | None => spec.level,
+    }
 }
 
 fn level(granted: &Granted) -> Option<Level> {

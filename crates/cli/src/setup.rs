@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use haft_config::{Auth, Config, Decision, Files, Home, Layer, Owner, Project, Settings, Unused};
+use haft_config::{
+    Auth, Config, Decision, Digest, Files, Home, Layer, Owner, Project, Settings, Snapshot, Unused,
+};
 use haft_core::sanitize::sanitize_line;
-use haft_host::Origin;
 use haft_host::discovery::{Discovery, Further, Search, SkipReason};
 use haft_host::install::lock::Approved;
+use haft_host::{Origin, ProjectCheck};
 use haft_protocol::event::AgentEvent;
 use haft_providers::{Models, take_apart};
 
@@ -26,6 +28,8 @@ pub(crate) struct Setup {
     pub(crate) cwd: PathBuf,
     /// The project there.
     pub(crate) project: Project,
+    /// What of it may be run, as it was when it was looked at.
+    code: Option<Digest>,
     /// All settings, each with its origin.
     pub(crate) config: Config,
     /// Context files and skills.
@@ -43,7 +47,7 @@ impl Setup {
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
-        let project = project(&home, cwd.clone(), &args.ext.trust)?;
+        let Decision { project, code, .. } = decided(&home, cwd.clone(), &args.ext.trust)?;
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
         let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
@@ -56,12 +60,25 @@ impl Setup {
         });
         let resources = Resources::find(&home, &project, config.settings.context_files.value);
         let search = search(&args.ext, &home, &config, project.clone());
-        Ok(Self { home, cwd, project, config, resources, auth, models, search })
+        Ok(Self { home, cwd, project, code, config, resources, auth, models, search })
     }
 
     /// Provider, model and the like, each with its origin.
     pub(crate) fn settings(&self) -> &Settings {
         &self.config.settings
+    }
+
+    /// Looks whether extensions of the project are still what the user trusts; none where nobody looked at them.
+    pub(crate) fn project_check(&self) -> Option<ProjectCheck> {
+        let (home, dir, trusted) = (self.home.clone(), self.project.dir.clone(), self.code?);
+        Some(ProjectCheck::new(move || match Snapshot::take(&home, &dir) {
+            Ok(now) if now.code() == trusted => Ok(()),
+            Ok(_) => Err(
+                "what the project runs has changed since the run began; `haft trust` shows what, and asks"
+                    .to_owned(),
+            ),
+            Err(error) => Err(format!("what the project runs cannot be looked at: {error}")),
+        }))
     }
 
     /// What the project brings and the user does not trust, for programs that read events. Looks for extensions once more.
@@ -110,11 +127,15 @@ pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 
 /// The project in a directory, and whether it is trusted. Says why it no longer is, before anything is read of it.
 pub(crate) fn project(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Project> {
+    Ok(decided(home, dir, trust)?.project)
+}
+
+fn decided(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Decision> {
     let decision = Decision::make(home, dir, trust.asked()).or_exit(Exit::Trust)?;
-    if let Some(told) = decision.told {
+    if let Some(told) = &decision.told {
         note(&sanitize_line(&format!("haft: {told}")));
     }
-    Ok(decision.project)
+    Ok(decision)
 }
 
 /// Where a run looks for extensions.

@@ -101,10 +101,8 @@ impl Keeper {
         if connection.is_none() {
             self.look_up_sandbox().await;
         }
-        let verified = match self.spec.pin.clone() {
-            Some(pin) => self.unless_ordered(shared.verify(&self.spec.name.clone(), pin)).await?,
-            None => Ok(()),
-        };
+        let spec = Arc::clone(&self.spec);
+        let verified = self.unless_ordered(shared.verify(&spec)).await?;
         let Some(instance) = self.start(connection, verified) else { return Ok(self.next()) };
         let outcome = match self.accompany(&instance, turn).await {
             Ok(()) => {

@@ -48,6 +48,7 @@ mod extension;
 mod framer;
 mod log;
 mod process;
+mod project_check;
 
 pub use confine::{GrantedPath, PathError, SandboxGrant};
 pub use environment::{ExtensionEnv, GrantError, check_grant};
@@ -66,6 +67,7 @@ pub use permission::{
     ToolPermissions,
 };
 pub use pins::{PinnedTool, ToolPins};
+pub use project_check::ProjectCheck;
 pub use registration::Glance;
 pub use services::{ServiceReach, Services, Within};
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};

@@ -17,14 +17,14 @@ use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
 use crate::host::HostConfig;
-use crate::install::Pin;
 use crate::log::{Log, slug};
 use crate::pins::Pins;
 use crate::process::Process;
+use crate::project_check::Looked;
 use crate::registration::Registrations;
 use crate::services::{Desk, Provided, ServiceReach, Within};
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch};
+use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) silent: SilentStarts,
     /// Where it is remembered how extensions did.
     pub(crate) state: Arc<StateFiles>,
+    /// How the project looked last.
+    looked: Looked,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// What the hello of all those is answered with that have no deadlines of their own.
@@ -82,6 +84,7 @@ impl Shared {
             changes: watch::Sender::new(0),
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
+            looked: Looked::default(),
             plain_env: OnceLock::new(),
             common: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
@@ -104,14 +107,19 @@ impl Shared {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Makes sure that an extension is what the user approved, on a thread where that may take long.
+    /// Makes sure that an extension is what the user approved or trusts, on a thread where that may take long.
     ///
     /// # Errors
     /// Why it must not be started.
-    pub(crate) async fn verify(&self, name: &ExtensionName, pin: Arc<Pin>) -> Result<(), Failure> {
-        let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(name.as_str())));
-        let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
+    pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
         let failed = |message| Failure { code: FaultCode::PinMismatch, message };
+        if let (Origin::Project, Some(check)) = (spec.origin, &self.config.project_check) {
+            let looked = self.looked.from_now(check).await;
+            looked.map_err(|why| failed(format!("was not started: {why}")))?;
+        }
+        let Some(pin) = spec.pin.clone() else { return Ok(()) };
+        let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(spec.name.as_str())));
+        let verified = tokio::task::spawn_blocking(move || pin.verify(&state, &name)).await;
         verified.map_err(|error| failed(format!("was not started: {error}")))?.map_err(failed)
     }
 

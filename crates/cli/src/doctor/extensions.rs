@@ -4,19 +4,23 @@ use std::time::SystemTime;
 
 use haft_config::SandboxLevel;
 use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
+use haft_host::install::lock::{Approved, Came, Entry};
 use haft_host::{ExtensionSpec, LastFailure, Launch, Origin, last_failure};
 use haft_launch::sandbox::{Level, available, started_by};
 
 use super::Seen;
 use super::files::{editor, with_causes};
 use super::finding::{Area, Finding};
+use crate::sandbox::level_of;
 use crate::session::age;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
     let mut findings: Vec<Finding> = found.specs.iter().map(|spec| runs(seen, spec)).collect();
-    findings.extend(found.errors.iter().map(|error| broken(seen, error)));
-    findings.extend(found.skipped.iter().filter_map(skipped));
+    // The lock file is among haft's own.
+    let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
+    findings.extend(errors.map(|error| broken(seen, error)));
+    findings.extend(found.skipped.iter().filter_map(|one| skipped(seen, one)));
     for warning in &found.warnings {
         findings.push(Area::Extensions.note(warning.extension.as_str(), &warning.message));
     }
@@ -50,37 +54,59 @@ fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
         Origin::Project => "the project's",
         Origin::Explicit | Origin::BuiltIn | Origin::Global => "yours",
     };
-    let level = match wanted(seen, spec) {
+    let approved =
+        entry(seen, spec).map(|entry| format!(", approved {}", day(&entry.approved.at))).unwrap_or_default();
+    let level = match level_of(&seen.config, spec) {
         None => "no sandbox: it has your rights".to_owned(),
         Some(level) => format!("sandbox {level}"),
     };
-    format!("{version}{whose}, {level}")
+    format!("{version}{whose}{approved}, {level}")
 }
 
-/// The level that it is to run at.
-fn wanted(seen: &Seen, spec: &ExtensionSpec) -> Option<Level> {
-    let granted = seen.config.grant.get(spec.name.as_str());
-    match granted.and_then(|granted| granted.sandbox.as_ref()).map(|said| said.value) {
-        None => spec.level,
-        Some(SandboxLevel::None) => None,
-        Some(SandboxLevel::Standard) => Some(Level::Standard),
-        Some(SandboxLevel::Strict) => Some(Level::Strict),
+/// What was approved of it, if it runs as that.
+fn entry<'a>(seen: &'a Seen, spec: &ExtensionSpec) -> Option<&'a Entry> {
+    spec.pin.as_ref().and_then(|_| seen.approved.find(spec.name.as_str())).map(|(_, entry)| entry)
+}
+
+/// Of a time, the day.
+fn day(time: &str) -> &str {
+    time.split('T').next().unwrap_or(time)
+}
+
+/// What shows again what an extension is, and asks.
+fn approve(name: &str, entry: Option<&Entry>) -> String {
+    match entry.map(|entry| &entry.source) {
+        None | Some(Came::Placed { .. }) => format!("haft ext trust {name}"),
+        Some(Came::Git { .. } | Came::Directory { .. }) => format!("haft ext update {name}"),
     }
 }
 
 /// What keeps it from being started, and the next step.
 fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
     let manifest = editor(&seen.words.word(&spec.dir.join("extension.json")));
+    let held = entry(seen, spec);
+    let next = if spec.pin.is_some() { approve(spec.name.as_str(), held) } else { manifest };
     let program = match &spec.launch {
         Launch::Process { program, .. } => program,
         Launch::ThemeOnly => return None,
-        Launch::Impossible { why } => return Some((why.clone(), manifest)),
+        Launch::Impossible { why } => return Some((why.clone(), next)),
     };
-    if let Some(missing) = started_by(program).into_iter().find(|file| !file.exists()) {
-        return Some((format!("{} is not there", missing.display()), manifest));
+    match held {
+        // Its copy may be made at the start only.
+        Some(entry) => {
+            let wrong = Approved::at(seen.home.root()).check(entry);
+            if !wrong.is_empty() {
+                return Some((wrong.join("; "), next));
+            }
+        }
+        None => {
+            if let Some(missing) = started_by(program).into_iter().find(|file| !file.exists()) {
+                return Some((format!("{} is not there", missing.display()), next));
+            }
+        }
     }
     let support = available();
-    let (level, basis) = match wanted(seen, spec)? {
+    let (level, basis) = match level_of(&seen.config, spec)? {
         level @ Level::Standard => (level, support.standard),
         level @ Level::Strict => (level, support.strict),
     };
@@ -91,7 +117,9 @@ fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
 
 /// One that cannot be used. What a project brings that nobody trusts would not run anyway.
 fn broken(seen: &Seen, error: &DiscoveryError) -> Finding {
-    let manifest = editor(&seen.words.word(&error.dir.join("extension.json")));
+    // What is meant is a file at times.
+    let file = if error.dir.is_file() { error.dir.clone() } else { error.dir.join("extension.json") };
+    let manifest = editor(&seen.words.word(&file));
     let text = format!("cannot be used: {}", with_causes(&error.kind));
     if matches!(error.kind, DiscoveryErrorKind::Lock(_)) {
         let file = seen.words.word(&error.dir);
@@ -104,28 +132,28 @@ fn broken(seen: &Seen, error: &DiscoveryError) -> Finding {
 }
 
 /// One that is there and does not run. Those of a project that is not trusted are told of the project.
-fn skipped(skipped: &Skipped) -> Option<Finding> {
+fn skipped(seen: &Seen, skipped: &Skipped) -> Option<Finding> {
     let name = skipped.name.as_str();
     if skipped.reason == SkipReason::Untrusted {
         return None;
     }
+    let held = seen.approved.find(name).map(|(_, entry)| entry);
     if skipped.reason == SkipReason::Disabled {
+        if held.is_some_and(|entry| entry.waiting.is_some()) {
+            let text = "is disabled until you agree: its new version asks for more than was granted";
+            return Some(Area::Extensions.note(name, text).next(format!("haft ext update {name}")));
+        }
         let scope = if skipped.origin == Origin::Project { " --scope project" } else { "" };
         return Some(
             Area::Extensions.note(name, "is disabled").next(format!("haft ext enable {name}{scope}")),
         );
     }
-    let text = format!("in {} is not run: {}", skipped.dir.display(), skipped.reason);
-    match skipped.reason {
-        SkipReason::NotApproved => {
-            return Some(Area::Extensions.note(name, text).next(format!("haft ext trust {name}")));
-        }
-        SkipReason::Changed { .. } => {
-            return Some(Area::Extensions.wrong(name, text, format!("haft ext trust {name}")));
-        }
-        SkipReason::Disabled | SkipReason::Untrusted | SkipReason::NameTaken { .. } => {}
-    }
-    Some(Area::Extensions.note(name, text).next("haft ext list"))
+    let text = format!("in {} is not run: {}", seen.words.path(&skipped.dir), skipped.reason);
+    // What a run reports as a fault is one here, too.
+    Some(match skipped.reason.code() {
+        Some(_) => Area::Extensions.wrong(name, text, approve(name, held)),
+        None => Area::Extensions.note(name, text).next("haft ext list"),
+    })
 }
 
 /// A grant is for the name that a manifest bears; one for no extension confines nobody.

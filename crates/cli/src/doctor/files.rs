@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use haft_config::{Auth, AuthError, TrustFile};
+use haft_host::install::lock::Approved;
 
 use super::Seen;
 use super::finding::{Area, Finding};
 
 /// Files that say what is run or sent where; whoever may change them decides about that.
-const FILES: &[&str] = &["config.toml", "models.json", "extensions.lock.json", "SYSTEM.md", "AGENTS.md"];
+const FILES: &[&str] = &["config.toml", "models.json", "SYSTEM.md", "AGENTS.md"];
 
 /// Directories with code, keys beside them, and what is told to models.
 const DIRS: &[&str] = &["extensions", "store", "copies", "data", "state", "sessions", "skills", "prompts"];
@@ -29,6 +30,7 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     }];
     findings.extend(keys(seen));
     findings.extend(trust(seen));
+    findings.extend(approvals(seen));
     for name in FILES.iter().chain(DIRS) {
         let path = root.join(name);
         if let Some(what) = path.exists().then(|| changed_by_others(&path)).flatten() {
@@ -68,6 +70,24 @@ fn trust(seen: &Seen) -> Option<Finding> {
         Err(error) => {
             // One that others could write may hold what they wrote.
             Area::Home.wrong("trust.json", with_causes(&error), format!("mv {word} {word}.old"))
+        }
+    })
+}
+
+fn approvals(seen: &Seen) -> Option<Finding> {
+    let approved = Approved::at(seen.home.root());
+    let path = approved.file();
+    if path.symlink_metadata().is_err() {
+        return None;
+    }
+    let word = seen.words.word(&path);
+    Some(match approved.load() {
+        Ok(file) => {
+            let text = format!("extensions you approved: {}", file.extensions.len());
+            Area::Home.ok("extensions.lock.json", text)
+        }
+        Err(error) => {
+            Area::Home.wrong("extensions.lock.json", with_causes(&error), format!("mv {word} {word}.old"))
         }
     })
 }

@@ -20,7 +20,8 @@ use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
 use haft_host::install::LockedTools;
 use haft_host::{
-    ExtensionEnv, Host, HostConfig, SandboxGrant, ServiceReach, Services, ToolPins, Within, check_grant,
+    ExtensionEnv, Host, HostConfig, ProjectCheck, SandboxGrant, ServiceReach, Services, ToolPins, Within,
+    check_grant,
 };
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
@@ -45,6 +46,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
+    /// Whether extensions of the project are still what the user trusts.
+    pub(crate) project_check: Option<ProjectCheck>,
     /// What programs that read events are told when the run begins.
     pub(crate) told: Option<AgentEvent>,
     /// Where haft keeps its files.
@@ -107,6 +110,7 @@ impl Parts {
             |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
         let loosened = config.grant.iter().filter(|(_, granted)| allows(granted));
         Ok(Self {
+            project_check: setup.project_check(),
             told: if args.json { setup.trust_required() } else { None },
             session,
             model,
@@ -236,6 +240,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.home.logs_dir());
     config.data = Some(parts.home.data_dir());
+    config.project_check = parts.project_check;
     config.home = Some(parts.home.root().to_owned());
     config.secrets = vec![parts.home.auth_file()];
     config.state = Some(parts.home.state_dir());

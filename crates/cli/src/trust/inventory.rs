@@ -3,18 +3,26 @@
 use std::path::Path;
 
 use haft_config::{Config, Files, Home, Layer, Owner, Place, Project, Trust, Unused};
-use haft_host::Origin;
 use haft_host::discovery::Discovery;
 use haft_host::manifest::Manifest;
+use haft_host::{ExtensionSpec, Launch, Origin, Permissions};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
 use crate::resources::Resources;
-use crate::setup;
+use crate::{sandbox, setup};
 
-/// What a project brings, a line each, by kind.
+/// What a project brings, a line each.
 #[derive(Debug)]
-pub(super) struct Inventory(Vec<(&'static str, String)>);
+pub(super) struct Inventory(Vec<Brought>);
+
+#[derive(Debug)]
+struct Brought {
+    kind: &'static str,
+    text: String,
+    /// It must not be overlooked.
+    red: bool,
+}
 
 impl Inventory {
     /// Of the project in a directory, whether it is trusted or not.
@@ -24,7 +32,8 @@ impl Inventory {
         let (files, mistakes) = Files::read_what_can_be(home, &trusted);
         let config =
             files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
-        let mut all = extensions(home, &config, &trusted);
+        let mut marked = extensions(home, &config, &trusted);
+        let mut all: Vec<(&str, String)> = Vec::new();
         let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
         let unused =
             unused.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None).unused;
@@ -38,36 +47,64 @@ impl Inventory {
         let skills = resources.skills.skills.iter().filter(|skill| skill.owner == Owner::Project);
         all.extend(skills.map(|skill| ("skill", format!("{}: {}", skill.name, skill.description))));
         all.extend(prompts(dir).into_iter().map(|name| ("prompt", name)));
-        Self(all)
+        marked.extend(all.into_iter().map(|(kind, text)| Brought { kind, text, red: false }));
+        Self(marked)
     }
 
     /// For people; what it quotes is not safe to be shown.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|(kind, text)| format!("  {kind}: {text}"))
+        self.0.iter().map(|Brought { kind, text, red }| {
+            let mark = if *red { "!" } else { " " };
+            format!("{mark} {kind}: {text}")
+        })
     }
 
     pub(super) fn json(&self) -> Value {
-        self.0.iter().map(|(kind, text)| json!({"kind": kind, "text": text})).collect()
+        self.0
+            .iter()
+            .map(|Brought { kind, text, red }| json!({"kind": kind, "text": text, "red": red}))
+            .collect()
     }
 }
 
-fn extensions(home: &Home, config: &Config, project: &Project) -> Vec<(&'static str, String)> {
+fn extensions(home: &Home, config: &Config, project: &Project) -> Vec<Brought> {
     let found = Discovery::run(&setup::search(&ExtensionArgs::default(), home, config, project.clone()));
+    let plain = |text| Brought { kind: "extension", text, red: false };
     let specs = found.specs.iter().filter(|spec| spec.origin == Origin::Project);
-    let runs = specs.map(|spec| {
-        let runs = Manifest::read(&spec.dir).ok().and_then(|manifest| manifest.exec);
-        let runs = runs.map_or_else(String::new, |exec| {
+    let runs = specs.flat_map(|spec| {
+        let manifest = Manifest::read(&spec.dir).ok();
+        let runs = manifest.and_then(|manifest| manifest.exec).map_or_else(String::new, |exec| {
             let words = [exec.program].into_iter().chain(exec.args).collect::<Vec<_>>();
             format!(" runs: {}", words.join(" "))
         });
-        format!("{} in {}{runs}", spec.name, shown(&spec.dir, &project.dir))
+        let runs = format!("{} in {}{runs}", spec.name, shown(&spec.dir, &project.dir));
+        std::iter::once(plain(runs)).chain(may(config, spec))
     });
     let skipped = found.skipped.iter().filter(|skipped| skipped.origin == Origin::Project);
     let broken = found.errors.iter().filter(|error| error.origin == Origin::Project);
-    let all = runs
-        .chain(skipped.map(ToString::to_string))
-        .chain(broken.map(|error| format!("{error}: {}", error.kind)));
-    all.map(|text| ("extension", text)).collect()
+    runs.chain(skipped.map(|skipped| plain(skipped.to_string())))
+        .chain(broken.map(|error| plain(format!("{error}: {}", error.kind))))
+        .collect()
+}
+
+/// What an extension may do once the project is trusted, and what confines it: what is shown is granted.
+fn may(config: &Config, spec: &ExtensionSpec) -> Vec<Brought> {
+    if spec.launch == Launch::ThemeOnly {
+        return Vec::new();
+    }
+    let name = &spec.name;
+    let permissions = spec.permissions.iter().flat_map(Permissions::lines);
+    let permissions = permissions.map(|line| Brought {
+        kind: "may",
+        text: format!("{name}: {}: {}", line.permission, line.text),
+        red: line.red,
+    });
+    let sandbox = match sandbox::level_of(config, spec) {
+        Some(level) => format!("{name}: {level}"),
+        None => format!("{name}: none, so it runs UNCONFINED, with all your rights"),
+    };
+    let sandbox = Brought { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
+    permissions.chain([sandbox]).collect()
 }
 
 fn sets(unused: &Unused, dir: &Path) -> String {

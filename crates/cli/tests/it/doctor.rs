@@ -254,3 +254,33 @@ fn what_a_trusted_project_brings_and_cannot_run_is_told() {
     assert_eq!(wanted.code, 13, "{wanted:?}");
     assert!(wanted.stdout.contains("WRONG  x: the project's, sandbox strict, cannot run:"), "{wanted:?}");
 }
+
+#[test]
+#[cfg(unix)]
+fn what_is_approved_and_what_is_not_is_told() {
+    let world = World::new();
+    let dir = world.home().join("extensions/x");
+    write(dir.join("extension.json"), r#"{"name":"x","exec":"./run.sh"}"#);
+    write(dir.join("run.sh"), "#!/bin/sh\n");
+    executable(&dir.join("run.sh"));
+    let told = || {
+        let ended = doctor(&world, &["--json"], &[]);
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let findings = report["findings"].as_array().unwrap();
+        let found = findings.iter().find(|one| one["area"] == "extensions").unwrap();
+        let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+        (ended.code, text("state"), text("text"), text("next"))
+    };
+    let (code, state, text, next) = told();
+    assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
+    assert!(text.contains("was not approved"), "{text}");
+    let approved = world.haft(&["ext", "trust", "x", "--yes"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let (code, state, text, _) = told();
+    assert_eq!((code, state.as_str()), (0, "ok"), "{text}");
+    assert!(text.contains("yours, approved 2") && text.contains("no sandbox"), "{text}");
+    write(dir.join("run.sh"), "#!/bin/sh\necho other\n");
+    let (code, state, text, next) = told();
+    assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
+    assert!(text.contains("not what was approved") && text.contains("run.sh"), "{text}");
+}

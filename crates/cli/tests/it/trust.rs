@@ -111,3 +111,22 @@ fn a_project_that_brings_nothing_needs_no_trust() {
     let ended = world.haft(&["trust"]);
     assert!(ended.code == 0 && ended.stderr.contains("nothing to trust"), "{ended:?}");
 }
+
+#[test]
+fn what_an_extension_would_be_granted_is_shown() {
+    let world = World::new();
+    let manifest = r#"{"name":"asks","exec":"true","permissions":{"env":["WEATHER_TOKEN"],"fs":{"write":["$WORKSPACE"]}}}"#;
+    world.extension(".haft/extensions/asks", manifest);
+    world.extension(".haft/extensions/plain", r#"{"name":"plain","exec":"true"}"#);
+    let shown = world.haft(&["trust", "--show"]).stdout;
+    let lines: Vec<_> =
+        shown.lines().filter(|line| line.contains("asks") || line.contains("plain")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+      extension: asks in .haft/extensions/asks runs: true
+    ! may: asks: fs.write: reads and changes $WORKSPACE, past haft's gates
+      may: asks: env: gets from your environment WEATHER_TOKEN
+      sandbox: asks: standard
+      extension: plain in .haft/extensions/plain runs: true
+    ! sandbox: plain: none, so it runs UNCONFINED, with all your rights
+    ");
+}

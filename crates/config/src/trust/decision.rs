@@ -29,6 +29,8 @@ pub struct Decision {
     pub project: Project,
     /// Why it is not trusted although the user trusted it, as a sentence.
     pub told: Option<String>,
+    /// What of it may be run, as it was when it was looked at ([`Snapshot::code`]); none where it was not.
+    pub code: Option<Digest>,
 }
 
 /// The project is not the one that was asked for.
@@ -70,11 +72,13 @@ impl Decision {
         match asked {
             Asked::ThisRun => Ok(Self::of(dir, Trust::Trusted, None)),
             Asked::Nothing => Ok(match recorded(home, &dir) {
-                Ok(trust) => Self::of(dir, trust, None),
+                Ok((trust, code)) => Self { code, ..Self::of(dir, trust, None) },
                 Err(told) => Self::of(dir, Trust::Untrusted, Some(told)),
             }),
             Asked::Exactly(wanted) => match Snapshot::take(home, &dir) {
-                Ok(snapshot) if snapshot.digest() == wanted => Ok(Self::of(dir, Trust::Trusted, None)),
+                Ok(snapshot) if snapshot.digest() == wanted => {
+                    Ok(Self { code: Some(snapshot.code()), ..Self::of(dir, Trust::Trusted, None) })
+                }
                 Ok(snapshot) => Err(PinError::Other { dir, found: snapshot.digest(), wanted }),
                 Err(source) => Err(PinError::Unknown { dir, source }),
             },
@@ -84,25 +88,27 @@ impl Decision {
     fn of(dir: PathBuf, trust: Trust, told: Option<String>) -> Self {
         // Through a link a path leads past other directories than those whose files were looked at.
         let dir = if cfg!(unix) { dir.canonicalize().unwrap_or(dir) } else { dir };
-        Self { project: Project { dir, trust }, told }
+        Self { project: Project { dir, trust }, told, code: None }
     }
 }
 
-/// What is recorded of a project; the error is why that does not count.
-fn recorded(home: &Home, dir: &Path) -> Result<Trust, String> {
+/// What is recorded of a project, and what of it may be run; the error is why that does not count.
+fn recorded(home: &Home, dir: &Path) -> Result<(Trust, Option<Digest>), String> {
     let file = TrustFile::load(home).map_err(|error| format!("no project is trusted: {}", chain(&error)))?;
     // What cannot be found has not been trusted either.
-    let Ok(real) = dir.canonicalize() else { return Ok(Trust::Untrusted) };
+    let Ok(real) = dir.canonicalize() else { return Ok((Trust::Untrusted, None)) };
     let above = is_up(Defence::TrustedPath);
     let mut places = real.ancestors().take(if above { 1 } else { usize::MAX });
-    let Some(record) = places.find_map(|place| file.record(place)) else { return Ok(Trust::Untrusted) };
+    let Some(record) = places.find_map(|place| file.record(place)) else {
+        return Ok((Trust::Untrusted, None));
+    };
     if !is_up(Defence::TrustedContent) {
-        return Ok(Trust::Trusted);
+        return Ok((Trust::Trusted, None));
     }
     let snapshot = Snapshot::take(home, &real)
         .map_err(|error| format!("the project is no longer trusted: {}", chain(&error)))?;
     if snapshot.digest() == record.digest {
-        return Ok(Trust::Trusted);
+        return Ok((Trust::Trusted, Some(snapshot.code())));
     }
     let difference = snapshot.since(&record.files);
     Err(format!(

@@ -23,6 +23,9 @@ pub const MAX_FILES: usize = 20_000;
 /// The most bytes that a project can be trusted with: 200 MiB.
 pub const MAX_BYTES: u64 = 200 * 1024 * 1024;
 
+/// How the names of what is told, and never run, begin.
+const TEXTS: &[&str] = &[".haft/SYSTEM.md", ".haft/prompts/", ".haft/skills/", ".agents/skills/"];
+
 /// What of a project would run or be obeyed: a digest for each file, and one for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -83,7 +86,7 @@ impl Snapshot {
         }
         walk.add_programs()?;
         let files = walk.into_files();
-        Ok(Self { dir, digest: of_all(&files), files })
+        Ok(Self { dir, digest: of_all(files.iter()), files })
     }
 
     /// The project's directory, canonical.
@@ -94,6 +97,16 @@ impl Snapshot {
     /// The digest of all of it.
     pub fn digest(&self) -> Digest {
         self.digest
+    }
+
+    /// The digest of what of it may be run: all but the texts that models and people are told.
+    pub fn code(&self) -> Digest {
+        let is_text = |name: &str| {
+            TEXTS.iter().any(|text| name.starts_with(text))
+                || context::is_named(name.trim_start_matches("../"))
+        };
+        let code = self.files.iter().filter(|(name, _)| !is_text(name));
+        of_all(code)
     }
 
     /// The digest of each file, by its name relative to the project.
@@ -129,7 +142,7 @@ fn upwards(dir: &Path, path: &Path) -> String {
     format!("{}{}", "../".repeat(above), walk::name(name))
 }
 
-fn of_all(files: &BTreeMap<String, Digest>) -> Digest {
+fn of_all<'a>(files: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
     let mut all = Sha256::new_with_prefix(b"haft project 1\n");
     for (name, digest) in files {
         all.update((name.len() as u64).to_le_bytes());

@@ -93,6 +93,33 @@ fn whatever_would_run_or_be_obeyed_counts() {
     check(|dir| fs::remove_file(dir.join("AGENTS.md")).unwrap(), "AGENTS.md (removed)");
 }
 
+/// What is told to a model may change while a run goes on, by the model's own hand; what is run may not.
+#[test]
+fn the_digest_of_what_is_run_leaves_texts_out() {
+    let ground = Ground::new();
+    ground.write(".haft/extensions/e/AGENTS.md", "1");
+    let code = ground.snapshot().code();
+    for text in
+        ["AGENTS.md", "../AGENTS.md", ".haft/SYSTEM.md", ".haft/prompts/p.md", ".agents/skills/s/SKILL.md"]
+    {
+        ground.write(text, "2");
+        assert_eq!(ground.snapshot().code(), code, "{text}");
+    }
+    let decided = Decision::make(&ground.home(), ground.dir(), Asked::Exactly(ground.snapshot().digest()));
+    assert_eq!(decided.unwrap().code, Some(code));
+    for run in [
+        ".haft/extensions/e/AGENTS.md",
+        "more/x/AGENTS.md",
+        "more/x/extension.json",
+        ".haft/extensions/n/extension.json",
+        ".haft/config.toml",
+    ] {
+        let before = ground.snapshot().code();
+        ground.write(run, "extensions = ['../more'] # 2");
+        assert_ne!(ground.snapshot().code(), before, "{run}");
+    }
+}
+
 #[test]
 fn many_changes_are_counted() {
     let many = |dir: &Path| (0..20).for_each(|n| fs::write(dir.join(format!(".haft/{n:02}")), "x").unwrap());

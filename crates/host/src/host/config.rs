@@ -16,6 +16,7 @@ use crate::confine::{PathError, SandboxGrant};
 use crate::environment::ExtensionEnv;
 use crate::log::slug;
 use crate::pins::ToolPins;
+use crate::project_check::ProjectCheck;
 use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::timeouts::Timeouts;
 
@@ -36,6 +37,9 @@ pub struct HostConfig {
     pub home: Option<PathBuf>,
     /// Files that no sandbox lets an extension read: those with keys.
     pub secrets: Vec<PathBuf>,
+    /// Asked right before an extension of [`Origin::Project`](crate::Origin::Project) is started, also late in a run; none
+    /// where nobody knows what was looked at.
+    pub project_check: Option<ProjectCheck>,
     /// Where the host remembers which extensions were silent when they were started, and what they registered; `None`
     /// remembers nothing.
     pub state: Option<PathBuf>,
@@ -89,6 +93,7 @@ impl HostConfig {
             data: None,
             home: None,
             secrets: Vec::new(),
+            project_check: None,
             state: None,
             results: None,
             lazy: true,

@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use haft_host::{
-    ExtensionSpec, ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError, Restarts,
+    ExtensionSpec, ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, ProjectCheck, RestartError,
+    Restarts,
 };
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
@@ -329,4 +332,32 @@ async fn a_start_remembers_whom_it_waited_for_in_vain() {
     assert!(start().await < patience, "it is known");
     fs::write(dir.path().join("extension.json"), "{}").unwrap();
     assert!(start().await >= patience, "it is another version");
+}
+
+#[tokio::test]
+async fn a_projects_extension_that_changed_since_it_was_trusted_is_not_started_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let changed = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&changed);
+    let check = move || if now.load(Ordering::SeqCst) { Err("it changed".to_owned()) } else { Ok(()) };
+    let mut config = quick();
+    config.project_check = Some(ProjectCheck::new(check));
+    let mut spec = guard(dir.path(), "", "answer");
+    spec.origin = Origin::Project;
+    let events = Events::default();
+    let host = Host::builder(config).events(events.sink()).specs(vec![spec]).start().await;
+    assert_eq!((starts(dir.path()), events.faults()), (1, vec![]));
+    changed.store(true, Ordering::SeqCst);
+    let _ = host.restart(&ExtensionName::new("guard")).await;
+    until(&host, "guard", |state| {
+        matches!(
+            state,
+            ExtensionState::Failed { code: FaultCode::PinMismatch | FaultCode::CrashLoop, .. }
+                | ExtensionState::Restarting { code: FaultCode::PinMismatch, .. }
+        )
+    })
+    .await;
+    assert_eq!((starts(dir.path()), events.faults().first()), (1, Some(&fault("guard", "pin_mismatch"))));
+    assert!(blocked(&host, &call("bash", json!({}))).await.is_some());
+    host.shutdown().await;
 }

@@ -38,6 +38,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         cwd: root.to_owned(),
         search,
         home: Home::at(root),
+        project_check: None,
         told: None,
         lazy: true,
         system: SystemPrompt::default(),
