@@ -30,7 +30,7 @@ pub(crate) struct Looked(Mutex<Option<(Instant, Result<(), String>)>>);
 
 impl Looked {
     /// What a look finds that begins now or later.
-    pub(crate) async fn from_now(&self, check: &ProjectCheck) -> Result<(), String> {
+    pub(crate) async fn hold_now(&self, check: &ProjectCheck) -> Result<(), String> {
         let asked = Instant::now();
         let mut last = self.0.lock().await;
         if let Some((began, found)) = &*last

@@ -114,7 +114,7 @@ impl Shared {
     pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
         let failed = |message| Failure { code: FaultCode::PinMismatch, message };
         if let (Origin::Project, Some(check)) = (spec.origin, &self.config.project_check) {
-            let looked = self.looked.from_now(check).await;
+            let looked = self.looked.hold_now(check).await;
             looked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         let Some(pin) = spec.pin.clone() else { return Ok(()) };

@@ -33,15 +33,9 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
 fn shown(entry: &Entry) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, now) in &entry.changed {
-        let before = entry.tools.get(name);
+        let before = entry.tools.get(name).map(texts).unwrap_or_default();
         lines.push(format!("tool {name}"));
-        let parts: [(&str, fn(&PinnedTool) -> String); 3] = [
-            ("description", |tool| tool.description.clone()),
-            ("arguments", |tool| tool.schema.as_str().to_owned()),
-            ("advice", |tool| tool.guidelines.join(" / ")),
-        ];
-        for (what, text) in parts {
-            let (old, new) = (before.map(text).unwrap_or_default(), text(now));
+        for ((what, new), (_, old)) in texts(now).into_iter().zip(before) {
             if old != new {
                 lines.push(format!("  {what} was: {old}"));
                 lines.push(format!("  {what} is:  {new}"));
@@ -49,4 +43,13 @@ fn shown(entry: &Entry) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Everything that the model is told of a tool, each behind what it is.
+fn texts(tool: &PinnedTool) -> [(&'static str, String); 3] {
+    [
+        ("description", tool.description.clone()),
+        ("arguments", tool.schema.as_str().to_owned()),
+        ("advice", tool.guidelines.join(" / ")),
+    ]
 }

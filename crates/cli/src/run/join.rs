@@ -283,15 +283,19 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     host.serve(agent.caller());
     let joined = Joined { agent, host, events, changes, resources, builtin, tools };
     joined.offer_tools()?;
-    match &joined.tools {
-        ToolChoice::All => {}
-        ToolChoice::Only(names) => joined.agent.set_active_tools(Some(names.clone())),
-        ToolChoice::None => joined.agent.set_active_tools(Some(Vec::new())),
-    }
+    joined.choose_tools();
     Ok(joined)
 }
 
 impl Joined {
+    fn choose_tools(&self) {
+        match &self.tools {
+            ToolChoice::All => {}
+            ToolChoice::Only(names) => self.agent.set_active_tools(Some(names.clone())),
+            ToolChoice::None => self.agent.set_active_tools(Some(Vec::new())),
+        }
+    }
+
     /// Makes sure that `--tools` names tools that there are. An extension that is slow to start may have one.
     ///
     /// # Errors

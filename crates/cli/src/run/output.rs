@@ -187,6 +187,24 @@ fn conflict(path: &str, first: &str, then: &str) -> String {
     format!("{first} and {then} both changed {what}; the tool gets what {then} made of it")
 }
 
+fn failed(ExtensionFault { extension, message, code }: &ExtensionFault) -> String {
+    format!("extension {extension}: {message} ({code})")
+}
+
+fn without_gate(extension: &ExtensionName, reason: &str) -> String {
+    format!("going on without extension {extension}, which is not asked any more: {reason}")
+}
+
+/// A call or its result, behind the extension that asked for it unless the model did.
+fn called(by: Option<&ExtensionName>, tool: &str, text: &str) -> String {
+    let by = by.map(|extension| format!("[{}] ", sanitize_line(extension.as_str()))).unwrap_or_default();
+    format!("{by}{} {}", short(tool), short(text))
+}
+
+fn mark(is_error: bool) -> &'static str {
+    if is_error { "✗" } else { "←" }
+}
+
 /// Most events say nothing, so the terminal is asked for its width only for those that do.
 fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
     match event {
@@ -195,14 +213,9 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             Told::Always(attributed(extension, loudness(*level), message, width()))
         }
         AgentEvent::GateOff { extension, reason } => {
-            let text =
-                format!("going on without extension {extension}, which is not asked any more: {reason}");
-            Told::Always(headed(&text, width()))
+            Told::Always(headed(&without_gate(extension, reason), width()))
         }
-        AgentEvent::ExtensionError(fault) => {
-            let ExtensionFault { extension, message, code } = fault;
-            Told::Always(headed(&format!("extension {extension}: {message} ({code})"), width()))
-        }
+        AgentEvent::ExtensionError(fault) => Told::Always(headed(&failed(fault), width())),
         AgentEvent::Error { message } => Told::Always(headed(message, width())),
         AgentEvent::Retry { attempt, delay_ms, message } => {
             let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
@@ -217,7 +230,7 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
             summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
         }
         AgentEvent::ToolCall { name, args, .. } => {
-            Told::Meanwhile(format!("→ {} {}", short(name), short(args.as_str())))
+            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
         }
         AgentEvent::ToolRewritten { by, args, .. } => {
             Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
@@ -227,16 +240,14 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         }
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolResult { name, is_error, content, .. } => {
-            let mark = if *is_error { "✗" } else { "←" };
-            Told::Meanwhile(format!("{mark} {} {}", short(name), short(&joined_text(content))))
+            Told::Meanwhile(format!("{} {}", mark(*is_error), called(None, name, &joined_text(content))))
         }
         AgentEvent::HostCallStart { extension, name, args, .. } => {
-            let extension = sanitize_line(extension.as_str());
-            Told::Meanwhile(format!("→ [{extension}] {} {}", short(name), short(args.as_str())))
+            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
         }
         AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
-            let (mark, extension) = (if *is_error { "✗" } else { "←" }, sanitize_line(extension.as_str()));
-            Told::Meanwhile(format!("{mark} [{extension}] {} {}", short(name), short(&joined_text(content))))
+            let what = called(Some(extension), name, &joined_text(content));
+            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
         }
         // Standard error has had a line for each before the run began.
         AgentEvent::TrustRequired { .. }
