@@ -218,7 +218,7 @@ fn the_examples_ask_for_what_can_be_granted() {
     let asking = manifests.iter().filter(|manifest| manifest.permissions.is_some());
     let mut names: Vec<_> = asking.map(|manifest| manifest.name.as_str()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["guard", "py-guide", "weather"]);
+    assert_eq!(names, ["guard", "notes", "py-guide", "weather"]);
 }
 
 #[test]
