@@ -73,6 +73,8 @@ impl Store {
         let path = self.path.as_deref();
         let (owned, error) = owned(Some(&self.global), &self.approved);
         let mut rows: Vec<Row> = owned.into_iter().map(|owned| list::owned(owned, path)).collect();
+        // Of one name what was approved stays first.
+        rows.sort_by_cached_key(|row| row.name.to_ascii_lowercase());
         if let Some(project) = &self.project {
             rows.extend(list::rows(project, Origin::Project, path));
         }

@@ -141,6 +141,22 @@ impl Manifest {
         Ok(Self { glance: Some(glance), ..manifest })
     }
 
+    /// [`read`](Self::read) of what these bytes are only: none where `wanted` says that they are not.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub(crate) fn read_if(
+        dir: &Path,
+        wanted: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<Option<Self>, ManifestError> {
+        let path = dir.join(MANIFEST_FILE);
+        let (text, _) = read_bounded(dir, &path)?;
+        match wanted(text.as_bytes()) {
+            true => Self::parse_with(&path, &text, || has_theme(dir)).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// [`read`](Self::read) without a file: `path` is what errors name, `theme` says whether the directory brings a
     /// theme, which needs no program.
     ///

@@ -16,8 +16,10 @@ use crate::session::age;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
-    let mut findings: Vec<Finding> = found.specs.iter().map(|spec| runs(seen, spec)).collect();
     // The lock file is among haft's own.
+    let lock = Approved::at(seen.home.root()).file();
+    let specs = found.specs.iter().filter(|spec| spec.dir != lock);
+    let mut findings: Vec<Finding> = specs.map(|spec| runs(seen, spec)).collect();
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken(seen, error)));
     findings.extend(found.skipped.iter().filter_map(|one| skipped(seen, one)));
@@ -121,10 +123,6 @@ fn broken(seen: &Seen, error: &DiscoveryError) -> Finding {
     let file = if error.dir.is_file() { error.dir.clone() } else { error.dir.join("extension.json") };
     let manifest = editor(&seen.words.word(&file));
     let text = format!("cannot be used: {}", with_causes(&error.kind));
-    if matches!(error.kind, DiscoveryErrorKind::Lock(_)) {
-        let file = seen.words.word(&error.dir);
-        return Area::Extensions.wrong(error.name.clone(), text, format!("mv {file} {file}.old"));
-    }
     match error.origin == Origin::Project && !seen.project.is_trusted() {
         true => Area::Extensions.note(error.name.clone(), text),
         false => Area::Extensions.wrong(error.name.clone(), text, manifest),

@@ -87,7 +87,12 @@ fn approvals(seen: &Seen) -> Option<Finding> {
             Area::Home.ok("extensions.lock.json", text)
         }
         Err(error) => {
-            Area::Home.wrong("extensions.lock.json", with_causes(&error), format!("mv {word} {word}.old"))
+            let next = match error.is_loose() {
+                true => format!("chmod 600 {word}"),
+                // What was approved is forgotten with it.
+                false => format!("mv {word} {word}.old"),
+            };
+            Area::Home.wrong("extensions.lock.json", with_causes(&error), next)
         }
     })
 }

@@ -136,8 +136,7 @@ fn required(joined: &Joined) -> anyhow::Result<()> {
     match missing {
         None => Ok(()),
         Some(status) => Err(anyhow::anyhow!(
-            "required extension {} is not running; see haft ext logs {} or disable it",
-            status.name,
+            "required extension {} is not running; haft doctor says why and what to do",
             status.name
         ))
         .or_exit(Exit::RequiredExtension),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
 
 use super::{
     Collect, DiscoveryError, DiscoveryErrorKind, MANIFEST_INVALID, SkipReason, Skipped, absolute, dir_name,
@@ -14,6 +15,10 @@ use crate::install::{Held, Owned, owned};
 use crate::manifest::Manifest;
 use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
+/// Why one does not run whose newer version asks for more.
+const WAITS: &str = "its new version asks for more than was granted; `haft ext update` shows what, and asks, and `haft ext \
+                     enable` goes on with the old one";
+
 impl Collect<'_> {
     /// Takes what was approved, and names what was not.
     pub(super) fn take_owned(&mut self, approved: &Approved) {
@@ -22,7 +27,10 @@ impl Collect<'_> {
         let Some(global) = global else { return };
         approved.tidy();
         let (all, error) = owned(Some(&global), approved);
-        self.found.errors.extend(error.map(|error| unusable(approved, error)));
+        if let Some(error) = error {
+            self.found.specs.push(nobody_knows(approved));
+            self.found.errors.push(unusable(approved, error));
+        }
         for Owned { candidate, held } in all {
             match held {
                 Some(held) => self.take_held(approved, candidate.dir, candidate.manifest, held),
@@ -55,11 +63,16 @@ impl Collect<'_> {
         approved: &Approved,
         place: PathBuf,
         manifest: Result<Manifest, DiscoveryErrorKind>,
-        held: Held,
+        mut held: Held,
     ) {
         self.dirs.insert(super::identity(&place));
         let taken = self.names.get(&key(held.name.as_str())).cloned();
-        let enabled = held.entry.enabled;
+        // One that waits for an answer was not switched off by the user.
+        let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;
+        if waits && held.changed.is_none() {
+            held.changed = Some(WAITS.to_owned());
+        }
+        let enabled = held.entry.enabled || waits;
         let reason = match (taken, held.changed.clone()) {
             (Some(by), _) => Some(SkipReason::NameTaken { by }),
             (None, _) if !enabled => Some(SkipReason::Disabled),
@@ -120,10 +133,22 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
 fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
     let pin = held.pin(approved);
     let why = held.changed.unwrap_or_default();
+    ExtensionSpec { pin: Some(Arc::new(pin)), ..guarding(held.name, held.dir, why) }
+}
+
+/// What stands for the required ones that there may be while nobody can tell which.
+fn nobody_knows(approved: &Approved) -> ExtensionSpec {
+    let file = approved.file();
+    let why = "while it cannot be used nobody knows which extensions have to be in place, so no tool runs";
+    guarding(ExtensionName::new(dir_name(&file)), file, why.to_owned())
+}
+
+/// One that cannot start, and without which no tool runs.
+fn guarding(name: ExtensionName, dir: PathBuf, why: String) -> ExtensionSpec {
     ExtensionSpec {
-        name: held.name,
+        name,
         version: None,
-        dir: held.dir,
+        dir,
         launch: Launch::Impossible { why },
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
@@ -132,7 +157,7 @@ fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
-        pin: Some(Arc::new(pin)),
+        pin: None,
     }
 }
 

@@ -236,7 +236,7 @@ impl Proposal {
             let same = (before.tree, &before.interpreter, before.sandbox)
                 == (self.entry.tree, &self.entry.interpreter, self.entry.sandbox);
             // A tree that is gone is put back.
-            same && difference.is_some()
+            same && difference.is_some() && before.waiting.is_none()
         })
     }
 

@@ -55,7 +55,7 @@ pub enum LockError {
         source: io::Error,
     },
     /// Somebody else may have written it.
-    #[error("{} {what}, so no extension is approved; look at it, and remove it", path.display())]
+    #[error("{} {what}, so no extension is approved; look at it, then make it yours alone (chmod 600), or remove it", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -92,6 +92,13 @@ pub enum LockError {
         /// Why.
         source: io::Error,
     },
+}
+
+impl LockError {
+    /// Whether nothing is wrong with it but that others may write to it.
+    pub fn is_loose(&self) -> bool {
+        matches!(self, Self::Foreign { what, .. } if *what == open::LOOSE)
+    }
 }
 
 impl Default for LockFile {

@@ -7,10 +7,11 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::contents::{Contents, Looks};
+use super::digest::Digest;
 use super::lock::{Approved, Came, Entry, LockError};
 use super::pin::Pin;
 use crate::discovery::{Candidate, scan};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ManifestError};
 
 /// One extension of the user's.
 #[derive(Debug)]
@@ -50,47 +51,71 @@ pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, 
     }
     let mut all: Vec<Owned> = Vec::new();
     for candidate in global.into_iter().flat_map(scan) {
-        let held = by_place
-            .remove(&candidate.dir)
-            .map(|(name, entry)| placed(approved, name, entry, &candidate.dir));
-        all.push(Owned { candidate, held });
+        all.push(match by_place.remove(&candidate.dir) {
+            Some((name, entry)) => placed(approved, name, entry, candidate),
+            None => Owned { candidate, held: None },
+        });
     }
     let gone = by_place.into_values().map(|(name, entry)| (name, entry, true));
     for (name, entry, gone) in entries.into_iter().map(|(name, entry)| (name, entry, false)).chain(gone) {
         all.push(stored(approved, name, entry, gone));
     }
-    // A stable order: of one name, what was approved comes first.
-    all.sort_by_cached_key(|owned| (owned.name(), owned.held.is_none()));
+    // What was approved comes first, or something beside it could take its name with other letters.
+    all.sort_by_cached_key(|owned| (owned.held.is_none(), owned.name().to_ascii_lowercase()));
     (all, error)
 }
 
 /// One that lies in the global directory and was approved there.
-fn placed(approved: &Approved, name: ExtensionName, entry: Entry, place: &Path) -> Held {
-    let changed = difference(approved, &entry, place).filter(|_| is_up(Defence::PinnedCode));
-    let changed = changed.map(|what| {
+fn placed(approved: &Approved, name: ExtensionName, entry: Entry, found: Candidate) -> Owned {
+    if !is_up(Defence::PinnedCode) {
+        let held = Held { dir: found.dir.clone(), name, entry, changed: None };
+        return Owned { candidate: found, held: Some(held) };
+    }
+    let changed = difference(approved, &entry, &found.dir).map(|what| {
         format!("it is not what was approved: {what}; `haft ext trust {name}` shows what changed, and asks")
     });
-    let dir = match is_up(Defence::PinnedCode) {
-        true => approved.runs_in(&name, &entry),
-        false => place.to_owned(),
-    };
-    Held { dir, name, entry, changed }
+    held(approved, name, entry, found.dir, changed)
 }
 
 /// One that lies in the store only.
 fn stored(approved: &Approved, name: ExtensionName, entry: Entry, gone: bool) -> Owned {
-    let dir = approved.trees().place(&entry.tree);
-    let manifest = Manifest::read(&dir).map_err(Into::into);
-    let changed = match (&manifest, &entry.source) {
-        (_, Came::Placed { path, .. }) if gone => Some(format!(
+    let changed = match &entry.source {
+        Came::Placed { path, .. } if gone => Some(format!(
             "it was removed from {}; `haft ext remove {name}` forgets that it was approved",
             path.display()
         )),
-        (Err(error), _) => Some(format!("its code in the store cannot be used: {error}; install it again")),
-        (Ok(_), _) => None,
+        Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => None,
     };
+    let dir = approved.trees().place(&entry.tree);
+    held(approved, name, entry, dir, changed)
+}
+
+/// What was approved, with the manifest that was: whatever lies elsewhere may be another one by the time it is read.
+fn held(
+    approved: &Approved,
+    name: ExtensionName,
+    entry: Entry,
+    place: PathBuf,
+    changed: Option<String>,
+) -> Owned {
+    let code = approved.trees().place(&entry.tree);
+    let is_it = |bytes: &[u8]| Digest::of_bytes(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
+    let (manifest, unusable) = match Manifest::read_if(&code, is_it) {
+        Ok(Some(manifest)) => (Ok(manifest), None),
+        Ok(None) => {
+            let error = ManifestError::Missing { dir: code };
+            (Err(error.into()), Some("its manifest is not the one that was approved".to_owned()))
+        }
+        Err(error) => {
+            let why = error.to_string();
+            (Err(error.into()), Some(why))
+        }
+    };
+    let unusable = unusable
+        .map(|why| format!("its code in the store cannot be used: {why}; install or approve it again"));
+    let changed = changed.or(unusable);
     let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
-    Owned { candidate: Candidate { dir, manifest }, held: Some(held) }
+    Owned { candidate: Candidate { dir: place, manifest }, held: Some(held) }
 }
 
 /// How a directory differs from what was approved of it; nothing when it does not. It is read only when it looks otherwise

@@ -8,7 +8,7 @@ use haft_core::hooks::HookSource as _;
 use haft_host::discovery::{Discovery, Project, Search, SkipReason, Trust};
 use haft_host::install::lock::{Approved, How};
 use haft_host::install::{Accepted, Source, Store};
-use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Origin, RestartError};
+use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError};
 use haft_protocol::ids::ExtensionName;
 use tempfile::TempDir;
 
@@ -122,6 +122,64 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     assert_eq!(names(&world.found()).0, ["a", "d"], "as it was is as it was approved");
     fs::remove_dir_all(&dir).unwrap();
     assert_eq!(names(&world.found()).1[0], ("a", "pin_mismatch"));
+}
+
+#[test]
+fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
+    let world = World::new();
+    world.installed("guard");
+    world.placed("Guard", "");
+    fs::create_dir_all(world.store.global.join("GUARD")).unwrap();
+    fs::write(world.store.global.join("GUARD/extension.json"), "{").unwrap();
+    let found = world.found();
+    assert_eq!(names(&found), (vec!["guard"], vec![("Guard", "name_taken")]));
+}
+
+#[test]
+fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
+    let world = World::new();
+    let source = world.root.path().join("src/guard");
+    let propose = |more: &str| {
+        world.write(&source, "guard", &format!(r#","required":true,"permissions":{{{more}}}"#));
+        world.store.propose(&Source::Directory(source.clone())).unwrap()
+    };
+    propose("").accept(How::Yes, "1").unwrap();
+    assert!(propose(r#""net":"all""#).decline().unwrap());
+    let missed = |found: &Discovery| match &found.specs[..] {
+        [spec] if spec.roles.required => match &spec.launch {
+            Launch::Impossible { why } => Some(why.clone()),
+            Launch::Process { .. } | Launch::ThemeOnly => None,
+        },
+        _ => None,
+    };
+    let why = missed(&world.found()).unwrap();
+    assert!(why.contains("asks for more than was granted"), "{why}");
+    // Back at what was approved there is something to agree to, and then it runs.
+    let back = propose("");
+    assert!(!back.is_approved());
+    back.accept(How::Yes, "1").unwrap();
+    assert_eq!(missed(&world.found()), None);
+    assert_eq!(names(&world.found()).0, ["guard"]);
+}
+
+#[test]
+fn without_a_lock_file_that_can_be_used_no_tool_runs() {
+    let world = World::new();
+    world.installed("x");
+    fs::write(world.store.approved.file(), "{").unwrap();
+    let found = world.found();
+    let [spec] = &found.specs[..] else { panic!("{:?}", found.specs) };
+    assert!(spec.roles.required && matches!(spec.launch, Launch::Impossible { .. }), "{spec:?}");
+}
+
+#[test]
+fn a_manifest_counts_only_as_it_was_approved() {
+    let world = World::new();
+    let accepted = world.installed("x");
+    let manifest = world.store.approved.trees().place(&accepted.entry.tree).join("extension.json");
+    fs::set_permissions(&manifest, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&manifest, r#"{"name":"x","exec":"/bin/sh","args":["-c","true"]}"#).unwrap();
+    assert_eq!(names(&world.found()), (vec![], vec![("x", "pin_mismatch")]));
 }
 
 #[tokio::test]

@@ -13,6 +13,9 @@ use super::LockError;
 /// The longest file that is read, in bytes: 64 MiB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
+/// What is said of one that its mode opens to others.
+pub(super) const LOOSE: &str = "can be written by other users";
+
 /// Its text; none where there is no file.
 pub(super) fn text(path: &Path) -> Result<Option<String>, LockError> {
     let read = |source| LockError::Read { path: path.into(), source };
@@ -59,7 +62,7 @@ fn others(metadata: &Metadata) -> Option<&'static str> {
     if metadata.uid() != rustix::process::geteuid().as_raw() {
         return Some("belongs to another user");
     }
-    (metadata.permissions().mode() & 0o022 != 0).then_some("can be written by other users")
+    (metadata.permissions().mode() & 0o022 != 0).then_some(LOOSE)
 }
 
 #[cfg(not(unix))]
