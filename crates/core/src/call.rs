@@ -2,6 +2,7 @@
 
 mod caller;
 mod gate;
+mod told;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;

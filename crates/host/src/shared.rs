@@ -233,10 +233,9 @@ impl Shared {
             let data = data.as_deref().unwrap_or(&spec.dir);
             Within::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });
-        let granted = granted.map(|granted| granted.host.clone());
         let reach = ServiceReach { extension: spec.name.clone(), within, data };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));
-        let desk = Desk::new(provided, reach, granted, reporter, log, Arc::clone(&self.timeouts));
+        let desk = Desk::new(provided, reach, reporter, log, Arc::clone(&self.timeouts));
         Some(Arc::new(desk))
     }
 

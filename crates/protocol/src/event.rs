@@ -212,7 +212,7 @@ pub enum AgentEvent {
         extension: ExtensionName,
         /// The tool.
         name: String,
-        /// The extension's arguments.
+        /// The extension's arguments. Beyond 4 KiB, of what is long only the beginning and the size.
         args: RawJson,
     },
     /// What that came to.
@@ -228,9 +228,9 @@ pub enum AgentEvent {
         /// Why it failed; there whenever `is_error` is.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<HostCallError>,
-        /// What the extension is told.
+        /// What the extension is told: the first 4 KiB, and of images the type.
         content: Vec<Content>,
-        /// What people and programs may want to see, such as the diff of a change.
+        /// What people and programs may want to see, such as the diff of a change; as short as arguments are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },

@@ -70,7 +70,10 @@ impl Decision {
             return Ok(Self::of(dir, Trust::Trusted, None));
         }
         match asked {
-            Asked::ThisRun => Ok(Self::of(dir, Trust::Trusted, None)),
+            Asked::ThisRun => {
+                let code = Snapshot::take(home, &dir).ok().map(|snapshot| snapshot.code());
+                Ok(Self { code, ..Self::of(dir, Trust::Trusted, None) })
+            }
             Asked::Nothing => Ok(match recorded(home, &dir) {
                 Ok((trust, code)) => Self { code, ..Self::of(dir, trust, None) },
                 Err(told) => Self::of(dir, Trust::Untrusted, Some(told)),

@@ -107,6 +107,12 @@ fn the_digest_of_what_is_run_leaves_texts_out() {
     }
     let decided = Decision::make(&ground.home(), ground.dir(), Asked::Exactly(ground.snapshot().digest()));
     assert_eq!(decided.unwrap().code, Some(code));
+    let decided = Decision::make(&ground.home(), ground.dir(), Asked::ThisRun);
+    assert_eq!(
+        decided.unwrap().code,
+        Some(code),
+        "what is trusted for one run only must not change in it either"
+    );
     for run in [
         ".haft/extensions/e/AGENTS.md",
         "more/x/AGENTS.md",

@@ -9,17 +9,19 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{Calling, Cancelled, fit};
+use super::{Calling, Cancelled, fit, told};
 use crate::agent::{Inner, LateValidator};
 use crate::chain::Verdict;
 use crate::emitter::Emitter;
+use crate::schema::Validator;
 use crate::tool::{Failure, Tool, ToolOutput, ToolSpec};
 
 /// Runs tools for extensions under an agent's hooks: the same transforms, gates and after-hooks as for a call of the
 /// model, whether or not a run is under way. Made by [`Agent::caller`](crate::Agent::caller).
 ///
 /// Such a call is not in the transcript, because the model did not ask; it is told as
-/// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`]. The hooks of the extension that calls are not asked.
+/// [`AgentEvent::HostCallStart`] and [`AgentEvent::HostCallEnd`], with no more than the beginnings of what is long, and not at
+/// all where its arguments do not fit the tool. The hooks of the extension that calls are not asked.
 #[derive(Clone)]
 pub struct Caller {
     agent: Weak<Inner>,
@@ -88,6 +90,10 @@ impl Called {
         Self { output, code, by: None }
     }
 
+    fn legible(self) -> Self {
+        Self { output: self.output.legible(), ..self }
+    }
+
     fn blocked(by: String, reason: String) -> Self {
         Self { by: Some(by), ..Self::failed(HostCallError::Blocked, reason) }
     }
@@ -108,38 +114,37 @@ impl Caller {
         let Some(agent) = self.agent.upgrade() else {
             return Called::failed(HostCallError::Unavailable, "there is no agent any more");
         };
-        let emitter = Emitter::outside(agent.hooks().observers, tell);
         let ExtensionCall { caller, id, tool, args } = call;
         let call = ToolCall { id, name: tool.spec().name.clone(), args };
+        let validator = match fit(&call, &tool.validator) {
+            Ok(validator) => validator,
+            Err(reason) => return Called::failed(HostCallError::InvalidArgs, reason).legible(),
+        };
+        let emitter = Emitter::outside(agent.hooks().observers, tell);
         emitter.emit(AgentEvent::HostCallStart {
             id: call.id.clone(),
             extension: caller.clone(),
             name: call.name.clone(),
-            args: call.args.clone(),
+            args: told::object(&call.args),
         });
         let calling = Calling { agent: &agent, emitter: &emitter, cancel, caller: Some(&caller) };
-        let mut called = calling.make(&call, tool).await;
-        called.output = called.output.legible();
-        let Called { output, code, .. } = called.clone();
+        let called = calling.make(&call, tool, validator).await.legible();
+        let output = &called.output;
         emitter.emit(AgentEvent::HostCallEnd {
             id: call.id,
             extension: caller,
             name: call.name,
             is_error: output.is_error,
-            code,
-            content: output.content,
-            details: output.details,
+            code: called.code,
+            content: told::content(&output.content),
+            details: output.details.as_ref().map(told::object),
         });
         called
     }
 }
 
 impl Calling<'_> {
-    async fn make(&self, call: &ToolCall, tool: &Callable) -> Called {
-        let validator = match fit(call, &tool.validator) {
-            Ok(validator) => validator,
-            Err(reason) => return Called::failed(HostCallError::InvalidArgs, reason),
-        };
+    async fn make(&self, call: &ToolCall, tool: &Callable, validator: &Validator) -> Called {
         let args = match self.gate(call, validator).await {
             Ok(Verdict::Run { args }) => args,
             Ok(Verdict::Respond { by, output }) => {

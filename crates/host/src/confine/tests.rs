@@ -245,6 +245,23 @@ fn permissions_say_it_until_the_user_does() {
     assert_eq!(ground.confined(), Ok(None));
 }
 
+/// Whoever narrows the network of an extension with permissions lets it start no more programs by that.
+#[test]
+fn a_grant_never_widens_which_programs_an_extension_with_permissions_starts() {
+    let check = |permissions: Option<&str>, expect: ExecPermission| {
+        let mut ground = Ground::new();
+        ground.spec.permissions = permissions.map(|json| serde_json::from_str(json).unwrap());
+        ground.grant(|grant| grant.exec.push(path("/opt/maps/bin")));
+        let grant = ground.config.sandbox_of(&ground.spec, Level::Standard).unwrap();
+        assert_eq!((grant.programs, grant.exec.len()), (expect, 1), "{permissions:?}");
+    };
+    check(Some("{}"), ExecPermission::None);
+    check(Some(r#"{"exec":"none"}"#), ExecPermission::None);
+    check(Some(r#"{"exec":"own"}"#), ExecPermission::Own);
+    check(Some(r#"{"exec":"any"}"#), ExecPermission::Any);
+    check(None, ExecPermission::Any);
+}
+
 #[test]
 fn a_network_of_its_own_needs_the_level_that_has_one() {
     let permissions: crate::permission::Permissions = serde_json::from_str(r#"{"net":"loopback"}"#).unwrap();

@@ -126,7 +126,8 @@ impl HostConfig {
         level.filter(|_| matches!(spec.launch, Launch::Process { .. }))
     }
 
-    /// The sandbox of that level.
+    /// The sandbox of that level. What the user says of an extension with permissions never has it start more programs
+    /// than they name: the user has no word for that, so that whoever says something else has not agreed to more.
     ///
     /// # Errors
     /// When a path that was granted begins with `~` and there is no home.
@@ -136,6 +137,9 @@ impl HostConfig {
         level: Level,
     ) -> Result<Cow<'_, SandboxGrant>, PathError> {
         match (self.sandbox.get(&spec.name), &spec.permissions) {
+            (Some(Some(grant)), Some(granted)) if granted.exec < grant.programs => {
+                Ok(Cow::Owned(SandboxGrant { programs: granted.exec, ..grant.clone() }))
+            }
             (Some(Some(grant)), _) => Ok(Cow::Borrowed(grant)),
             (_, Some(granted)) => granted.sandbox(level, std::env::home_dir().as_deref()).map(Cow::Owned),
             (_, None) => Ok(Cow::Owned(SandboxGrant::new(level))),

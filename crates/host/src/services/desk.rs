@@ -1,14 +1,11 @@
-//! One process of an extension at the host's services: what it was granted, and the tools that it is served with.
+//! One process of an extension at the host's services: the tools that it is served with.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use haft_core::{Callable, Called, Caller, ExtensionCall};
 use haft_protocol::RawJson;
-use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::AgentEvent;
-use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock, Service};
+use haft_protocol::ext::{HostCallError, HostCallKind, HostResult, ResultBlock};
 use haft_protocol::ids::RequestId;
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
@@ -17,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::leased::Leased;
 use super::{Provided, ServiceReach};
-use crate::fault::FaultCode;
 use crate::frontend::Reporter;
 use crate::log::Log;
 use crate::timeouts::{AGENT_PATIENCE, Timeouts};
@@ -35,14 +31,10 @@ pub(crate) struct Wanted {
 pub(crate) struct Desk {
     pub(crate) provided: Arc<Provided>,
     pub(crate) reach: ServiceReach,
-    /// The services it may have; all of them, if nothing is said.
-    pub(crate) granted: Option<BTreeSet<Service>>,
     pub(crate) reporter: Reporter,
     pub(crate) log: Arc<Log>,
     pub(crate) timeouts: Arc<Timeouts>,
     tools: OnceCell<Result<Tools, String>>,
-    /// It was reported that it asks for more than it may.
-    denied: AtomicBool,
 }
 
 type Tools = Vec<Arc<Callable>>;
@@ -51,13 +43,11 @@ impl Desk {
     pub(crate) fn new(
         provided: Arc<Provided>,
         reach: ServiceReach,
-        granted: Option<BTreeSet<Service>>,
         reporter: Reporter,
         log: Arc<Log>,
         timeouts: Arc<Timeouts>,
     ) -> Self {
-        let (tools, denied) = (OnceCell::new(), AtomicBool::new(false));
-        Self { provided, reach, granted, reporter, log, timeouts, tools, denied }
+        Self { provided, reach, reporter, log, timeouts, tools: OnceCell::new() }
     }
 
     /// Does what an extension wants, or says why not.
@@ -68,9 +58,6 @@ impl Desk {
             Err(refused) => refused,
         };
         let denied = called.code == Some(HostCallError::PermissionDenied);
-        if denied {
-            self.report(kind, &called);
-        }
         self.note(kind, &called);
         HostResult {
             id,
@@ -91,7 +78,6 @@ impl Desk {
         kind: HostCallKind,
         args: RawJson,
     ) -> Result<Called, Called> {
-        self.check(kind)?;
         let caller = self.caller(cancel).await?;
         let tool = self.tool(kind).await?;
         let call = ExtensionCall {
@@ -103,21 +89,6 @@ impl Desk {
         let events = Arc::clone(&self.reporter.events);
         let tell = Arc::new(move |event: AgentEvent| events(event));
         Ok(caller.call(cancel, call, tell).await)
-    }
-
-    fn check(&self, kind: HostCallKind) -> Result<(), Called> {
-        let service = kind.service();
-        if self.granted.as_ref().is_none_or(|granted| granted.contains(&service))
-            || !is_up(Defence::ServiceGrants)
-        {
-            return Ok(());
-        }
-        let name = &self.reporter.name;
-        let text = format!(
-            "extension {name} may not {} through haft: the permission {service} is not granted to it",
-            kind.name()
-        );
-        Err(Called::failed(HostCallError::PermissionDenied, text))
     }
 
     /// Who makes the call. There is no agent yet while the first extensions start.
@@ -154,24 +125,10 @@ impl Desk {
         Ok(tools.into_iter().map(leased).collect())
     }
 
-    /// Once: an author should see it, and one that tries everything must not fill the screen.
-    fn report(&self, kind: HostCallKind, called: &Called) {
-        if !self.denied.swap(true, Ordering::Relaxed) {
-            let text = format!("asked the host to {}: {}", kind.name(), words(called));
-            self.reporter.fault(FaultCode::PermissionDenied, text);
-        }
-    }
-
     fn note(&self, kind: HostCallKind, called: &Called) {
         let outcome = called.code.map_or_else(|| "done".to_owned(), |code| code.to_string());
         self.log.host(format_args!("host_call {}: {outcome}", kind.name()));
     }
-}
-
-/// The first line of what is said of a call.
-fn words(called: &Called) -> String {
-    let text = haft_protocol::content::joined_text(&called.output.content);
-    text.lines().next().unwrap_or_default().to_owned()
 }
 
 fn no_agent() -> Called {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HostCall, HostCallError, HostCallKind, HostFrame, HostResult, ResultBlock};
 use haft_protocol::ids::RequestId;
 
@@ -14,6 +15,8 @@ use crate::services::Wanted;
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: Vec<RequestId>,
+    /// It was reported that it asks for more than it may.
+    denied: bool,
 }
 
 impl<T> Session<T> {
@@ -27,33 +30,59 @@ impl<T> Session<T> {
         }
         match self.admit(&call) {
             Ok(kind) => {
+                self.count_call(bytes, now);
                 self.calls.open.push(call.id.clone());
                 self.out.push_back(Output::Call(Wanted { id: call.id, kind, args: call.args }));
             }
-            Err((code, text)) => {
+            Err(refused) => {
                 self.count(bytes, now);
-                self.say(&refusal(call.id, code, text), now);
+                self.say(&refused, now);
             }
         }
     }
 
-    fn admit(&self, call: &HostCall) -> Result<HostCallKind, (HostCallError, String)> {
+    /// # Errors
+    /// What is said of a call that is not made.
+    fn admit(&self, call: &HostCall) -> Result<HostCallKind, HostResult> {
+        let refuse = |code, text: String| refusal(call.id.clone(), code, text);
         let most = self.facts.limits.max_host_calls;
         if !self.facts.services {
-            return Err((HostCallError::Unavailable, "this host does nothing for extensions".to_owned()));
+            return Err(refuse(
+                HostCallError::Unavailable,
+                "this host does nothing for extensions".to_owned(),
+            ));
         }
         if self.phase != Phase::Ready {
-            return Err((HostCallError::Unavailable, "calls are taken from `ready` on".to_owned()));
+            return Err(refuse(HostCallError::Unavailable, "calls are taken from `ready` on".to_owned()));
         }
         let kind = HostCallKind::from_name(&call.call).ok_or_else(|| {
             let names: Vec<&str> = HostCallKind::ALL.iter().map(|kind| kind.name()).collect();
             let call = excerpt(call.call.as_bytes());
-            (HostCallError::UnknownCall, format!("there is no call {call:?}; there are {}", names.join(", ")))
+            refuse(
+                HostCallError::UnknownCall,
+                format!("there is no call {call:?}; there are {}", names.join(", ")),
+            )
         })?;
+        self.check_granted(kind, call)?;
         if self.calls.open.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-            return Err((HostCallError::Busy, format!("{most} calls are under way already; wait for one")));
+            let text = format!("{most} calls are under way already; wait for one");
+            return Err(refuse(HostCallError::Busy, text));
         }
         Ok(kind)
+    }
+
+    fn check_granted(&self, kind: HostCallKind, call: &HostCall) -> Result<(), HostResult> {
+        let service = kind.service();
+        let granted = self.facts.granted.as_deref().is_none_or(|granted| granted.host.contains(&service));
+        if granted || !is_up(Defence::ServiceGrants) {
+            return Ok(());
+        }
+        let (name, what) = (&self.facts.name, kind.name());
+        let text = format!(
+            "extension {name} may not {what} through haft: the permission {service} is not granted to it"
+        );
+        let permission = Some(service.name().to_owned());
+        Err(HostResult { permission, ..refusal(call.id.clone(), HostCallError::PermissionDenied, text) })
     }
 
     pub(super) fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
@@ -71,6 +100,15 @@ impl<T> Session<T> {
         self.say(&result, now);
     }
 
+    /// Once: an author should see it, and one that tries everything must fill neither the screen nor the log.
+    fn report_denied(&mut self, result: &HostResult) {
+        if result.code == Some(HostCallError::PermissionDenied) && !self.calls.denied {
+            self.calls.denied = true;
+            let text = format!("asked the host for what it may not have: {}", words(result));
+            self.report(FaultCode::PermissionDenied, text);
+        }
+    }
+
     /// Whether it waits for the host.
     pub(super) fn has_calls(&self) -> bool {
         !self.calls.open.is_empty()
@@ -85,6 +123,7 @@ impl<T> Session<T> {
     }
 
     fn say(&mut self, result: &HostResult, now: Instant) {
+        self.report_denied(result);
         if self.absence().is_some() {
             return;
         }
@@ -102,6 +141,15 @@ impl<T> Session<T> {
             }
         }
     }
+}
+
+/// The first line of what is said of a call.
+fn words(result: &HostResult) -> &str {
+    let text = result.content.iter().find_map(|block| match block {
+        ResultBlock::Text { text } => text.lines().next(),
+        ResultBlock::Image { .. } | ResultBlock::Unknown { .. } => None,
+    });
+    text.unwrap_or_default()
 }
 
 fn refusal(id: RequestId, code: HostCallError, text: String) -> HostResult {

@@ -73,6 +73,7 @@ pub(super) enum Unasked {
 #[derive(Debug)]
 pub(super) struct Rates {
     lines: Bucket,
+    calls: Bucket,
     notes: Bucket,
     blank: usize,
     /// When the lines began to be too many, and when they last were.
@@ -87,6 +88,7 @@ impl Rates {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
             lines: Bucket::new(limits.frames_per_second, limits.frame_burst),
+            calls: Bucket::new(limits.frames_per_second, limits.frame_burst),
             notes: Bucket::new(limits.notes_per_second, limits.note_burst),
             blank: 0,
             over: None,
@@ -98,7 +100,13 @@ impl Rates {
 
     /// Counts a line of this many bytes.
     pub(super) fn line(&mut self, bytes: usize, now: Instant) -> Unasked {
-        self.spend(1 + bytes / PORTION, now)
+        self.spend(tokens(bytes), now)
+    }
+
+    /// Counts a call of this many bytes that the host makes. Returns until when nothing more is read, if it is one too
+    /// many. Whoever has much to do is slowed down, and not ended for it: what it says beside is counted apart.
+    pub(super) fn call(&mut self, bytes: usize, now: Instant) -> Option<Instant> {
+        self.calls.spend(u32::try_from(tokens(bytes)).unwrap_or(u32::MAX), now)
     }
 
     /// Counts blank lines.
@@ -145,6 +153,10 @@ impl Rates {
         self.over = Some((since, now));
         Unasked::Over { until, since }
     }
+}
+
+fn tokens(bytes: usize) -> usize {
+    1 + bytes / PORTION
 }
 
 #[cfg(test)]
@@ -202,6 +214,15 @@ mod tests {
         let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
         assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
         assert_ne!(rates.line(1, start), Unasked::Within);
+    }
+
+    #[test]
+    fn calls_are_slowed_down_by_their_number_and_length_and_leave_the_lines_alone() {
+        let start = Instant::now();
+        let mut rates = Rates::new(&Limits { frame_burst: 17, ..Limits::default() });
+        assert_eq!(rates.call(1024 * 1024, start), None);
+        assert_eq!(rates.call(1, start), Some(start + Duration::from_millis(5)));
+        assert_eq!(rates.line(1024 * 1024, start), Unasked::Within);
     }
 
     #[test]

@@ -39,8 +39,9 @@ impl<T> Session<T> {
         self.keep_to_rate(unasked, now);
     }
 
-    /// Calls to the host cost nothing while they are done: there are only so many at a time. Answers cost nothing where they answer something, which is seen later. Nor do registrations before `ready`: the
-    /// time for them is limited, and a generated extension may have many.
+    /// Calls to the host are counted where it is seen what becomes of them. Answers cost nothing where they answer
+    /// something, which is seen later. Nor do registrations before `ready`: the time for them is limited, and a generated
+    /// extension may have many.
     pub(super) fn is_unasked(&self, frame: &ExtensionFrame) -> bool {
         match frame {
             ExtensionFrame::ToolResult(_)
@@ -59,6 +60,17 @@ impl<T> Session<T> {
             | ExtensionFrame::Notify(_)
             | ExtensionFrame::ClearNotes(_)
             | ExtensionFrame::ShutdownAck(_) => true,
+        }
+    }
+
+    /// Counts a call that the host makes.
+    pub(super) fn count_call(&mut self, bytes: usize, now: Instant) {
+        let Some(until) = self.rates.call(bytes, now) else { return };
+        self.paused = self.paused.max(Some(until));
+        if self.rates.begins(now) {
+            let rate = self.facts.limits.frames_per_second;
+            let text = format!("makes more than {rate} calls to the host a second: it is read slowly");
+            self.report(FaultCode::RateLimited, text);
         }
     }
 

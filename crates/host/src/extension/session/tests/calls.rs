@@ -1,5 +1,7 @@
 //! What an extension has the host do. `*` is what the session hands on.
 
+use std::time::Duration;
+
 use haft_protocol::ext::{HostResult, Limits, ResultBlock};
 use haft_protocol::ids::RequestId;
 
@@ -66,17 +68,66 @@ fn nothing_is_taken_before_ready() {
     assert!(!bench.transcript.contains('*'), "{}", bench.transcript);
 }
 
-/// Ten thousand calls, one after the other, are no flood; as many refused ones are.
+/// Ten thousand calls, one after the other, are done no faster than the rate and are no reason to end it.
 #[test]
-fn calls_that_are_done_cost_nothing_and_refused_ones_do() {
+fn calls_are_made_at_the_rate_and_refused_ones_are_a_flood() {
     let mut bench = Bench::ready();
-    for _ in 0..10_000 {
+    let limits = Limits::default();
+    for _ in 0..limits.frame_burst {
         call(&mut bench, "a", "edit");
         done(&mut bench, "a");
     }
     assert!(!bench.session.is_paused());
+    bench.transcript.clear();
+    let begun = bench.now;
+    for _ in 0..10_000 {
+        call(&mut bench, "a", "edit");
+        done(&mut bench, "a");
+        while bench.session.is_paused() {
+            bench.pass(Duration::from_millis(5));
+        }
+    }
+    let took = (bench.now - begun).as_secs();
+    assert!((49..=51).contains(&took), "{took} s at {} a second", limits.frames_per_second);
+    assert_eq!(bench.faults(), ["rate_limited"]);
     for _ in 0..10_000 {
         call(&mut bench, "a", "delete");
+        bench.pass(Duration::from_millis(2));
+    }
+    assert_eq!(bench.faults(), ["rate_limited", "rate_limited"], "one that it is slow, one that it ends");
+    assert!(!bench.session.is_in_use());
+}
+
+#[test]
+fn what_is_not_granted_costs_as_much_as_any_flood_and_is_said_once() {
+    let mut bench = Bench::granted(r#"{"host":["fs.read"]}"#);
+    bench.line(r#"{"type":"hello","name":"ext"}"#);
+    bench.line(r#"{"type":"ready"}"#);
+    bench.transcript.clear();
+    call(&mut bench, "a", "write");
+    call(&mut bench, "b", "read");
+    insta::assert_snapshot!(bench.transcript, @r#"
+    +0.000 ← {"type":"host_call","id":"a","call":"write","args":{}}
+    +0.000 ! permission_denied: asked the host for what it may not have: extension ext may not write through haft: the permission fs.write is not granted to it
+    +0.000 → {"type":"host_result","id":"a","content":[{"type":"text","text":"extension ext may not write through haft: the permission fs.write is not granted to it"}],"is_error":true,"code":"permission_denied","permission":"fs.write"}
+    +0.000 ← {"type":"host_call","id":"b","call":"read","args":{}}
+    +0.000 * read b
+    "#);
+    for _ in 0..10_000 {
+        call(&mut bench, "a", "exec");
     }
     assert!(bench.session.is_paused());
+    assert_eq!(bench.faults(), ["permission_denied", "rate_limited"]);
+}
+
+#[test]
+fn a_long_call_counts_for_each_portion() {
+    let mut bench = Bench::ready_within(Limits { frame_burst: 20, ..Limits::default() });
+    let long = "x".repeat(900_000);
+    for expect in [false, true] {
+        bench.line(&format!(
+            r#"{{"type":"host_call","id":"{expect}","call":"write","args":{{"content":"{long}"}}}}"#
+        ));
+        assert_eq!(bench.session.is_paused(), expect);
+    }
 }
