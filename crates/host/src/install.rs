@@ -36,6 +36,7 @@ use workshop::Workshop;
 
 pub use approve::{Accepted, Line, Proposal};
 pub use contents::{Contents, Difference};
+pub use copies::Kept;
 pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
 pub use digest::{Digest, NoDigest};
 pub use error::InstallError;
@@ -135,11 +136,12 @@ impl Store {
         }
     }
 
-    /// Puts the version that was approved before in the place of an extension's.
+    /// Puts the version that was approved before in the place of an extension's. Returns what the extension had written where
+    /// that version has something of its own, by where it is now.
     ///
     /// # Errors
     /// [`InstallError`] when there is none, or it is not what it was; then nothing is changed.
-    pub fn roll_back(&self, row: &Row) -> Result<Entry, InstallError> {
+    pub fn roll_back(&self, row: &Row) -> Result<Vec<Kept>, InstallError> {
         let trees = self.approved.trees();
         let _workshop = Workshop::open(trees.dir())?;
         let name = ExtensionName::new(&row.name);
@@ -147,20 +149,22 @@ impl Store {
         let older = row.entry.as_ref().and_then(Entry::rolled_back).ok_or_else(none)?;
         let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
         let code = trees.verify(&older.tree).map_err(unusable)?;
-        let entry = self.approved.edit(|file| {
+        let dir = self.approved.runs_in(&name, &older);
+        let kept = match older.runs_in_copy() {
+            true => trees.make_room(row.entry.as_ref(), &code, &dir)?,
+            false => Vec::new(),
+        };
+        let edited = self.approved.edit(|file| {
             let known = file.extensions.get_mut(&name)?;
             *known = known.rolled_back().filter(|back| back.tree == older.tree)?;
-            Some(known.clone())
-        })?;
-        let entry = entry.ok_or_else(none)?;
-        if entry.runs_in_copy() {
-            let dir = self.approved.runs_in(&name, &entry);
-            if let Some(newer) = row.entry.as_ref().and_then(|newer| trees.verify(&newer.tree).ok()) {
-                copies::retire(&newer, &code, &dir);
-            }
-            copies::restore(&code, &trees.place(&entry.tree), &dir)?;
+            Some(())
+        });
+        let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(none));
+        done.inspect_err(|_| copies::put_back(&kept))?;
+        if older.runs_in_copy() {
+            copies::restore(&code, &trees.place(&older.tree), &dir)?;
         }
-        Ok(entry)
+        Ok(kept)
     }
 
     fn discard(&self, row: &Row) -> Result<(), InstallError> {

@@ -17,7 +17,7 @@ use super::digest::Digest;
 use super::interpreter::{self, Lookup};
 use super::lock::{Approval, Approved, Came, Entry, How, Waiting};
 use super::workshop::Workshop;
-use super::{InstallError, Source, Store, copies, copy, git};
+use super::{InstallError, Kept, Source, Store, copies, copy, git};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::permission::{Line as PermissionLine, Permissions};
 
@@ -57,6 +57,8 @@ pub struct Accepted {
     pub dir: PathBuf,
     /// Whether another version was approved before.
     pub replaced: bool,
+    /// What it had written where this version has something of its own, by where that is now.
+    pub kept: Vec<Kept>,
 }
 
 impl Store {
@@ -253,28 +255,29 @@ impl Proposal {
         if is_up(Defence::WholeInstalls) {
             put()?;
         }
-        let old = before.as_ref().and_then(|before| trees.verify(&before.entry.tree).ok());
         let approval = Approval { at: now(), how, haft: haft.to_owned() };
         let source = looked_at(entry.source, &entry.tree);
         let entry = Entry { approved: approval, source, ..entry };
+        let dir = approved.runs_in(&name, &entry);
+        let kept = match entry.runs_in_copy() {
+            true => trees.make_room(before.as_ref().map(|before| &before.entry), &contents, &dir)?,
+            false => Vec::new(),
+        };
         // As it is now: it may have been switched off meanwhile.
-        let (entry, keep) = approved.edit(|file| {
+        let edited = approved.edit(|file| {
             let entry = entry.replace(file.extensions.remove(&name));
             file.extensions.insert(name.clone(), entry.clone());
             (entry, file.trees())
-        })?;
+        });
+        let (entry, keep) = edited.inspect_err(|_| copies::put_back(&kept))?;
         if !is_up(Defence::WholeInstalls) {
             put()?;
         }
-        let dir = approved.runs_in(&name, &entry);
         if entry.runs_in_copy() {
-            if let Some(old) = old {
-                copies::retire(&old, &contents, &dir);
-            }
             copies::restore(&contents, &trees.place(&entry.tree), &dir)?;
         }
         trees.sweep(&workshop, &keep)?;
-        Ok(Accepted { name, entry, dir, replaced: before.is_some() })
+        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept })
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! What was approved is put back before each start; all other files are the extension's own and stay.
 
+mod kept;
+
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -15,6 +17,8 @@ use super::copy::{make_link, open};
 use super::digest::Digest;
 use super::workshop::{SCRAP, remove};
 use crate::timeouts::SCRAP_AGE;
+pub use kept::Kept;
+pub(super) use kept::{make_room, put_back};
 
 /// Bytes copied at once.
 const PIECE: usize = 64 * 1024;
@@ -59,17 +63,23 @@ pub(super) fn tidy(dir: &Path) {
     }
 }
 
-/// Removes from a copy what one version brought and the next one does not, unless it was changed since.
-pub(super) fn retire(before: &Contents, now: &Contents, copy: &Path) {
-    let gone = before.items().iter().filter(|(name, _)| !now.items().contains_key(*name));
+/// Removes from a copy what one version brought and the next one does not, unless it was changed since, and the directories
+/// that are empty then.
+fn retire(before: &Contents, now: &Contents, copy: &Path) {
+    let gone = before.items().iter().rev().filter(|(name, _)| !now.items().contains_key(*name));
     for (name, item) in gone {
         let path = copy.join(name);
-        if let Item::File { executable, digest } = item
-            && is_same(&path, *executable, digest)
-        {
-            // What stays is in nobody's way.
-            step();
-            _ = fs::remove_file(path);
+        // What stays is in nobody's way.
+        match item {
+            Item::Directory => {
+                step();
+                _ = fs::remove_dir(path);
+            }
+            Item::File { executable, digest } if is_same(&path, *executable, digest) => {
+                step();
+                _ = fs::remove_file(path);
+            }
+            Item::Link(_) | Item::File { .. } => {}
         }
     }
 }
@@ -108,11 +118,25 @@ fn link(target: &Path, path: &Path) -> Result<(), InstallError> {
     if fs::read_link(path).is_ok_and(|now| now == target) {
         return Ok(());
     }
+    clear_way(path)?;
     if path.symlink_metadata().is_ok() {
         remove(path)?;
     }
     step();
     make_link(target, path).map_err(InstallError::io("create", path))
+}
+
+/// A directory in the place of a file or link of the code is moved aside: what is in it is the extension's own.
+fn clear_way(path: &Path) -> Result<(), InstallError> {
+    if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(());
+    }
+    step();
+    // Only one that holds nothing can be removed like this.
+    if fs::remove_dir(path).is_err() {
+        kept::aside(path, |_| true)?;
+    }
+    Ok(())
 }
 
 fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
@@ -121,9 +145,7 @@ fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
 }
 
 fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
-    if to.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        remove(to)?;
-    }
+    clear_way(to)?;
     let write = || InstallError::io("write", to);
     step();
     let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
@@ -230,7 +252,7 @@ mod tests {
         check(|copy| fs::remove_dir_all(copy.join("lib/deep")).unwrap());
         check(|copy| {
             fs::remove_file(copy.join("run")).unwrap();
-            fs::create_dir_all(copy.join("run/inside")).unwrap();
+            fs::create_dir_all(copy.join("run")).unwrap();
         });
     }
 
@@ -256,13 +278,27 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_in_the_place_of_a_file_is_moved_aside() {
+        let pair = Pair::new();
+        for number in 1..3 {
+            fs::remove_file(pair.copy().join("run")).unwrap();
+            fs::create_dir(pair.copy().join("run")).unwrap();
+            fs::write(pair.copy().join("run/own"), "state").unwrap();
+            pair.restore();
+            assert!(pair.copy().join("run").is_file());
+            let kept = pair.copy().join(format!("run.kept-{number}/own"));
+            assert_eq!(fs::read_to_string(kept).unwrap(), "state");
+        }
+    }
+
+    #[test]
     fn what_only_an_older_version_brought_goes_unless_it_was_changed() {
         let pair = Pair::new();
         let newer = tempfile::tempdir().unwrap();
         fs::write(newer.path().join("run"), "code 2").unwrap();
         fs::write(pair.copy().join("own"), "state").unwrap();
         retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());
-        assert!(!pair.copy().join("lib/deep/a").exists() && pair.copy().join("own").exists());
+        assert!(!pair.copy().join("lib").exists() && pair.copy().join("own").exists());
         pair.restore();
         fs::write(pair.copy().join("lib/deep/a"), "changed").unwrap();
         retire(&pair.contents, &Contents::read(newer.path()).unwrap(), &pair.copy());

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::step::step;
 
-use super::InstallError;
 use super::contents::{Contents, Difference, is_executable, walk};
 use super::digest::Digest;
+use super::lock::Entry;
 use super::workshop::Workshop;
+use super::{InstallError, Kept, copies};
 
 /// `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,24 @@ impl Trees {
     /// What is different between the tree of a digest and what is there now; none where there is no such tree to compare.
     pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
         Contents::read(&self.place(tree)).ok().map(|before| Difference::between(&before, now))
+    }
+
+    /// Gets the private copy of an extension ready for `now`, which comes after `before`; says what of the extension's own was
+    /// moved aside.
+    ///
+    /// # Errors
+    /// When something cannot be moved; then nothing is.
+    pub(super) fn make_room(
+        &self,
+        before: Option<&Entry>,
+        now: &Contents,
+        copy: &Path,
+    ) -> Result<Vec<Kept>, InstallError> {
+        // One that asked for permissions never ran there.
+        let mut versions = before.into_iter().flat_map(|entry| std::iter::once(entry).chain(&entry.previous));
+        let before = versions.find(|entry| entry.runs_in_copy());
+        let before = before.and_then(|entry| self.verify(&entry.tree).ok());
+        copies::make_room(before.as_ref(), now, copy)
     }
 
     /// Moves a tree into the store: read-only, on the disk, and then under the name of what it holds. The store is as it was

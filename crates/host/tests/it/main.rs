@@ -13,6 +13,7 @@ mod gate_failures;
 mod gates;
 mod hooks;
 mod install;
+mod kept;
 mod lazy;
 mod lifecycle;
 mod long_lines;
