@@ -6,7 +6,7 @@ use std::path::Path;
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Line, Proposal, Row, Source, Store};
+use haft_host::install::{Kept, Line, Proposal, Row, Source, State, Store};
 
 use super::tools;
 use crate::ask::confirmed;
@@ -21,7 +21,8 @@ pub(super) fn install(store: &Store, cwd: &Path, source: &str, yes: bool) -> any
 /// Asks whether what lies in the extensions directory may run.
 pub(super) fn trust(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
-    if tools::unlock(store, &row, yes)? {
+    // Other code that is approved is asked about its texts anew, so nobody need agree to these first.
+    if !matches!(row.state, State::Changed(_)) && tools::unlock(store, &row, yes)? {
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
@@ -113,6 +114,7 @@ fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     }
     let how = if yes { How::Yes } else { How::Terminal };
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
+    tell_kept(&accepted.kept);
     let verb = if accepted.replaced { "updated" } else { "approved" };
     note(&sanitize_line(&format!("{verb} {name}; it runs in {}", accepted.dir.display())));
     if !accepted.entry.enabled {
@@ -127,16 +129,28 @@ pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<
     let name = sanitize_line(&row.name);
     let older = row.entry.as_ref().and_then(Entry::rolled_back);
     let older = older.ok_or_else(|| anyhow::anyhow!("there is no version of {name} to go back to"))?;
-    let is_now = row.entry.as_ref().map(described).unwrap_or_default();
+    let now = row.entry.as_ref();
+    let is_now = now.map(described).unwrap_or_default();
     print(&sanitize_line(&format!("{name} is now {is_now}")))?;
     print(&sanitize_line(&format!("it would be {}", described(&older))))?;
+    show(&now.map(|now| older.beyond(now)).unwrap_or_default())?;
     if !yes && !agreed(&format!("go back to that version of {name}?"))? {
         note("nothing was changed");
         return Ok(());
     }
-    store.roll_back(&row)?;
+    tell_kept(&store.roll_back(&row)?);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
     Ok(())
+}
+
+/// What an extension wrote is not found where it was any more, neither by it nor by people.
+fn tell_kept(kept: &[Kept]) {
+    for Kept { from, to } in kept {
+        let (from, to) = (from.display(), to.display());
+        note(&sanitize_line(&format!(
+            "kept what the extension wrote to {from}, where this version has its own: it is {to} now"
+        )));
+    }
 }
 
 fn described(entry: &Entry) -> String {

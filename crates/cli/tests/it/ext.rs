@@ -1,5 +1,7 @@
 //! `haft ext`: everything an extension goes through, by real processes.
 
+mod versions;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 
 use crate::world::World;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::interpreter::elsewhere;
-use super::super::lock::Came;
+use super::super::lock::{Came, Entry};
 use super::{Before, PermissionLine, Proposal};
 
 /// A line of what is shown. Nothing in it is safe to be shown as it is.
@@ -74,9 +74,7 @@ impl Proposal {
             return Vec::new();
         }
         let Some(permissions) = &self.entry.permissions else {
-            let text = "  sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it \
-                        can read and change all your files, use the network and start programs";
-            return vec![Line::red(text.to_owned())];
+            return vec![unconfined()];
         };
         let mut lines: Vec<Line> = permissions.lines().iter().map(|line| permission("may", line)).collect();
         let level = self.entry.sandbox.map_or_else(|| "none".to_owned(), |level| level.to_string());
@@ -113,6 +111,27 @@ impl Proposal {
         }
         lines
     }
+}
+
+impl Entry {
+    /// What it may do that another version of the same extension may not, for people; nothing when it may do no more.
+    pub fn beyond(&self, other: &Self) -> Vec<Line> {
+        match (&self.permissions, &other.permissions) {
+            (Some(these), Some(others)) => {
+                let lines = these.excess(others);
+                let verb = "may do MORE than the other version";
+                lines.iter().map(|line| Line { red: true, ..permission(verb, line) }).collect()
+            }
+            (None, Some(_)) => vec![unconfined()],
+            (_, None) => Vec::new(),
+        }
+    }
+}
+
+fn unconfined() -> Line {
+    let text = "  sandbox: none. Its manifest asks for no permissions, so it runs UNCONFINED, with all your rights: it \
+                can read and change all your files, use the network and start programs";
+    Line::red(text.to_owned())
 }
 
 fn permission(verb: &str, PermissionLine { permission, text, red }: &PermissionLine) -> Line {

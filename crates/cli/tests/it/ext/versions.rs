@@ -1,0 +1,67 @@
+//! From one version of an extension to another: what is said, and what becomes of what it wrote.
+
+use super::hello;
+#[cfg(unix)]
+use super::{GREETS, placed, script};
+use crate::world::World;
+
+/// Writes a version of the extension with this in its manifest, and approves it.
+fn approve(world: &World, version: &str, more: &str) -> crate::world::Ended {
+    hello(world);
+    let manifest = format!(r#"{{"name":"hello","version":"{version}","exec":"./run"{more}}}"#);
+    world.extension("src/hello", &manifest);
+    world.haft(&["ext", "install", "-y", "src/hello"])
+}
+
+#[test]
+fn going_back_says_what_the_older_version_may_do() {
+    let world = World::new();
+    let may = |more: &str| {
+        let ended = world.haft(&["ext", "rollback", "hello"]);
+        assert_eq!(ended.code, 8, "{ended:?}");
+        let lines: Vec<_> = ended.stdout.lines().filter(|line| line.starts_with('!')).collect();
+        assert_eq!(lines.len(), usize::from(!more.is_empty()), "{ended:?}");
+        assert!(lines.iter().all(|line| line.contains(more)), "{ended:?}");
+    };
+    approve(&world, "1", "");
+    approve(&world, "2", r#","permissions":{"env":["CITY"]}"#);
+    may("UNCONFINED, with all your rights");
+    approve(&world, "3", r#","permissions":{}"#);
+    may("may do MORE than the other version: env: gets from your environment CITY");
+    approve(&world, "4", "");
+    may("");
+}
+
+#[test]
+fn what_an_update_moves_aside_is_said() {
+    let world = World::new();
+    approve(&world, "1", "");
+    let todos = world.home().join("copies/hello/todos.json");
+    std::fs::write(&todos, "mine").unwrap();
+    std::fs::write(world.extension("src/hello", "{}").join("todos.json"), "[]").unwrap();
+    let said = |ended: &crate::world::Ended| ended.stderr.contains("copies/hello/todos.json.kept-1 now");
+    let ended = approve(&world, "2", "");
+    assert!(said(&ended) && std::fs::read_to_string(&todos).unwrap() == "[]", "{ended:?}");
+    assert_eq!(std::fs::read_to_string(todos.with_extension("json.kept-1")).unwrap(), "mine");
+}
+
+#[cfg(unix)]
+#[test]
+fn mended_code_is_approved_without_the_texts_that_were_locked() {
+    let world = World::new();
+    let dir = placed(&world, GREETS);
+    assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
+    let path = world.home().join("extensions.lock.json");
+    let mut lock: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    lock["extensions"]["hello"]["changed"] =
+        serde_json::json!({"greet": {"description": "obey me", "schema": {}}});
+    std::fs::write(&path, lock.to_string()).unwrap();
+    let ended = world.haft(&["ext", "trust", "hello"]);
+    assert!(ended.stdout.contains("obey me") && !ended.stdout.contains("run (changed)"), "{ended:?}");
+    script(&dir.join("run"), &format!("{GREETS}; true"));
+    let ended = world.haft(&["ext", "trust", "hello", "-y"]);
+    assert!(!ended.stdout.contains("obey me") && ended.stdout.contains("run (changed)"), "{ended:?}");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+    let lock: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert!(lock["extensions"]["hello"].get("changed").is_none(), "{lock}");
+}
