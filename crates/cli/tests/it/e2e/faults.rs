@@ -144,9 +144,5 @@ fn a_required_one_that_does_not_start_ends_the_run_before_it_begins() {
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(3);
     assert_eq!(ran.stdout, "");
-    assert!(
-        ran.stderr.contains("exit-before-hello") && ran.stderr.contains("haft doctor"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("exit-before-hello") && ran.stderr.contains("haft doctor"), "{}", ran.stderr);
 }
