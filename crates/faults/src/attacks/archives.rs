@@ -10,24 +10,14 @@ const fn rejected(name: &'static str, make: fn(&mut Scene) -> Result<String>) ->
 
 pub(crate) const ATTACKS: &[Attack] = &[
     rejected("a small archive that unpacks to a large one", |scene| {
-        packed(
-            scene,
-            "bomb.tar.gz",
-            "head -c 64M /dev/zero > zeroes; tar czf ../work/bomb.tar.gz zeroes; rm zeroes",
-        )
+        packed(scene, "bomb.tar.gz", "head -c 64M /dev/zero > zeroes; tar czf \"$out\" zeroes; rm zeroes")
     }),
-    rejected("an archive with absolute paths", |scene| {
-        packed(scene, "gift.tar", "tar cPf ../work/gift.tar \"$1\"")
-    }),
+    rejected("an archive with absolute paths", |scene| packed(scene, "gift.tar", "tar cPf \"$out\" \"$1\"")),
     rejected("an archive that leads up", |scene| {
-        packed(scene, "gift.tgz", "tar czf ../work/gift.tgz --transform 's,^,../../,' extension.json")
+        packed(scene, "gift.tgz", "tar czf \"$out\" --transform 's,^,../../,' extension.json")
     }),
     rejected("an archive with a link and a file behind it", |scene| {
-        packed(
-            scene,
-            "gift.tar.xz",
-            "ln -s / a; tar cf ../work/gift.tar.xz a extension.json --transform 's,^e,a/e,'",
-        )
+        packed(scene, "gift.tar.xz", "ln -s / a; tar cf \"$out\" a extension.json --transform 's,^e,a/e,'")
     }),
     // The two entries that follow are all that a name can say.
     rejected("a zip by its name", |scene| {
@@ -40,9 +30,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
 ];
 
-/// The name of an archive that a shell makes in the place where somebody works.
+/// The name of an archive that a shell makes as `$out`, in the place where somebody works.
 fn packed(scene: &mut Scene, name: &str, script: &str) -> Result<String> {
     let tree = scene.tree()?;
-    scene.shell(&tree, &format!("set -e; {script}"))?;
+    scene.shell(&tree, &format!("set -e; out=$(cd ../work && pwd)/{name}; {script}"))?;
     Ok(name.to_owned())
 }
