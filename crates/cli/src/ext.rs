@@ -1,6 +1,7 @@
 //! `haft ext`: a thin shell around the host's store of extensions.
 
 mod approve;
+mod import;
 pub(crate) mod list;
 mod lock;
 pub(crate) mod logs;
@@ -17,7 +18,7 @@ use haft_host::install::{InstallError, Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, Scope, TrustProject, Which};
+use crate::args::{ExtArgs, ExtCommand, Program, Scope, TrustProject, Which};
 use crate::ask::confirmed;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
@@ -47,6 +48,7 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &name, yes),
         ExtCommand::Verify { name } => lock::verify(&store, name.as_deref()),
         ExtCommand::Lock { json } => lock::print(&store, json),
+        ExtCommand::Import { from: Program::Picoclaw, file, yes } => import::picoclaw(&home, &file, yes),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => switch(&store, &which, true),
         ExtCommand::Disable(which) => switch(&store, &which, false),

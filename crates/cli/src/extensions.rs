@@ -51,6 +51,11 @@ impl OnlyProjects {
 /// # Errors
 /// What is wrong with the first one that cannot be used.
 pub(crate) fn check_named(search: &Search, config: &Config) -> anyhow::Result<()> {
+    // A gate that somebody counts on must not be passed over in silence.
+    if let Some(hook) = config.hooks.first() {
+        let told = anyhow::anyhow!("{}: process hooks are not run yet; disable {}", hook.origin, hook.name);
+        return Err(told).or_exit(Exit::Configuration);
+    }
     let named = Search { explicit: search.explicit.clone(), path: search.path.clone(), ..Search::default() };
     let found = Discovery::run(&named);
     if let Some(error) = found.errors.into_iter().next() {

@@ -10,6 +10,7 @@ mod exit;
 mod ext;
 mod extensions;
 mod grants;
+mod hooks;
 mod interrupt;
 mod logging;
 mod login;

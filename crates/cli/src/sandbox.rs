@@ -41,6 +41,11 @@ pub(crate) fn level_of(config: &Config, spec: &ExtensionSpec) -> Option<Level> {
     }
 }
 
+/// The level that a process hook is to run at: what the user grants it.
+pub(crate) fn level_of_hook(config: &Config, name: &str) -> Option<Level> {
+    config.grant.get(name).and_then(level)
+}
+
 fn level(granted: &Granted) -> Option<Level> {
     match granted.sandbox.as_ref()?.value {
         SandboxLevel::None => None,

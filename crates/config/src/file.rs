@@ -8,11 +8,16 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use toml::de::DeTable;
 
+use crate::hooks::{HookTimeouts, Mistake, ProcessHook};
 use crate::keys::ConfigFile;
+use crate::layers::Owner;
 use crate::settings::SettingOrigin;
 
+pub(crate) use crate::read::text as read_text;
+pub(crate) use walk::takes;
+
 /// The longest `config.toml` that is read, in bytes.
-const MAX_FILE: u64 = 1024 * 1024;
+pub(crate) const MAX_FILE: u64 = 1024 * 1024;
 
 /// A file that was read: what it sets, and where.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,6 +80,18 @@ pub enum ConfigError {
         /// The keys that may be meant instead, if any.
         nearest: Vec<String>,
     },
+    /// A process hook that cannot be run as it is described.
+    #[error("{}{}: `{key}`: {detail}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Hook {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1; none in a file of PicoClaw's.
+        line: Option<usize>,
+        /// The key, with its tables.
+        key: String,
+        /// What is wrong with it, and what to do.
+        detail: String,
+    },
     /// A place of extensions that is not there.
     #[error("{origin}: extensions: there is no directory {}; correct the path or remove it", path.display())]
     NoDirectory {
@@ -93,6 +110,7 @@ impl ConfigError {
             | Self::Parse { path, .. }
             | Self::Value { path, .. }
             | Self::UnknownKey { path, .. }
+            | Self::Hook { path, .. }
             | Self::NoDirectory { origin: SettingOrigin::File { path, .. }, .. }
             | Self::NoDirectory { path, .. } => path,
         }
@@ -112,7 +130,7 @@ impl ReadFile {
     /// # Errors
     /// [`ConfigError`] when it cannot be read or has a mistake in it.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        match read(path) {
+        match read_text(path, MAX_FILE) {
             Ok(text) => Self::parse(path, &text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(ConfigError::Read { path: path.into(), source }),
@@ -149,14 +167,33 @@ impl ReadFile {
                 },
             )
         })?;
-        Ok(Self { content, source: Source { path: path.into(), lines } })
+        let file = Self { content, source: Source { path: path.into(), lines } };
+        file.hooks(Owner::User, HookTimeouts::default()).map_err(|wrong| ConfigError::Hook {
+            path: path.into(),
+            line: Some(file.source.line(&wrong.key)),
+            key: wrong.key,
+            detail: wrong.detail,
+        })?;
+        Ok(file)
+    }
+}
+
+impl ReadFile {
+    /// The process hooks that it would have run.
+    pub(crate) fn hooks(&self, owner: Owner, below: HookTimeouts) -> Result<Vec<ProcessHook>, Mistake> {
+        self.content.hooks.made(owner, below, |key| self.source.origin(key))
     }
 }
 
 impl Source {
     /// Where a key stands in this file.
     pub(crate) fn origin(&self, key: &str) -> SettingOrigin {
-        SettingOrigin::File { path: self.path.clone(), line: self.lines.get(key).copied().unwrap_or(1) }
+        SettingOrigin::File { path: self.path.clone(), line: self.line(key) }
+    }
+
+    /// The line of a key.
+    fn line(&self, key: &str) -> usize {
+        self.lines.get(key).copied().unwrap_or(1)
     }
 
     /// The file.
@@ -168,7 +205,7 @@ impl Source {
 /// The keys at the top of a file that is not used, as far as haft knows them; none where it cannot be made out. Others
 /// are not named: the file may be a link to anything, and what is told may be read by whoever put it there.
 pub(crate) fn top_keys(path: &Path) -> Vec<String> {
-    let text = read(path).unwrap_or_default();
+    let text = read_text(path, MAX_FILE).unwrap_or_default();
     let (table, _) = DeTable::parse_recoverable(&text);
     let is_known = |name: &str| {
         let mut known = ConfigFile::KEYS.iter().flat_map(|key| [Some(key.path), key.former]).flatten();
@@ -176,11 +213,6 @@ pub(crate) fn top_keys(path: &Path) -> Vec<String> {
     };
     let names = table.get_ref().iter().map(|(key, _)| key.get_ref().to_string());
     names.filter(|name| is_known(name)).collect()
-}
-
-/// The text of a regular file of bounded size.
-fn read(path: &Path) -> std::io::Result<String> {
-    crate::read::text(path, MAX_FILE)
 }
 
 /// The key whose value cannot be, where that value begins, and what the key takes; none where the mistake is another one.
@@ -193,7 +225,7 @@ fn misfit(
     let at = error.span().filter(|_| MISFITS.iter().any(|kind| error.message().starts_with(kind)))?.start;
     // The innermost one before it.
     let (key, _) = begins.iter().filter(|(_, begin)| **begin <= at).max_by_key(|(_, begin)| **begin)?;
-    Some((key.clone(), at, walk::takes(key)))
+    Some((key.clone(), at, takes(key)))
 }
 
 /// Where a mistake is and what was expected there. The line itself stays in the file, since the value may be a secret.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::settings::env;
 
@@ -94,6 +94,10 @@ macro_rules! keys {
     (@or_none) => { None };
     (@or_none $value:expr) => { Some($value) };
 }
+
+mod hooks;
+
+pub use hooks::{EventKind, HookBuiltin, HookDefaults, HookProcess, Hooks, ToolNames};
 
 keys! {
     /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
@@ -184,7 +188,13 @@ keys! {
             default: "empty",
             reach: TrustedProject,
         }
-        /// What the user lets the extension of this name do beyond what all may.
+        /// Process hooks: programs that speak PicoClaw's protocol. See [below](#process-hooks).
+        hooks: Hooks = "hooks" {
+            takes: "a table, below",
+            default: "none",
+            reach: TrustedProject,
+        }
+        /// What the user lets the extension or the process hook of this name do beyond what all may.
         grant: BTreeMap<String, Grant> = "grant.NAME" {
             takes: "a table, below",
             default: "nothing",
@@ -283,7 +293,7 @@ keys! {
 }
 
 /// What a gate's silence means. Only the user can choose; an extension cannot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnTimeout {
     /// The action does not happen; haft's default for gates.
@@ -350,7 +360,9 @@ impl SandboxNet {
 
 /// All keys, tables within tables included, in the order of the documentation.
 pub fn all_keys() -> impl Iterator<Item = &'static Key> {
-    ConfigFile::KEYS.iter().chain(Compaction::KEYS).chain(Grant::KEYS)
+    let tables =
+        [ConfigFile::KEYS, Compaction::KEYS, Hooks::KEYS, HookDefaults::KEYS, HookProcess::KEYS, Grant::KEYS];
+    tables.into_iter().flatten()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The files of the user and of the project, and what they say together with flags and environment.
 
+mod refused;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,17 +10,19 @@ use haft_protocol::project::Project;
 use crate::file::{ConfigError, ReadFile, top_keys};
 use crate::handed::{self, ExtensionSettings};
 use crate::home::Home;
-use crate::keys::{ConfigFile, OnTimeout, Reach, SandboxLevel, SandboxNet};
+use crate::hooks::{self, HookTimeouts, ProcessHook};
+use crate::keys::{OnTimeout, SandboxLevel, SandboxNet};
 use crate::project::{self, Unused};
+use crate::rows::Row;
 use crate::settings::{Layer, SettingOrigin, Settings, Sourced, TakeApart};
+use refused::Refused;
 
 /// The two files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Files {
     user: ReadFile,
     project: ReadFile,
-    /// What a trusted project sets and may not: the file, and the keys.
-    refused: Option<(PathBuf, Vec<&'static str>)>,
+    refused: Refused,
     unused: Option<Unused>,
 }
 
@@ -33,6 +37,12 @@ pub struct Config {
     pub extension: BTreeMap<String, ExtensionSettings>,
     /// What the user lets each extension do, by its name.
     pub grant: BTreeMap<String, Granted>,
+    /// The process hooks that shall run, the user's before the project's.
+    pub hooks: Vec<ProcessHook>,
+    /// Whether the user keeps all of them from running.
+    pub hooks_off: bool,
+    /// What is set for process hooks.
+    pub(crate) hook_rows: Vec<Row>,
     /// What is not used, because the project is not trusted.
     pub unused: Option<Unused>,
     /// That a trusted project sets what only the user may, as a sentence.
@@ -114,22 +124,11 @@ impl Files {
         }
         if project.is_trusted() {
             files.project = load(&path);
-            files.refuse();
+            files.refused = Refused::take_out(&mut files.project, &files.user);
         } else if path.exists() {
             files.unused = Some(Unused { sets: top_keys(&path), path });
         }
         (files, mistakes)
-    }
-
-    /// Takes out of the project's file what only the user may set.
-    fn refuse(&mut self) {
-        let before = self.project.content.clone();
-        self.project.content.forget_the_users();
-        if before != self.project.content {
-            let users = ConfigFile::KEYS.iter().filter(|key| key.reach == Reach::User);
-            let keys = users.filter_map(|key| key.path.split('.').next()).collect();
-            self.refused = Some((self.project.source.path().to_owned(), keys));
-        }
     }
 
     /// What the files say together with what is stronger than they are; `apart` takes models' names apart.
@@ -155,14 +154,27 @@ impl Files {
             extension: handed::settings(&self.user, &self.project, may_add),
             grant,
             unused: self.unused.clone(),
-            refused: self.refused.as_ref().map(|(path, keys)| {
-                format!(
-                    "{} sets {}, which only the user's own config.toml may: ignored",
-                    path.display(),
-                    keys.join(", ")
-                )
-            }),
+            hooks: self.hooks(),
+            hooks_off: self.user.content.hooks.enabled == Some(false),
+            hook_rows: [&self.user, &self.project].into_iter().flat_map(hooks::rows).collect(),
+            refused: self.refused.told(self.project.source.path()),
         }
+    }
+}
+
+impl Files {
+    /// Those that shall run. A mistake in one has been told when its file was read.
+    fn hooks(&self) -> Vec<ProcessHook> {
+        let (user, project) = (&self.user, &self.project);
+        if user.content.hooks.enabled == Some(false) {
+            return Vec::new();
+        }
+        let times = HookTimeouts::default();
+        let mut hooks = user.hooks(Owner::User, times).unwrap_or_default();
+        // The project's hooks say how long they may take, and never how long the user's may.
+        let times = user.content.hooks.timeouts(times);
+        hooks.extend(project.hooks(Owner::Project, times).unwrap_or_default());
+        hooks
     }
 }
 

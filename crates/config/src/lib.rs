@@ -7,6 +7,7 @@
 //!
 //! * [`Home`]: the directory and the files in it; [`Project`]: the directory somebody works in;
 //! * [`ConfigFile`]: `config.toml`, and [`Key`]: what is known of each key in it; [`Auth`]: `auth.json`;
+//! * [`ProcessHook`]: a hook of PicoClaw's protocol that shall run; [`HooksFile`]: PicoClaw's own file of them;
 //! * [`ContextFiles`], [`Skills`], [`Templates`]: what the user and a trusted project tell the model;
 //! * [`TrustFile`] and [`Snapshot`]: which projects the user trusts, and what they hold; [`Decision`]: what counts in a run;
 //! * [`Layer`] and [`Settings`]: flags over environment over files over defaults; [`Files`] and [`Config`]: all of it.
@@ -17,6 +18,7 @@ mod file;
 mod front_matter;
 mod handed;
 mod home;
+mod hooks;
 mod keys;
 mod layers;
 mod project;
@@ -25,6 +27,7 @@ mod rows;
 mod settings;
 mod skill;
 mod template;
+mod timeouts;
 mod trust;
 
 pub use auth::{Auth, AuthError};
@@ -33,7 +36,11 @@ pub use file::{ConfigError, ReadFile, Source};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
-pub use keys::{ConfigFile, Grant, Key, OnTimeout, Reach, SandboxLevel, SandboxNet, all_keys};
+pub use hooks::{AddError, HookTimeouts, HooksFile, ProcessHook, add_hooks};
+pub use keys::{
+    ConfigFile, EventKind, Grant, HookBuiltin, HookDefaults, HookProcess, Hooks, Key, OnTimeout, Reach,
+    SandboxLevel, SandboxNet, ToolNames, all_keys,
+};
 pub use layers::{Config, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;
 pub use rows::Row;

@@ -68,6 +68,7 @@ impl Config {
             "compaction" => self.compaction(),
             "extensions" => self.extension_places(key),
             "extension.NAME" => self.extension_settings(key),
+            "hooks" => self.hook_rows.clone(),
             "grant.NAME" => self.grants(key),
             // A test sees to it that there is no other.
             _ => Vec::new(),
@@ -236,6 +237,9 @@ mod tests {
     fn every_value_stands_beside_its_origin_and_secrets_are_not_shown() {
         let text = "extensions = ['a', 'b']\nthinking = 'high'\n[grant.x]\non_timeout = 'block'\nenv = ['A']\n\
                     sandbox = 'strict'\nnet = 'all'\nwrite = ['$DATA/x']\n\
+                    [hooks.defaults]\ninterceptor_timeout_ms = 9\n\
+                    [hooks.processes.gate]\nenabled = true\ncommand = ['g']\nenv = {A = 'a', MY_KEY = 'sk-1'}\n\
+                    intercept = ['approve_tool']\n\
                     [extension.x]\napi_token = 'sk-1'\nplaces = [{name = 'n', password = 'p'}]\n\
                     [compaction]\nkeep = 9000\n";
         insta::assert_snapshot!(rows(text).join("\n"), @r#"
@@ -249,11 +253,16 @@ mod tests {
         context_files = true # default
         compaction.auto = true # default
         compaction.reserve = - # default
-        compaction.keep = 9000 # /config.toml:13
+        compaction.keep = 9000 # /config.toml:20
         extensions = "/a" # /config.toml:1
         extensions = "/b" # /config.toml:1
-        extension.x.api_token = "(hidden)" # /config.toml:10
-        extension.x.places = [{"name":"n","password":"(hidden)"}] # /config.toml:11
+        extension.x.api_token = "(hidden)" # /config.toml:17
+        extension.x.places = [{"name":"n","password":"(hidden)"}] # /config.toml:18
+        hooks.defaults.interceptor_timeout_ms = 9 # /config.toml:10
+        hooks.processes.gate.enabled = true # /config.toml:12
+        hooks.processes.gate.command = ["g"] # /config.toml:13
+        hooks.processes.gate.env = {"A":"a","MY_KEY":"(hidden)"} # /config.toml:14
+        hooks.processes.gate.intercept = ["approve_tool"] # /config.toml:15
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4
         grant.x.sandbox = "strict" # /config.toml:6
@@ -286,7 +295,8 @@ mod tests {
 
     #[test]
     fn every_key_has_a_row() {
-        let text = "extensions = ['a']\n[extension.x]\na = 1\n[grant.x]\non_timeout = 'allow'\n";
+        let text = "extensions = ['a']\n[extension.x]\na = 1\n[grant.x]\non_timeout = 'allow'\n\
+                    [hooks]\nenabled = true\n";
         let rows = rows(text);
         for key in ConfigFile::KEYS {
             let name = key.path.split('.').next().unwrap();

@@ -1,6 +1,8 @@
 //! The command line of `haft ext`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 /// `haft ext …`.
 #[derive(Debug, Args)]
@@ -61,6 +63,17 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Write the process hooks of another program's configuration into config.toml; show what they would run, and ask
+    Import {
+        /// Whose configuration it is
+        from: Program,
+        /// The file: PicoClaw's config.json
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// Write what is shown without being asked
+        #[arg(short, long)]
+        yes: bool,
+    },
     /// Remove an extension; its data and its log stay
     #[command(visible_alias = "rm")]
     Remove {
@@ -82,6 +95,13 @@ pub(crate) enum ExtCommand {
         #[arg(short, long)]
         follow: bool,
     },
+}
+
+/// A program whose hooks haft runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Program {
+    /// PicoClaw
+    Picoclaw,
 }
 
 /// Which extension is meant.

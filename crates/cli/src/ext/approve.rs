@@ -166,7 +166,7 @@ pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
 }
 
 /// What must not be overlooked is marked, and red on a terminal.
-fn show(lines: &[Line]) -> anyhow::Result<()> {
+pub(super) fn show(lines: &[Line]) -> anyhow::Result<()> {
     for line in lines {
         let text = sanitize_line(&line.text);
         match line.red {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use haft_config::{Config, Files, Home, Layer, Owner, Place, Project, Trust, Unused};
+use haft_config::{Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, Trust, Unused};
 use haft_host::discovery::Discovery;
 use haft_host::manifest::Manifest;
 use haft_host::{ExtensionSpec, Launch, Origin, Permissions};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
 use crate::resources::Resources;
-use crate::{sandbox, setup};
+use crate::{hooks, sandbox, setup};
 
 /// What a project brings, a line each.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ impl Inventory {
         let config =
             files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
         let mut marked = extensions(home, &config, &trusted);
+        let hooks = config.hooks.iter().filter(|hook| hook.owner == Owner::Project);
+        marked.extend(hooks.flat_map(|hook| runs_as_hook(&config, hook)));
         let mut all: Vec<(&str, String)> = Vec::new();
         let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
         let unused =
@@ -105,6 +107,14 @@ fn may(config: &Config, spec: &ExtensionSpec) -> Vec<Brought> {
     };
     let sandbox = Brought { kind: "sandbox", red: sandbox::level_of(config, spec).is_none(), text: sandbox };
     permissions.chain([sandbox]).collect()
+}
+
+/// A process hook: what it runs, what it is asked and told, and what confines it.
+fn runs_as_hook(config: &Config, hook: &ProcessHook) -> [Brought; 2] {
+    let text = format!("{} runs: {}; {}", hook.name, hooks::command(hook), hooks::asked(hook));
+    let (confined, red) = hooks::confined(config, &hook.name);
+    let confined = format!("{}: {confined}", hook.name);
+    [Brought { kind: "hook", text, red: false }, Brought { kind: "sandbox", text: confined, red }]
 }
 
 fn sets(unused: &Unused, dir: &Path) -> String {

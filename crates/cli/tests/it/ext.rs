@@ -1,5 +1,6 @@
 //! `haft ext`: everything an extension goes through, by real processes.
 
+mod import;
 mod versions;
 
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -64,6 +64,31 @@ fn what_is_trusted_is_shown_and_nobody_trusts_it_unasked() {
 }
 
 #[test]
+fn what_a_projects_hooks_would_run_is_shown() {
+    let world = world();
+    let hook = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate\u{1b}[31m.py']\n\
+                intercept = ['approve_tool', 'before_tool']\nobserve = ['*']\n\
+                [hooks.processes.near]\nenabled = true\ncommand = ['n']\ndir = 'd'\nobserve = ['turn_end']\n\
+                [hooks.processes.off]\ncommand = ['o']\n";
+    fs::write(
+        world.project().join(".haft/config.toml"),
+        hook.replace('\u{1b}', "\\u001b").replace('\'', "\""),
+    )
+    .unwrap();
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("config.toml"), "[grant.near]\nsandbox = 'standard'\n").unwrap();
+    let shown = world.haft(&["trust", "--show"]).stdout;
+    let hooks: Vec<_> =
+        shown.lines().filter(|line| line.contains(" hook: ") || line.contains(" sandbox: ")).collect();
+    insta::assert_snapshot!(hooks.join("\n"), @"
+      hook: gate runs: python3 gate.py; before_tool, approve_tool, told what happens
+    ! sandbox: gate: none, so it runs UNCONFINED, with all your rights
+      hook: near runs: n in d; told what happens
+      sandbox: near: standard
+    ");
+}
+
+#[test]
 fn a_trusted_project_is_used_until_it_changes() {
     let world = world();
     let digest = digest(&world);

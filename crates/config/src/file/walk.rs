@@ -72,7 +72,7 @@ fn leads_to(known: &Key, path: &[&str]) -> bool {
 }
 
 /// What may be given for a key, or for the table around others.
-pub(super) fn takes(key: &str) -> &'static str {
+pub(crate) fn takes(key: &str) -> &'static str {
     let path: Vec<&str> = key.split('.').collect();
     let known = all_keys().filter(|known| leads_to(known, &path));
     let exact = known

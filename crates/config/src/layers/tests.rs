@@ -170,3 +170,56 @@ fn a_place_of_extensions_that_is_not_there_is_named_with_its_line() {
     std::fs::create_dir(ground.home().root().join("mine")).unwrap();
     below().unwrap();
 }
+
+const HOOK: &str = "enabled = true\ncommand = ['g']\nintercept = ['approve_tool']\n";
+
+/// Name, owner, and the times for questions and approvals in milliseconds.
+type Brief = (String, Owner, u128, u128);
+
+/// Each hook; and what is refused.
+fn hooks(user: &str, project: &str, trust: Trust) -> (Vec<Brief>, Option<String>) {
+    let config = Ground::new(user, project).config(trust);
+    let hooks = config.hooks.into_iter().map(|hook| {
+        let times = hook.timeouts;
+        (hook.name, hook.owner, times.interceptor.as_millis(), times.approval.as_millis())
+    });
+    let refused = config.refused.map(|told| told.split_once("config.toml ").unwrap().1.to_owned());
+    (hooks.collect(), refused)
+}
+
+#[test]
+fn a_trusted_project_adds_hooks_and_changes_none_of_the_users() {
+    let user = format!("[hooks.defaults]\ninterceptor_timeout_ms = 7\n[hooks.processes.gate]\n{HOOK}");
+    let project = format!(
+        "[hooks.defaults]\napproval_timeout_ms = 9\n[hooks.processes.Gate]\non_timeout = 'allow'\n\
+         [hooks.processes.more]\nvouches = ['bash']\n{HOOK}"
+    );
+    let users = ("gate".to_owned(), Owner::User, 7, 60_000);
+    let projects = ("more".to_owned(), Owner::Project, 7, 9);
+    assert_eq!(hooks(&user, &project, Trust::Untrusted), (vec![users.clone()], None));
+    let told = "sets hooks.processes.more.vouches, which only the user's own config.toml may: ignored; ";
+    let (all, refused) = hooks(&user, &project, Trust::Trusted);
+    assert_eq!(all, [users.clone(), projects.clone()]);
+    let refused = refused.unwrap();
+    assert!(
+        refused.starts_with(told) && refused.ends_with("a project cannot change: Gate ignored"),
+        "{refused}"
+    );
+
+    // One that the user has disabled stays so, too.
+    let off = "[hooks.processes.more]\nenabled = false\n";
+    assert_eq!(hooks(off, &project, Trust::Trusted).0, []);
+    assert_eq!(hooks("[hooks]\nenabled = false\n", &project, Trust::Trusted).0, []);
+    let off = format!("[hooks]\nenabled = false\n{project}");
+    assert_eq!(hooks(&user, &off, Trust::Trusted).0, [users]);
+}
+
+#[test]
+fn what_loosens_a_hook_is_the_users_alone() {
+    let project = format!("[hooks.processes.g]\non_timeout = 'allow'\nvouches = ['bash']\n{HOOK}");
+    let config = Ground::new("", &project).config(Trust::Trusted);
+    assert_eq!((config.hooks[0].on_timeout, config.hooks[0].vouches.len()), (OnTimeout::Block, 0));
+    let config = Ground::new(&project, "").config(Trust::Trusted);
+    assert_eq!((config.hooks[0].on_timeout, config.hooks[0].vouches.len()), (OnTimeout::Allow, 1));
+    assert_eq!(config.rows().iter().filter(|row| row.key == "hooks.processes.g.vouches").count(), 1);
+}

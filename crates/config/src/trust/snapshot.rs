@@ -14,6 +14,8 @@ use super::digest::Digest;
 use crate::context;
 use crate::file::ReadFile;
 use crate::home::Home;
+use crate::hooks::HookTimeouts;
+use crate::layers::Owner;
 use crate::project;
 use walk::Walk;
 
@@ -62,8 +64,8 @@ pub enum SnapshotError {
 
 impl Snapshot {
     /// Reads all that a run would use of the project in this directory, because it is trusted: `.haft`, `.agents/skills`,
-    /// places of extensions that its `config.toml` names, what the manifests there have started, and the context files.
-    /// Nothing of the user's own.
+    /// places of extensions that its `config.toml` names, what the manifests there have started, what its hooks run, and
+    /// the context files. Nothing of the user's own.
     ///
     /// # Errors
     /// [`SnapshotError`] when something cannot be read, or there is too much of it.
@@ -85,6 +87,11 @@ impl Snapshot {
             }
         }
         walk.add_programs()?;
+        let hooks = project_file(&project).hooks(Owner::Project, HookTimeouts::default());
+        // One with a mistake in it has none, and ends a run.
+        for hook in hooks.unwrap_or_default() {
+            walk.add_hook(&hook)?;
+        }
         let files = walk.into_files();
         Ok(Self { dir, digest: of_all(files.iter()), files })
     }
@@ -124,10 +131,14 @@ fn users_skills() -> Option<PathBuf> {
     etcetera::home_dir().ok()?.join(".agents").join("skills").canonicalize().ok()
 }
 
+fn project_file(project: &Project) -> ReadFile {
+    ReadFile::load(&project::config_file(project)).unwrap_or_default()
+}
+
 /// The places that the project's own `config.toml` names. One with a mistake in it names none, and ends a run.
 fn extension_places(project: &Project) -> Vec<(PathBuf, String)> {
-    let file = ReadFile::load(&project::config_file(project)).unwrap_or_default();
-    let named = crate::layers::places(&file, crate::layers::Owner::Project);
+    let file = project_file(project);
+    let named = crate::layers::places(&file, Owner::Project);
     // As the file calls them, so that the digest is the same in another place.
     named
         .zip(&file.content.extensions)

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::digest::Digest;
 use super::{MAX_BYTES, MAX_FILES, SnapshotError, programs};
+use crate::hooks::ProcessHook;
 
 /// The most directories that lie in each other.
 const MAX_DEPTH: usize = 64;
@@ -70,6 +71,20 @@ impl<'a> Walk<'a> {
                 if path.is_file() && (Path::new(&word).is_relative() || self.is_projects(&path)) {
                     self.add(&path, &format!("{name} runs {}", self::name(word.as_ref())))?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the files that a hook names, wherever in the project they lie: its program, and its arguments. A program without
+    /// a `/` is looked for in `PATH`.
+    pub(super) fn add_hook(&mut self, hook: &ProcessHook) -> Result<(), SnapshotError> {
+        let dir = self.project.join(hook.dir.as_deref().unwrap_or(Path::new("")));
+        for (place, word) in hook.command.iter().enumerate() {
+            let path = dir.join(word);
+            let is_named = place > 0 || word.contains(std::path::is_separator);
+            if is_named && path.is_file() && (!Path::new(word).is_absolute() || self.is_projects(&path)) {
+                self.add(&path, &format!("hook {} runs {}", hook.name, name(word.as_ref())))?;
             }
         }
         Ok(())

@@ -1,0 +1,65 @@
+//! `haft ext import`: hooks of another program become hooks of the user's.
+
+use std::path::Path;
+
+use haft_config::{Config, Files, Home, HooksFile, Layer, Place, Project, Trust, add_hooks};
+use haft_core::sanitize::sanitize_line;
+use haft_host::install::Line;
+
+use super::approve::{agreed, show};
+use crate::console::note;
+use crate::hooks;
+
+/// Shows what the hooks of a PicoClaw `config.json` would run, asks, and writes them into the user's `config.toml`.
+pub(super) fn picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()> {
+    let file = HooksFile::load(path)?;
+    let all = &file.content().processes;
+    anyhow::ensure!(!all.is_empty(), "{} names no process hooks", path.display());
+    let config = users(home)?;
+    let line = |(text, red)| Line { text, red };
+    show(&file.hooks().iter().flat_map(|hook| hooks::lines(&config, hook)).map(line).collect::<Vec<_>>())?;
+    let runs = |name: &str| file.hooks().iter().any(|hook| hook.name == name);
+    let off: Vec<_> = all.keys().map(String::as_str).filter(|name| !runs(name)).collect();
+    if !off.is_empty() {
+        show(&[Line { text: format!("not enabled: {}", off.join(", ")), red: false }])?;
+    }
+    let target = home.config_file();
+    let shown = target.display();
+    let unconfined = file.hooks().iter().any(|hook| hooks::confined(&config, &hook.name).1);
+    let question = match unconfined {
+        true => format!("write them into {shown}, and let them run UNCONFINED, with all your rights?"),
+        false => format!("write them into {shown}?"),
+    };
+    if !yes && !agreed(&question)? {
+        note("nothing was changed");
+        return Ok(());
+    }
+    add_hooks(&target, file.content())?;
+    let names: Vec<_> = all.keys().map(String::as_str).collect();
+    note(&sanitize_line(&format!("wrote {} into {shown}; `haft ext list` shows them", names.join(", "))));
+    told_beside(&file).iter().for_each(|text| note(&sanitize_line(text)));
+    if config.hooks_off {
+        note("no process hook runs: [hooks] there says enabled = false");
+    }
+    Ok(())
+}
+
+/// The user's settings, without any project's.
+fn users(home: &Home) -> anyhow::Result<Config> {
+    let nowhere = Project { dir: home.root().into(), trust: Trust::Untrusted };
+    let files = Files::read(home, &nowhere)?;
+    Ok(files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None))
+}
+
+/// What is otherwise than where they came from.
+fn told_beside(file: &HooksFile) -> Vec<String> {
+    let is_relative = |hook: &&haft_config::ProcessHook| {
+        let program = hook.command.first().map(String::as_str).unwrap_or_default();
+        let near = hook.dir.as_ref().is_none_or(|dir| dir.is_relative());
+        near && (hook.dir.is_some() || program.contains('/') && Path::new(program).is_relative())
+    };
+    let relative = file.hooks().iter().find(is_relative).map(|hook| {
+        format!("{}: its path is relative, and begins in the directory that haft works in", hook.name)
+    });
+    relative.into_iter().collect()
+}

@@ -1,0 +1,125 @@
+//! Hooks of PicoClaw become the user's.
+
+use std::fs;
+
+use crate::world::World;
+
+const FILE: &str = r#"{"agents": {}, "hooks": {"defaults": {"interceptor_timeout_ms": 7000}, "processes": {
+    "gate": {"enabled": true, "command": ["python3", "gate\u001b[31m.py"], "dir": "/srv", "env": {"MY_TOKEN": "t"},
+        "intercept": ["before_tool", "approve_tool"]},
+    "watch": {"enabled": true, "command": ["./watch"], "observe": ["*"]},
+    "off": {"command": []}}}}"#;
+
+fn world() -> World {
+    let world = World::new();
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("config.toml"), "# mine\nmodel = 'm'\n[grant.watch]\nsandbox = 'strict'\n")
+        .unwrap();
+    fs::write(world.project().join("config.json"), FILE).unwrap();
+    world
+}
+
+fn config(world: &World) -> String {
+    fs::read_to_string(world.home().join("config.toml")).unwrap()
+}
+
+#[test]
+fn hooks_of_picoclaw_are_shown_and_not_written_unasked() {
+    let world = world();
+    let unasked = world.haft(&["ext", "import", "picoclaw", "config.json"]);
+    insta::assert_snapshot!(unasked.transcript(), @"
+    code 8
+    --- stdout
+    hook: gate
+      runs: python3 gate.py in /srv
+      sets: MY_TOKEN
+      asked: before_tool, approve_tool
+      tools: by PicoClaw's names, exec for bash
+    ! sandbox: none, so it runs UNCONFINED, with all your rights
+    hook: watch
+      runs: ./watch
+      asked: told what happens
+      tools: by PicoClaw's names, exec for bash
+      sandbox: strict
+    not enabled: off
+    --- stderr
+    haft: nobody to ask; look at what is shown, then use --yes
+    ");
+    assert!(!config(&world).contains("hooks"));
+}
+
+#[test]
+fn hooks_of_picoclaw_are_written_once() {
+    let world = world();
+    let written = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
+    assert_eq!(written.code, 0, "{written:?}");
+    insta::assert_snapshot!(written.stderr, @"
+    wrote gate, off, watch into ROOT/home/config.toml; `haft ext list` shows them
+    watch: its path is relative, and begins in the directory that haft works in
+    ");
+    insta::assert_snapshot!(config(&world), @r#"
+    # mine
+    model = 'm'
+    [grant.watch]
+    sandbox = 'strict'
+
+    [hooks.processes.gate]
+    enabled = true
+    command = ["python3", "gate\u001B[31m.py"]
+    dir = "/srv"
+    intercept = ["before_tool", "approve_tool"]
+    tool_names = "picoclaw"
+    timeout_ms = 7000
+
+    [hooks.processes.gate.env]
+    MY_TOKEN = "t"
+
+    [hooks.processes.off]
+    command = []
+    tool_names = "picoclaw"
+    timeout_ms = 7000
+
+    [hooks.processes.watch]
+    enabled = true
+    command = ["./watch"]
+    observe = ["*"]
+    tool_names = "picoclaw"
+    timeout_ms = 7000
+    "#);
+    let again = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
+    assert_eq!(again.code, 8, "{again:?}");
+    let taken = "home/config.toml has hooks of these names already: gate, off, watch; rename or remove them";
+    assert!(again.stderr.contains(taken), "{again:?}");
+    let shown = world.haft(&["config", "show", "--origin"]).stdout;
+    let hooks: Vec<_> = shown.lines().filter(|line| line.starts_with("hooks.processes.gate")).collect();
+    insta::assert_snapshot!(hooks.join("\n"), @r#"
+    hooks.processes.gate.enabled = true                                                 # ROOT/home/config.toml:7
+    hooks.processes.gate.command = ["python3", "gate\u001b[31m.py"]                     # ROOT/home/config.toml:8
+    hooks.processes.gate.dir = "/srv"                                                   # ROOT/home/config.toml:9
+    hooks.processes.gate.env = { "MY_TOKEN" = "(hidden)" }                              # ROOT/home/config.toml:14
+    hooks.processes.gate.intercept = ["before_tool", "approve_tool"]                    # ROOT/home/config.toml:10
+    hooks.processes.gate.tool_names = "picoclaw"                                        # ROOT/home/config.toml:11
+    hooks.processes.gate.timeout_ms = 7000                                              # ROOT/home/config.toml:12
+    "#);
+}
+
+#[test]
+fn what_cannot_be_taken_over_changes_nothing() {
+    let world = world();
+    let before = config(&world);
+    for (text, told) in [
+        ("{}", "config.json has a mistake: it has no object `hooks`"),
+        (r#"{"hooks": {}}"#, "names no process hooks"),
+        (
+            r#"{"hooks": {"processes": {"g": {"enabled": true, "command": ["g"], "intercept": ["before_turn"]}}}}"#,
+            "config.json: `hooks.processes.g.intercept`: unsupported intercept \"before_turn\"; did you mean `before_",
+        ),
+    ] {
+        fs::write(world.project().join("config.json"), text).unwrap();
+        let ended = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
+        assert!(ended.code == 8 && ended.stderr.contains(told), "{ended:?}");
+    }
+    let ended = world.haft(&["ext", "import", "picoclaw", "nowhere.json", "--yes"]);
+    assert!(ended.code == 8 && ended.stderr.contains("cannot read nowhere.json"), "{ended:?}");
+    assert_eq!(config(&world), before);
+}
