@@ -18,8 +18,9 @@ use crate::environment::{HostEnvironment, Reach};
 /// use haft_core::services::Services;
 /// use haft_tools::{HostEnvironment, ServiceTools, builtin_tools};
 ///
-/// let environment = HostEnvironment::new("/src/app");
-/// let for_extensions = ServiceTools::new(environment.clone()).keep_out_of("/home/me/.haft");
+/// # let (workspace, own) = ("workspace", "own");
+/// let environment = HostEnvironment::new(workspace);
+/// let for_extensions = ServiceTools::new(environment.clone()).keep_out_of(own);
 /// let for_the_model = builtin_tools(Arc::new(environment));
 /// # fn given(_: Arc<dyn Services>) {}
 /// // For `haft_host::HostBuilder::services`, before `Host::serve` says under whose hooks.
