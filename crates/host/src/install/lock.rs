@@ -31,6 +31,7 @@ const NEW: &str = "extensions.lock.json.new";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     root: PathBuf,
+    trees: Trees,
 }
 
 /// What the lock file says.
@@ -123,7 +124,8 @@ impl LockFile {
 impl Approved {
     /// Below this directory, which need not be there yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        let root = root.into();
+        Self { trees: Trees::at(root.join("store")), root }
     }
 
     /// `extensions.lock.json`.
@@ -133,7 +135,7 @@ impl Approved {
 
     /// `store`.
     pub fn trees(&self) -> Trees {
-        Trees::at(self.root.join("store"))
+        self.trees.clone()
     }
 
     /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two
@@ -166,12 +168,15 @@ impl Approved {
             column: error.column(),
             detail: error.to_string(),
         };
-        // First, so that what only a newer haft knows is not taken for damage.
-        let Version { version } = serde_json::from_str(&text).map_err(damaged)?;
-        if version == VERSION {
-            serde_json::from_str(&text).map_err(damaged)
-        } else {
-            Err(LockError::Newer { path })
+        let wrong = match serde_json::from_str::<LockFile>(&text) {
+            Ok(file) if file.version == VERSION => return Ok(file),
+            Ok(_) => return Err(LockError::Newer { path }),
+            Err(wrong) => wrong,
+        };
+        // What only a newer haft knows is not damage.
+        match serde_json::from_str(&text).map_err(damaged)? {
+            Version { version: VERSION } => Err(damaged(wrong)),
+            Version { .. } => Err(LockError::Newer { path }),
         }
     }
 
