@@ -75,7 +75,9 @@ impl Change {
             Self::RollBack => {
                 store.roll_back(&found(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
             }
-            Self::Remove => store.remove(&found(store)?.context("nothing is there")?).map_err(Into::into),
+            Self::Remove => {
+                store.remove(&found(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
+            }
         }
     }
 

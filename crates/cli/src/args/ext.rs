@@ -61,7 +61,7 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove an extension; its data and its log stay
+    /// Remove an extension; its data, its log and files that were never approved stay
     #[command(visible_alias = "rm")]
     Remove {
         #[command(flatten)]

@@ -16,10 +16,8 @@ use crate::session::age;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
+    let mut findings: Vec<Finding> = found.specs.iter().map(|spec| runs(seen, spec)).collect();
     // The lock file is among haft's own.
-    let lock = Approved::at(seen.home.root()).file();
-    let specs = found.specs.iter().filter(|spec| spec.dir != lock);
-    let mut findings: Vec<Finding> = specs.map(|spec| runs(seen, spec)).collect();
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken(seen, error)));
     findings.extend(found.skipped.iter().filter_map(|one| skipped(seen, one)));

@@ -12,12 +12,13 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 use tempfile::TempDir;
 
-use super::contents::{Contents, Difference, Looks};
+use super::contents::{Contents, Looks};
 use super::digest::Digest;
-use super::interpreter::{self, Lookup};
+use super::interpreter::{self, Places};
 use super::lock::{Approval, Approved, Came, Entry, How, Waiting};
+use super::trees::{restored, swept};
 use super::workshop::Workshop;
-use super::{InstallError, Kept, Source, Store, copies, copy, git};
+use super::{Difference, InstallError, Kept, Source, Store, copies, copy, git};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::permission::{Line as PermissionLine, Permissions};
 
@@ -59,6 +60,8 @@ pub struct Accepted {
     pub replaced: bool,
     /// What it had written where this version has something of its own, by where that is now.
     pub kept: Vec<Kept>,
+    /// What could not be cleared away or put in order yet, for people. It is approved all the same.
+    pub warnings: Vec<String>,
 }
 
 impl Store {
@@ -77,7 +80,7 @@ impl Store {
             Source::Git(url) => {
                 let clone = workshop.bench()?;
                 let checkout = clone.path().join("checkout");
-                let commit = git::clone(url, &checkout, self.path.as_deref())?;
+                let commit = git::clone(url, &checkout, self.places())?;
                 let came = Came::Git { url: url.to_string(), commit: Some(commit) };
                 self.propose_tree(workshop, &checkout, came, None).map_err(|error| error.in_clone(&checkout))
             }
@@ -91,6 +94,10 @@ impl Store {
     pub fn propose_placed(&self, dir: &Path) -> Result<Proposal, InstallError> {
         let came = Came::Placed { path: dir.into(), looks: None };
         self.propose_tree(self.workshop()?, dir, came, Some(dir))
+    }
+
+    fn places(&self) -> Places<'_> {
+        Places { path: self.path.as_deref(), workspace: self.workspace.as_deref() }
     }
 
     fn workshop(&self) -> Result<Workshop, InstallError> {
@@ -127,8 +134,7 @@ impl Store {
         let digest = contents.file_digest(Path::new(MANIFEST_FILE));
         let digest = digest.filter(|_| manifest.name == name);
         let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
-        let lookup = Lookup { path: self.path.as_deref(), workspace: self.workspace.as_deref(), origin };
-        let interpreter = interpreter::outside(&manifest, &tree, lookup)?;
+        let interpreter = interpreter::outside(&manifest, &tree, origin, self.places())?;
         let entry = Entry {
             source: came,
             tree: contents.digest(),
@@ -231,21 +237,40 @@ impl Proposal {
         Ok(waits)
     }
 
-    /// Whether exactly this is approved already, so that there is nothing to ask.
+    /// Whether exactly this is approved already and came from the same place, so that there is nothing to ask.
     pub fn is_approved(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
             let Before { entry: before, difference } = before;
             let same = (before.tree, &before.interpreter, before.sandbox)
                 == (self.entry.tree, &self.entry.interpreter, self.entry.sandbox);
             // A tree that is gone is put back.
-            same && difference.is_some() && before.waiting.is_none()
+            same && before.source.is_same_place(&self.entry.source)
+                && difference.is_some()
+                && before.waiting.is_none()
         })
+    }
+
+    /// Of what is approved already, writes down what is new of where it came from: the commit, which may be another one that
+    /// holds the same. Says whether that is other than before.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn record(self) -> Result<bool, InstallError> {
+        let Self { approved, workshop: _workshop, manifest, entry, .. } = self;
+        let source = looked_at(entry.source, &entry.tree);
+        let recorded = approved.edit(|file| {
+            let known = file.extensions.get_mut(&manifest.name).filter(|known| known.tree == entry.tree)?;
+            let is_other = known.source.to_string() != source.to_string();
+            known.source = source;
+            Some(is_other)
+        })?;
+        Ok(recorded.unwrap_or_default())
     }
 
     /// Approves it: from now on exactly this runs. `haft` is the version of the program that asked.
     ///
     /// # Errors
-    /// [`InstallError`]; then nothing is approved that was not before.
+    /// [`InstallError`]; then nothing is approved that was not before. What fails after it was approved is a warning.
     pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
         let Self { approved, workshop, bench, manifest, contents, entry, before } = self;
         let (trees, name) = (approved.trees(), manifest.name);
@@ -273,11 +298,10 @@ impl Proposal {
         if !is_up(Defence::WholeInstalls) {
             put()?;
         }
-        if entry.runs_in_copy() {
-            copies::restore(&contents, &trees.place(&entry.tree), &dir)?;
-        }
-        trees.sweep(&workshop, &keep)?;
-        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept })
+        let restores = || copies::restore(&contents, &trees.place(&entry.tree), &dir);
+        let copy = if entry.runs_in_copy() { restored(restores()) } else { None };
+        let warnings = copy.into_iter().chain(swept(trees.sweep(&workshop, &keep))).collect();
+        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }
 }
 
@@ -295,3 +319,6 @@ fn looked_at(source: Came, tree: &Digest) -> Came {
 fn now() -> String {
     jiff::Timestamp::now().strftime("%FT%TZ").to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,7 +46,7 @@ impl Workshop {
             Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
         }
         let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.sweep()?;
+        workshop.sweep();
         Ok(workshop)
     }
 
@@ -55,14 +55,15 @@ impl Workshop {
         &self.dir
     }
 
-    fn sweep(&self) -> Result<(), InstallError> {
-        let entries = std::fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if dir_name(&path).starts_with(SCRAP) {
-                remove(&path)?;
+    /// What cannot be removed is in nobody's way, and must keep nobody from changing anything.
+    fn sweep(&self) {
+        for path in std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if dir_name(&path).starts_with(SCRAP)
+                && let Err(error) = remove(&path)
+            {
+                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
             }
         }
-        Ok(())
     }
 
     /// A directory to prepare something in; it is gone when it is dropped.

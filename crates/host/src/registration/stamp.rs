@@ -237,6 +237,7 @@ mod tests {
 
     use super::*;
     use crate::host::stream_spec;
+    use crate::install::digest_of;
     use crate::install::lock::Approved;
 
     const SECOND: i64 = 1_000_000_000;
@@ -261,7 +262,7 @@ mod tests {
     /// An approved extension, and where it runs.
     fn approved(root: &Path, runs_in_copy: bool) -> ExtensionSpec {
         let trees = Approved::at(root).trees();
-        let tree = Digest::of_bytes(b"x");
+        let tree = digest_of(b"x");
         let (place, copy) = (trees.place(&tree), root.join("copy"));
         for dir in [&place, &copy] {
             fs::create_dir_all(dir).unwrap();
@@ -287,7 +288,7 @@ mod tests {
         let holds = |spec: &ExtensionSpec| stamp.holds(spec, &Glances::default());
         fs::write(spec.dir.join("run"), "put back before it starts").unwrap();
         assert!(holds(&spec));
-        let pin = Pin { tree: Digest::of_bytes(b"y"), ..Pin::clone(spec.pin.as_ref().unwrap()) };
+        let pin = Pin { tree: digest_of(b"y"), ..Pin::clone(spec.pin.as_ref().unwrap()) };
         assert!(!holds(&ExtensionSpec { pin: Some(Arc::new(pin)), ..spec.clone() }), "other code");
         assert!(!holds(&ExtensionSpec { pin: None, ..spec.clone() }), "not approved");
         fs::write(spec.dir.join("new"), "").unwrap();
@@ -302,7 +303,7 @@ mod tests {
     fn what_runs_in_the_store_is_its_digest() {
         let root = tempfile::tempdir().unwrap();
         let stamp = Stamp::take(&approved(root.path(), false)).unwrap();
-        assert_eq!((stamp.dirs.len(), stamp.files.len(), stamp.code), (0, 0, Some(Digest::of_bytes(b"x"))));
+        assert_eq!((stamp.dirs.len(), stamp.files.len(), stamp.code), (0, 0, Some(digest_of(b"x"))));
     }
 
     #[test]

@@ -142,7 +142,8 @@ impl Entry {
     }
 
     /// The version before this one, with this one behind it; none when there is none, or when the user keeps its files, which
-    /// are not haft's to change.
+    /// are not haft's to change. Going back is an answer to a newer version that waits for one: it runs if this one ran
+    /// before that.
     pub fn rolled_back(&self) -> Option<Self> {
         let mut rest = self.previous.clone();
         if rest.first().is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
@@ -151,8 +152,10 @@ impl Entry {
         let mut back = rest.remove(0);
         let mut this = self.clone();
         this.previous.clear();
+        this.enabled = this.waiting.take().map_or(this.enabled, |waiting| waiting.enabled);
+        back.enabled = this.enabled;
         rest.insert(0, this);
-        (back.previous, back.enabled) = (rest, self.enabled);
+        back.previous = rest;
         Some(back)
     }
 }
