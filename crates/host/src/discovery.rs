@@ -248,12 +248,17 @@ impl Collect<'_> {
 
     /// Whether another path led to it before.
     fn is_known(&mut self, candidate: &Candidate) -> bool {
-        let dir = &candidate.dir;
-        if let Ok(manifest) = &candidate.manifest {
+        self.is_known_as(&candidate.dir, candidate.manifest.as_ref().ok())
+    }
+
+    /// [`is_known`](Self::is_known) of a directory whose manifest says this.
+    fn is_known_as(&mut self, dir: &Path, manifest: Option<&Manifest>) -> bool {
+        if let Some(manifest) = manifest {
             match self.firsts.entry(key(manifest.name.as_str())) {
                 Entry::Vacant(first) => {
-                    first.insert(dir.clone());
-                    return false;
+                    first.insert(dir.to_owned());
+                    // What was approved there may have had another name.
+                    return !self.dirs.is_empty() && self.dirs.contains(&identity(dir));
                 }
                 Entry::Occupied(first) => _ = self.dirs.insert(identity(first.get())),
             }

@@ -75,8 +75,8 @@ impl Shared {
         frontend: Arc<dyn Frontend>,
         provided: Option<Arc<Provided>>,
     ) -> Self {
-        let prefixes = [silent::PREFIX, failures::PREFIX, PINNED];
-        let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
+        let prefixes = &[silent::PREFIX, failures::PREFIX, PINNED];
+        let state = Arc::new(StateFiles::new(config.state.clone(), prefixes));
         Self {
             events,
             frontend,

@@ -63,7 +63,9 @@ impl Collect<'_> {
         manifest: Result<Manifest, DiscoveryErrorKind>,
         mut held: Held,
     ) {
-        self.dirs.insert(super::identity(&place));
+        // What lies there now may say another name than what was approved.
+        let says = manifest.as_ref().ok().filter(|_| held.changed.is_none());
+        self.is_known_as(&place, says);
         let taken = self.names.get(&key(held.name.as_str())).cloned();
         // One that waits for an answer was not switched off by the user.
         let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;

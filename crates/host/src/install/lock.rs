@@ -37,6 +37,7 @@ const NEW: &str = "extensions.lock.json.new";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     root: PathBuf,
+    trees: Trees,
     seen: Seen,
 }
 
@@ -130,7 +131,8 @@ impl LockFile {
 impl Approved {
     /// Below this directory, which need not be there yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), seen: Seen::default() }
+        let root = root.into();
+        Self { trees: Trees::at(root.join("store")), root, seen: Seen::default() }
     }
 
     /// `extensions.lock.json`.
@@ -140,7 +142,7 @@ impl Approved {
 
     /// `store`.
     pub fn trees(&self) -> Trees {
-        Trees::at(self.root.join("store"))
+        self.trees.clone()
     }
 
     /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use haft_protocol::step::step;
 
@@ -16,7 +17,7 @@ use super::{Difference, InstallError, Kept, copies};
 /// `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trees {
-    dir: PathBuf,
+    dir: Arc<Path>,
 }
 
 /// A tree of the store is not what its name says.
@@ -42,7 +43,7 @@ pub enum TreeError {
 
 impl Trees {
     pub(super) fn at(dir: PathBuf) -> Self {
-        Self { dir }
+        Self { dir: dir.into() }
     }
 
     /// Where all trees are.
@@ -120,7 +121,7 @@ impl Trees {
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
         // Only now: a directory that nobody may write to cannot be moved.
         protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
-        sync(&self.dir).map_err(InstallError::io("write to", &self.dir))
+        sync(&self.dir).map_err(InstallError::io("write to", &*self.dir))
     }
 
     /// Removes all trees but these.
@@ -129,7 +130,7 @@ impl Trees {
     /// When one cannot be removed.
     pub(super) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
-        let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
+        let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
         let is_tree = |path: &PathBuf| !crate::discovery::dir_name(path).starts_with('.');
         for path in entries.flatten().map(|entry| entry.path()).filter(is_tree) {
             if !keep.contains(&path) {

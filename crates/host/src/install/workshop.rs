@@ -23,7 +23,8 @@ pub(super) struct Workshop {
 /// Sweeps up what an interrupted process left in a directory, unless somebody is at work there. Where there is nothing it is
 /// one look.
 pub(super) fn tidy(dir: &Path) {
-    let is_scrap = |entry: std::fs::DirEntry| dir_name(&entry.path()).starts_with(SCRAP);
+    let is_scrap =
+        |entry: std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes());
     if std::fs::read_dir(dir).into_iter().flatten().flatten().any(is_scrap) {
         // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
         _ = Workshop::open(dir);

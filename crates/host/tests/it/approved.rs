@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
-use haft_host::discovery::{Discovery, Project, Search, SkipReason, Trust};
+use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
 use haft_host::install::lock::{Approved, How};
 use haft_host::install::{Accepted, Source, Store};
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError};
@@ -123,6 +123,59 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     assert_eq!(names(&world.found()).0, ["a", "d"], "as it was is as it was approved");
     fs::remove_dir_all(&dir).unwrap();
     assert_eq!(names(&world.found()).1[0], ("a", "pin_mismatch"));
+}
+
+/// Another path to a directory of the user's leads to what was approved there, and to nothing else.
+#[test]
+fn a_place_that_configuration_names_again_is_taken_once() {
+    let world = World::new();
+    let dir = world.placed("a", "");
+    world.trust(&dir);
+    let link = world.root.path().join("link");
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    let further = vec![Further { dir: link, origin: Origin::Global }];
+    let found = || Discovery::run(&Search { further: further.clone(), ..world.search() });
+    assert_eq!(names(&found()), (vec!["a"], vec![]));
+    world.write(&dir, "b", "");
+    assert_eq!(names(&found()), (vec![], vec![("a", "pin_mismatch")]), "what is there has another name now");
+}
+
+#[tokio::test]
+async fn one_that_waits_is_started_as_it_was_approved_and_after_an_update_at_once() {
+    let world = World::new();
+    let source = world.write(&world.root.path().join("src/x"), "x", "");
+    // It keeps nothing beside its code.
+    let script = |more: &str| RUN.replace("echo start >> starts", more);
+    fs::write(source.join("run"), script("")).unwrap();
+    let install = || {
+        let proposal = world.store.propose(&Source::Directory(source.clone())).unwrap();
+        proposal.accept(How::Yes, "1").unwrap();
+    };
+    install();
+    let events = Events::default();
+    let state = async || {
+        let host = world.host(&events).await;
+        let state = host.states().remove(0).state;
+        host.shutdown().await;
+        state
+    };
+    assert_eq!(state().await, ExtensionState::Ready);
+    assert_eq!(state().await, ExtensionState::Idle);
+    let copy = world.root.path().join("home/copies/x");
+    fs::remove_file(copy.join("run")).unwrap();
+    fs::write(copy.join("run"), "#!/bin/sh\ntouch evil\n").unwrap();
+    let host = world.host(&events).await;
+    assert_eq!(host.states()[0].state, ExtensionState::Idle);
+    host.restart(&ExtensionName::new("x")).await.unwrap();
+    host.shutdown().await;
+    assert_eq!(fs::read_to_string(copy.join("run")).unwrap(), script(""));
+    assert!(!copy.join("evil").exists());
+    fs::write(source.join("run"), script("true")).unwrap();
+    install();
+    assert_eq!(state().await, ExtensionState::Ready);
+    assert_eq!(state().await, ExtensionState::Idle);
+    fs::write(copy.join("own"), "").unwrap();
+    assert_eq!(state().await, ExtensionState::Ready, "its own file may be why it registers something else");
 }
 
 #[test]
