@@ -19,6 +19,7 @@ mod list;
 pub mod lock;
 mod owned;
 mod pin;
+mod rollback;
 mod source;
 mod toggle;
 mod tools;
@@ -34,7 +35,7 @@ use crate::spec::Origin;
 use lock::{Approved, Came, Entry};
 use workshop::Workshop;
 
-pub use approve::{Accepted, Line, Proposal};
+pub use approve::{Accepted, Line, Proposal, quoted};
 pub use contents::{Contents, Difference};
 pub use copies::Kept;
 pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
@@ -43,6 +44,7 @@ pub use error::InstallError;
 pub use list::{Row, State};
 pub(crate) use owned::{Held, Owned, owned};
 pub use pin::Pin;
+pub use rollback::{Older, Passed};
 pub use source::{GitUrl, Source};
 pub use tools::LockedTools;
 pub use trees::{TreeError, Trees};
@@ -134,37 +136,6 @@ impl Store {
             Came::Placed { path, .. } if path.symlink_metadata().is_ok() => self.discard(row),
             Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => Ok(()),
         }
-    }
-
-    /// Puts the version that was approved before in the place of an extension's. Returns what the extension had written where
-    /// that version has something of its own, by where it is now.
-    ///
-    /// # Errors
-    /// [`InstallError`] when there is none, or it is not what it was; then nothing is changed.
-    pub fn roll_back(&self, row: &Row) -> Result<Vec<Kept>, InstallError> {
-        let trees = self.approved.trees();
-        let _workshop = Workshop::open(trees.dir())?;
-        let name = ExtensionName::new(&row.name);
-        let none = || InstallError::NoOlder { name: name.clone() };
-        let older = row.entry.as_ref().and_then(Entry::rolled_back).ok_or_else(none)?;
-        let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
-        let code = trees.verify(&older.tree).map_err(unusable)?;
-        let dir = self.approved.runs_in(&name, &older);
-        let kept = match older.runs_in_copy() {
-            true => trees.make_room(row.entry.as_ref(), &code, &dir)?,
-            false => Vec::new(),
-        };
-        let edited = self.approved.edit(|file| {
-            let known = file.extensions.get_mut(&name)?;
-            *known = known.rolled_back().filter(|back| back.tree == older.tree)?;
-            Some(())
-        });
-        let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(none));
-        done.inspect_err(|_| copies::put_back(&kept))?;
-        if older.runs_in_copy() {
-            copies::restore(&code, &trees.place(&older.tree), &dir)?;
-        }
-        Ok(kept)
     }
 
     fn discard(&self, row: &Row) -> Result<(), InstallError> {

@@ -87,8 +87,7 @@ fn a_new_home_is_well() {
       ok     ROOT/project: brings nothing that haft would run or obey
 
     extensions
-      ok     none: no extension is installed
-             > haft ext install DIR
+      ok     none: no extension is installed; `haft ext install DIR` installs one
 
     sessions
       ok     ROOT/home/sessions: is not there yet; the first session makes it
