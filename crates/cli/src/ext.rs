@@ -13,7 +13,7 @@ pub(crate) mod tools;
 use std::io::{self, IsTerminal as _};
 
 use anyhow::Context as _;
-use haft_config::{Decision, Home};
+use haft_config::{Asked, Decision, Home};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::extensions_dir;
 use haft_host::install::lock::{Approved, Came};
@@ -21,11 +21,10 @@ use haft_host::install::{InstallError, Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, Scope, TrustProject, Which};
+use crate::args::{ExtArgs, ExtCommand, Scope, Which};
 use crate::ask::confirmed;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
-use crate::setup;
 use list::Seen;
 
 /// Runs one of the subcommands.
@@ -33,8 +32,9 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd =
         std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
-    let Decision { project, told, .. } = setup::decided(&home, cwd.clone(), &TrustProject::default())?;
-    let seen = Seen { cwd: cwd.clone(), trusted: project.is_trusted(), told: told.is_some() };
+    let decision = Decision::make(&home, cwd.clone(), Asked::Nothing).or_exit(Exit::Trust)?;
+    let Decision { project, told, .. } = decision;
+    let seen = Seen { cwd: cwd.clone(), trusted: project.is_trusted(), told };
     // In the user's own home directory the project's place can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = Store {

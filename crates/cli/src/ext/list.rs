@@ -36,13 +36,14 @@ pub(super) struct Seen {
     /// Where the user is.
     pub(super) cwd: PathBuf,
     pub(super) trusted: bool,
-    /// Whether it was said why it is not trusted any more.
-    pub(super) told: bool,
+    /// Why it is not trusted any more.
+    pub(super) told: Option<String>,
 }
 
 /// Prints the list on standard output, and below it on standard error what is wrong with whom.
 pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
+    seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
     if let Some(error) = error {
         tell(&error.to_string());
     }
@@ -91,7 +92,7 @@ fn tell_more(
     if let Err(error) = grants {
         tell(&error.to_string());
     }
-    if listed.iter().any(Listed::is_untrusted) && !seen.told {
+    if listed.iter().any(Listed::is_untrusted) && seen.told.is_none() {
         tell("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }
 }
