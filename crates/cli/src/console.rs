@@ -123,7 +123,7 @@ mod tests {
         check("  indented anotherwordthatislong", Some(26), "[x]   indented \n[x] anotherwordthatislong");
         check(" anotherwordthatislongandlonger", Some(26), "[x]  anotherwordthatislong\n[x] andlonger");
         check(&format!("{} x", "x".repeat(26)), Some(30), &format!("[x] {}\n[x] x", "x".repeat(26)));
-        check("/home/somebody/some/directory/file", Some(26), "[x] /home/somebody/some/\n[x] directory/file");
+        check("/srv/somebody/some/directory/file", Some(26), "[x] /srv/somebody/some/\n[x] directory/file");
         check(&"x".repeat(40), Some(10), &format!("[x] {}", "x".repeat(40)));
     }
 }

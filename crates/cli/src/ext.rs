@@ -17,7 +17,7 @@ use haft_config::{Asked, Decision, Home};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::extensions_dir;
 use haft_host::install::lock::{Approved, Came};
-use haft_host::install::{InstallError, Row, Store};
+use haft_host::install::{InstallError, Kept, Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
@@ -85,8 +85,12 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
     }
     // It may be gone by the time of the answer.
     let row = find(store, which).or_exit(Exit::Extensions)?;
-    store.remove(&row).or_exit(Exit::Extensions)?;
+    let removed = store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {what}")));
+    if let Some(Kept { to, .. }) = &removed.kept {
+        note(&sanitize_line(&format!("what lay there and was never approved is kept in {}", to.display())));
+    }
+    warn(&removed.warnings);
     forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.runs_in);
     let beside = row.entry.is_some_and(|entry| entry.runs_in_copy()).then_some(row.runs_in);
     for data in
@@ -95,6 +99,13 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         note(&sanitize_line(&format!("its data is still in {}", data.display())));
     }
     Ok(Exit::Ok)
+}
+
+/// What was not done beside what was.
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        note(&sanitize_line(&format!("warning: {warning}")));
+    }
 }
 
 fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {

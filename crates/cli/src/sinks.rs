@@ -20,6 +20,7 @@ use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
 
 use crate::run::frontend::Printed;
 use crate::run::output::sent;
+use crate::run::queue::queue;
 use crate::{args, console, ext, logging};
 
 /// Random texts of an ordinary run.
@@ -45,7 +46,7 @@ fn display(text: &str) -> Vec<u8> {
 
 /// A panel's title and rows.
 fn panel(text: &str) -> Vec<u8> {
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut events) = queue();
     let panel = Panel {
         id: PanelId::new("p"),
         title: text.into(),
@@ -58,7 +59,7 @@ fn panel(text: &str) -> Vec<u8> {
 
 /// What an extension's command puts into an editor.
 fn insertion(text: &str) -> Vec<u8> {
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut events) = queue();
     Printed::new(sender).insert(&name("x"), text);
     bytes(&events.try_recv().unwrap())
 }

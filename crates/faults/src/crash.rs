@@ -76,7 +76,9 @@ impl Change {
                 let row = found(store)?.context("nothing is there")?;
                 store.roll_back(&row, &store.older(&row)?).map(drop).map_err(Into::into)
             }
-            Self::Remove => store.remove(&found(store)?.context("nothing is there")?).map_err(Into::into),
+            Self::Remove => {
+                store.remove(&found(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
+            }
         }
     }
 

@@ -136,7 +136,7 @@ pub enum DiscoveryErrorKind {
         /// The file.
         path: PathBuf,
     },
-    /// The lock file cannot be used, so nothing is approved.
+    /// The lock file cannot be used, so nothing is approved, and nobody knows what is required.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The directory of extensions cannot be listed.
@@ -389,7 +389,8 @@ impl From<Discovery> for Found {
             extension: ExtensionName::new(error.name),
         };
         let skipped: Vec<_> = found.skipped.iter().filter_map(Skipped::fault).collect();
+        let blocked = found.errors.iter().find_map(DiscoveryError::blocks);
         let faults = found.errors.into_iter().map(fault).chain(found.warnings).chain(skipped).collect();
-        Self { specs: found.specs, faults }
+        Self { specs: found.specs, faults, blocked }
     }
 }

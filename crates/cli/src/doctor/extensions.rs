@@ -17,11 +17,10 @@ use crate::sandbox::level_of;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
-    // The lock file is among haft's own.
-    let lock = Approved::at(seen.home.root()).file();
-    let specs = found.specs.iter().filter(|spec| spec.dir != lock);
+    let specs = found.specs.iter();
     let mut findings: Vec<Finding> =
         specs.flat_map(|spec| std::iter::once(runs(seen, spec)).chain(locked(seen, spec))).collect();
+    // The lock file is among haft's own.
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken(seen, error)));
     findings.extend(found.skipped.iter().filter_map(|one| skipped(seen, one)));

@@ -8,7 +8,7 @@ use haft_host::Origin;
 use haft_host::install::lock::{Came, Entry, How};
 use haft_host::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
 
-use super::tools;
+use super::{tools, warn};
 use crate::ask::confirmed;
 use crate::console::{note, print};
 
@@ -92,7 +92,11 @@ fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
 fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let name = sanitize_line(proposal.name().as_str());
     if proposal.is_approved() {
-        note(&format!("{name} is approved already, exactly as it is; nothing was changed"));
+        let source = sanitize_line(&proposal.entry().source.to_string());
+        match proposal.record()? {
+            true => note(&format!("{name} is approved already, exactly as it is; it came from {source} now")),
+            false => note(&format!("{name} is approved already, exactly as it is; nothing was changed")),
+        }
         return Ok(());
     }
     show(&proposal.lines())?;
@@ -121,10 +125,15 @@ fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
         false => format!("it runs from the store ({}…)", accepted.entry.tree.short()),
     };
     note(&sanitize_line(&format!("{verb} {name}; {runs}")));
+    warn(&accepted.warnings);
     if !accepted.entry.enabled {
-        note(&format!("it is disabled; `haft ext enable {name}` lets it run"));
+        note(&disabled(&name));
     }
     Ok(())
+}
+
+fn disabled(name: &str) -> String {
+    format!("it is disabled; `haft ext enable {name}` lets it run")
 }
 
 /// Goes back to the version before.
@@ -144,8 +153,18 @@ pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<
         note("nothing was changed");
         return Ok(());
     }
-    tell_kept(&store.roll_back(&row, &older)?);
+    let back = store.roll_back(&row, &older)?;
+    tell_kept(&back.kept);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
+    if now.is_some_and(|now| now.waiting.is_some()) {
+        note(&format!(
+            "its newer version that waits for an answer is dropped; `haft ext update {name}` shows it again"
+        ));
+    }
+    if !back.entry.enabled {
+        note(&disabled(&name));
+    }
+    warn(&back.warnings);
     Ok(())
 }
 
@@ -177,13 +196,13 @@ fn show(lines: &[Line]) -> anyhow::Result<()> {
         let text = sanitize_line(&line.text);
         match line.red {
             false => print(&text)?,
-            true => warn(&text)?,
+            true => mark(&text)?,
         }
     }
     Ok(())
 }
 
-fn warn(text: &str) -> anyhow::Result<()> {
+fn mark(text: &str) -> anyhow::Result<()> {
     let text = format!("! {}", text.trim_start());
     match io::stdout().is_terminal() {
         // Nothing of the text reaches a terminal that was not made harmless first.

@@ -364,6 +364,9 @@ fn a_lock_file_that_others_may_write_approves_nothing() {
         ended.stderr.contains("lock_invalid") && ended.stderr.contains("written by other users"),
         "{ended:?}"
     );
+    let why =
+        "no tool may run: extensions.lock.json cannot be used and nobody knows which extensions have to be";
+    assert!(ended.stderr.contains(why) && !ended.stderr.contains("spawn_failed"), "{ended:?}");
     assert!(!world.home().join("copies/hello/was-run").exists());
     assert!(world.haft(&["ext", "list"]).stderr.contains("can be written by other users"));
     assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 8);

@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
-use super::contents::{Contents, Difference, Looks};
+use super::contents::{Contents, Looks};
 use super::digest::Digest;
-use super::interpreter::{self, Lookup};
+use super::interpreter::{self, Places};
 use super::lock::{Approval, Approved, Came, Entry, How, LockFile, Waiting};
+use super::trees::{restored, swept};
 use super::workshop::{Bench, Workshop};
-use super::{InstallError, Kept, Source, Store, copies, copy, git};
+use super::{Difference, InstallError, Kept, Source, Store, copies, copy, git};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::permission::{Line as PermissionLine, Permissions};
 
@@ -57,6 +58,8 @@ pub struct Accepted {
     pub replaced: bool,
     /// What it had written where this version has something of its own, by where that is now.
     pub kept: Vec<Kept>,
+    /// What could not be cleared away or put in order yet, for people. It is approved all the same.
+    pub warnings: Vec<String>,
 }
 
 impl Store {
@@ -78,7 +81,7 @@ impl Store {
                 let clone = workshop.bench()?;
                 drop(workshop);
                 let checkout = clone.path().join("checkout");
-                let commit = git::clone(url, &checkout, self.path.as_deref())?;
+                let commit = git::clone(url, &checkout, self.places())?;
                 let came = Came::Git { url: url.to_string(), commit: Some(commit) };
                 self.propose_tree(bench, &checkout, came, None).map_err(|error| error.in_clone(&checkout))
             }
@@ -92,6 +95,10 @@ impl Store {
     pub fn propose_placed(&self, dir: &Path) -> Result<Proposal, InstallError> {
         let came = Came::Placed { path: dir.into(), looks: None };
         self.propose_tree(self.workshop()?.bench()?, dir, came, Some(dir))
+    }
+
+    fn places(&self) -> Places<'_> {
+        Places { path: self.path.as_deref(), workspace: self.workspace.as_deref() }
     }
 
     fn workshop(&self) -> Result<Workshop, InstallError> {
@@ -127,8 +134,7 @@ impl Store {
         let digest = contents.file_digest(Path::new(MANIFEST_FILE));
         let digest = digest.filter(|_| manifest.name == name);
         let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
-        let lookup = Lookup { path: self.path.as_deref(), workspace: self.workspace.as_deref(), origin };
-        let interpreter = interpreter::outside(&manifest, &tree, lookup)?;
+        let interpreter = interpreter::outside(&manifest, &tree, origin, self.places())?;
         let entry = Entry {
             source: came,
             tree: contents.digest(),
@@ -240,14 +246,16 @@ impl Proposal {
         Ok(waits)
     }
 
-    /// Whether exactly this is approved already, so that there is nothing to ask.
+    /// Whether exactly this is approved already and came from the same place, so that there is nothing to ask.
     pub fn is_approved(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
             let Before { entry: before, difference } = before;
             let same = (before.tree, &before.interpreter, before.sandbox)
                 == (self.entry.tree, &self.entry.interpreter, self.entry.sandbox);
             // A tree that is gone, or is not what it was, is put back.
-            same && difference.as_ref().is_some_and(Difference::is_empty) && before.waiting.is_none()
+            same && before.source.is_same_place(&self.entry.source)
+                && difference.as_ref().is_some_and(Difference::is_empty)
+                && before.waiting.is_none()
         })
     }
 
@@ -261,11 +269,29 @@ impl Proposal {
         }
     }
 
+    /// Of what is approved already, writes down what is new of where it came from: the commit, which may be another one that
+    /// holds the same. Says whether that is other than before.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn record(self) -> Result<bool, InstallError> {
+        let Self { approved, manifest, entry, .. } = self;
+        let _workshop = Workshop::open(approved.trees().dir())?;
+        let source = looked_at(entry.source, &entry.tree);
+        let recorded = approved.edit(|file| {
+            let known = file.extensions.get_mut(&manifest.name).filter(|known| known.tree == entry.tree)?;
+            let is_other = known.source.to_string() != source.to_string();
+            known.source = source;
+            Some(is_other)
+        })?;
+        Ok(recorded.unwrap_or_default())
+    }
+
     /// Approves it: from now on exactly this runs. `haft` is the version of the program that asked.
     ///
     /// # Errors
     /// [`InstallError`], also when something of this name was approved meanwhile; then nothing is approved that was not
-    /// before.
+    /// before. What fails after it was approved is a warning.
     pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
         let workshop = Workshop::open(self.approved.trees().dir())?;
         if !self.is_about(&self.approved.load()?) {
@@ -297,11 +323,10 @@ impl Proposal {
         if !is_up(Defence::WholeInstalls) {
             put()?;
         }
-        if entry.runs_in_copy() {
-            copies::restore(&contents, &trees.place(&entry.tree), &dir)?;
-        }
-        trees.sweep(&workshop, &keep)?;
-        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept })
+        let restores = || copies::restore(&contents, &trees.place(&entry.tree), &dir);
+        let copy = if entry.runs_in_copy() { restored(restores()) } else { None };
+        let warnings = copy.into_iter().chain(swept(trees.sweep(&workshop, &keep))).collect();
+        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }
 }
 
@@ -319,3 +344,6 @@ fn looked_at(source: Came, tree: &Digest) -> Came {
 fn now() -> String {
     jiff::Timestamp::now().strftime("%FT%TZ").to_string()
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::contents::{Contents, Looks};
-use super::digest::Digest;
+use super::digest::digest_of;
 use super::lock::{Approved, Came, Entry, LockError};
 use super::pin::Pin;
 use crate::discovery::{Candidate, scan};
@@ -38,8 +39,8 @@ pub(crate) struct Held {
 /// # Errors
 /// Beside them, why nothing counts as approved.
 pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, Option<LockError>) {
-    let (file, error) = match approved.load() {
-        Ok(file) => (file, None),
+    let (file, error) = match approved.current() {
+        Ok(file) => (Arc::unwrap_or_clone(file), None),
         Err(error) => (super::lock::LockFile::default(), Some(error)),
     };
     let (mut entries, mut by_place) = (BTreeMap::new(), BTreeMap::new());
@@ -74,6 +75,10 @@ fn placed(approved: &Approved, name: ExtensionName, entry: Entry, found: Candida
     let changed = difference(approved, &entry, &found.dir).map(|what| {
         format!("it is not what was approved: {what}; `haft ext trust {name}` shows what changed, and asks")
     });
+    if changed.is_none() && !is_up(Defence::PinnedManifest) {
+        let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
+        return Owned { candidate: found, held: Some(held) };
+    }
     held(approved, name, entry, found.dir, changed)
 }
 
@@ -99,7 +104,7 @@ fn held(
     changed: Option<String>,
 ) -> Owned {
     let code = approved.trees().place(&entry.tree);
-    let is_it = |bytes: &[u8]| Digest::of_bytes(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
+    let is_it = |bytes: &[u8]| digest_of(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
     let (manifest, unusable) = match Manifest::read_if(&code, is_it) {
         Ok(Some(manifest)) => (Ok(manifest), None),
         Ok(None) => {

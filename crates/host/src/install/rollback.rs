@@ -4,6 +4,7 @@ use haft_protocol::ids::ExtensionName;
 
 use super::error::with_causes;
 use super::lock::{Came, Entry};
+use super::trees::restored;
 use super::workshop::Workshop;
 use super::{InstallError, Kept, Row, Store, copies};
 
@@ -23,6 +24,17 @@ pub struct Passed {
     pub entry: Entry,
     /// Why it is not used, for people.
     pub why: String,
+}
+
+/// What came of going back to an older version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolledBack {
+    /// What the lock file says of the extension now.
+    pub entry: Entry,
+    /// What the extension had written where the older version has something of its own, by where that is now.
+    pub kept: Vec<Kept>,
+    /// What could not be put in order yet, for people. The older version is the one that counts all the same.
+    pub warnings: Vec<String>,
 }
 
 impl Store {
@@ -59,13 +71,13 @@ impl Store {
         self.approved.trees().verify(&older.tree).err().map(|error| with_causes(&error))
     }
 
-    /// Puts an older version in the place of an extension's. Returns what the extension had written where that version has
-    /// something of its own, by where it is now.
+    /// Puts an older version in the place of an extension's. A newer one that waits for an answer is not asked about any more:
+    /// the older one runs if the extension ran before that came.
     ///
     /// # Errors
     /// [`InstallError`] when it is not what it was, or what is approved has changed since `row` and `older` were looked up;
     /// then nothing is changed.
-    pub fn roll_back(&self, row: &Row, older: &Older) -> Result<Vec<Kept>, InstallError> {
+    pub fn roll_back(&self, row: &Row, older: &Older) -> Result<RolledBack, InstallError> {
         let trees = self.approved.trees();
         let _workshop = Workshop::open(trees.dir())?;
         let (name, older) = (ExtensionName::new(&row.name), &older.entry);
@@ -81,14 +93,16 @@ impl Store {
             row.entry.as_ref().filter(|shown| known.is_same_version(shown))?;
             let index = known.previous.iter().position(|version| version.is_same_version(older))?;
             *known = known.rolled_back(index)?;
-            Some(())
+            Some(known.clone())
         });
         let meanwhile = || InstallError::Meanwhile { name: name.clone() };
         let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(meanwhile));
-        done.inspect_err(|_| copies::put_back(&kept))?;
-        if older.runs_in_copy() {
-            copies::restore(&code, &trees.place(&older.tree), &dir)?;
-        }
-        Ok(kept)
+        let entry = done.inspect_err(|_| copies::put_back(&kept))?;
+        let restores = || copies::restore(&code, &trees.place(&entry.tree), &dir);
+        let warnings = match entry.runs_in_copy() {
+            true => restored(restores()).into_iter().collect(),
+            false => Vec::new(),
+        };
+        Ok(RolledBack { entry, kept, warnings })
     }
 }

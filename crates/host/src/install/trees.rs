@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::step::step;
 
-use super::contents::{Contents, Difference, is_executable, walk};
+use super::contents::{Contents, is_executable, walk};
 use super::digest::Digest;
+use super::error::with_causes;
 use super::lock::Entry;
 use super::workshop::Workshop;
-use super::{InstallError, Kept, copies};
+use super::{Difference, InstallError, Kept, copies};
 
 /// `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl Trees {
 
     /// What is different between the tree of a digest and what is there now; none where there is no such tree to compare.
     pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
-        Contents::read(&self.place(tree)).ok().map(|before| Difference::between(&before, now))
+        Contents::read(&self.place(tree)).ok().map(|before| now.since(&before))
     }
 
     /// Gets the private copy of an extension ready for `now`, which comes after `before`; says what of the extension's own was
@@ -143,6 +144,24 @@ impl Trees {
         }
         Ok(())
     }
+}
+
+/// What is said of a sweep that failed after a change was made: the change counts.
+pub(super) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
+    let error = outcome.err()?;
+    Some(format!(
+        "the store still holds code that nobody needs: {}; the next change tries again",
+        with_causes(&error)
+    ))
+}
+
+/// What is said when a private copy could not be put in order after a change was made: the change counts.
+pub(super) fn restored(outcome: Result<(), InstallError>) -> Option<String> {
+    let error = outcome.err()?;
+    let why = with_causes(&error);
+    Some(format!(
+        "its private copy is not in order: {why}; each start tries again, and does not happen without it"
+    ))
 }
 
 /// Makes everything in a tree read-only and puts it on the disk. The tree's own directory can still be moved.

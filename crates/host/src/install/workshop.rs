@@ -58,21 +58,20 @@ impl Workshop {
             Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
         }
         let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.sweep()?;
+        workshop.sweep();
         Ok(workshop)
     }
 
-    fn sweep(&self) -> Result<(), InstallError> {
-        let entries = std::fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if !dir_name(&path).starts_with(SCRAP) || !is_left(&path) {
-                continue;
+    /// What cannot be removed is in nobody's way, and must keep nobody from changing anything.
+    fn sweep(&self) {
+        for path in std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if dir_name(&path).starts_with(SCRAP)
+                && is_left(&path)
+                && let Err(error) = remove(&path)
+            {
+                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
             }
-            // Whoever is done with it removes it at the same time.
-            remove(&path)
-                .or_else(|error| if path.symlink_metadata().is_ok() { Err(error) } else { Ok(()) })?;
         }
-        Ok(())
     }
 
     /// A directory to prepare something in.

@@ -10,9 +10,10 @@ use haft_host::install::lock::{Approved, How};
 use haft_host::install::{Accepted, Source, Store};
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError};
 use haft_protocol::ids::ExtensionName;
+use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Events, brisk, config, fault};
+use crate::support::{Events, blocked, brisk, call, config, fault};
 
 /// Says hello, counts its starts beside its code, and stays.
 const RUN: &str = "#!/bin/sh\necho start >> starts\necho '{\"type\":\"hello\",\"name\":\"'$1'\"}'\n\
@@ -162,14 +163,34 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
     assert_eq!(names(&world.found()).0, ["guard"]);
 }
 
-#[test]
-fn without_a_lock_file_that_can_be_used_no_tool_runs() {
+/// One failure, one event: no extension is invented that fails as well.
+#[tokio::test]
+async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     let world = World::new();
     world.installed("x");
-    fs::write(world.store.approved.file(), "{").unwrap();
-    let found = world.found();
-    let [spec] = &found.specs[..] else { panic!("{:?}", found.specs) };
-    assert!(spec.roles.required && matches!(spec.launch, Launch::Impossible { .. }), "{spec:?}");
+    let file = world.store.approved.file();
+    let good = fs::read(&file).unwrap();
+    fs::write(&file, "{").unwrap();
+    let (events, ls) = (Events::default(), call("bash", json!({"command": "ls"})));
+    let host = world.host(&events).await;
+    assert_eq!(events.faults(), [fault("extensions.lock.json", "lock_invalid")]);
+    assert!(host.states().is_empty());
+    let (by, reason) = blocked(&host, &ls).await.unwrap();
+    assert_eq!(by, "haft");
+    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
+    let why = host.blocked().unwrap();
+    assert!(reason.contains(&why), "{why}");
+    // Whoever mends it reloads.
+    fs::write(&file, &good).unwrap();
+    let stats = host.reload().await;
+    assert_eq!((stats.ready, stats.errors.len(), host.blocked()), (1, 0, None));
+    assert_eq!(blocked(&host, &ls).await, None);
+    fs::write(&file, "{").unwrap();
+    let stats = host.reload().await;
+    let codes: Vec<_> = stats.errors.iter().map(|error| error.code.as_str()).collect();
+    assert_eq!((codes, stats.stopped), (vec!["lock_invalid"], 1));
+    assert!(blocked(&host, &ls).await.is_some());
+    host.shutdown().await;
 }
 
 #[test]

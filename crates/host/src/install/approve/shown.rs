@@ -160,7 +160,7 @@ impl std::fmt::Display for Came {
 
 impl Came {
     /// Whether it is the same repository, or the same directory.
-    fn is_same_place(&self, other: &Self) -> bool {
+    pub(super) fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Git { url, .. }, Self::Git { url: other, .. }) => url == other,
             (Self::Directory { path }, Self::Directory { path: other })

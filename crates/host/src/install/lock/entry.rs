@@ -171,7 +171,8 @@ impl Entry {
     }
 
     /// One of the versions before this one, counted from the newest, with this one behind it; none when there is none, or when
-    /// the user keeps its files, which are not haft's to change.
+    /// the user keeps its files, which are not haft's to change. Going back is an answer to a newer version that waits for
+    /// one: it runs if this one ran before that.
     pub fn rolled_back(&self, index: usize) -> Option<Self> {
         let mut rest = self.previous.clone();
         if rest.get(index).is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
@@ -180,8 +181,10 @@ impl Entry {
         let mut back = rest.remove(index);
         let mut this = self.clone();
         this.previous.clear();
+        this.enabled = this.waiting.take().map_or(this.enabled, |waiting| waiting.enabled);
+        back.enabled = this.enabled;
         rest.insert(0, this);
-        (back.previous, back.enabled) = (rest, self.enabled);
+        back.previous = rest;
         Some(back)
     }
 }

@@ -1,13 +1,14 @@
 //! What is tested here is in the module above.
 
+use super::super::digest::digest_of;
 use super::*;
 use crate::pins::ToolPins as _;
 
 fn entry(text: &str) -> Entry {
     Entry {
         source: Came::Directory { path: "/src".into() },
-        tree: Digest::of_bytes(text.as_bytes()),
-        manifest: Digest::of_bytes(b"manifest"),
+        tree: digest_of(text.as_bytes()),
+        manifest: digest_of(b"manifest"),
         interpreter: Some("/usr/bin/python3".into()),
         required: false,
         permissions: None,
@@ -99,7 +100,7 @@ fn the_versions_before_can_be_gone_back_to() {
     let versions = ["one", "two", "three", "four", "five"].map(entry);
     let newest = versions.into_iter().reduce(|before, next| next.replace(Some(before))).unwrap();
     let trees = |entry: &Entry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
-    let expect = |texts: [&str; 4]| texts.map(|text| Digest::of_bytes(text.as_bytes())).to_vec();
+    let expect = |texts: [&str; 4]| texts.map(|text| digest_of(text.as_bytes())).to_vec();
     assert_eq!(trees(&newest), expect(["five", "four", "three", "two"]));
     let back = newest.rolled_back(0).unwrap();
     assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
@@ -126,6 +127,46 @@ fn two_that_write_at_once_lose_nothing() {
         }
     });
     assert_eq!(approved.load().unwrap().extensions.len(), 21);
+}
+
+#[test]
+fn what_another_process_writes_is_seen_and_not_lost() {
+    let (_root, one) = approved();
+    let two = Approved::at(one.root.clone());
+    let insert = |approved: &Approved, name: &str| {
+        approved.edit(|file| file.extensions.insert(ExtensionName::new(name), entry(name))).unwrap();
+    };
+    let names = |approved: &Approved| {
+        let file = approved.current().unwrap();
+        file.extensions.keys().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    for (number, (writer, reader)) in [(&one, &two), (&two, &one), (&two, &one)].into_iter().enumerate() {
+        let before = names(reader);
+        insert(writer, &format!("b{number}"));
+        assert_eq!(names(reader).len(), before.len() + 1);
+    }
+    insert(&one, "c");
+    assert_eq!(names(&one), ["a", "b0", "b1", "b2", "c"]);
+    fs::remove_file(one.file()).unwrap();
+    assert_eq!(names(&one), Vec::<String>::new());
+}
+
+#[test]
+fn what_did_not_change_is_not_read_again() {
+    let (_root, approved) = approved();
+    let written = approved.current().unwrap();
+    assert!(Arc::ptr_eq(&written, &approved.clone().current().unwrap()), "by whoever looks");
+    assert!(Arc::ptr_eq(&written, &approved.read().unwrap()), "nor is the same text taken apart again");
+    let text = fs::read(approved.file()).unwrap();
+    fs::write(approved.file(), text).unwrap();
+    assert!(Arc::ptr_eq(&written, &approved.current().unwrap()));
+    approved.edit(|file| file.extensions.clear()).unwrap();
+    assert!(approved.current().unwrap().extensions.is_empty() && written.extensions.len() == 1);
+    #[cfg(unix)]
+    {
+        fs::set_permissions(approved.file(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+        assert!(approved.current().unwrap_err().is_loose(), "whose word it is may have changed");
+    }
 }
 
 /// A tool's schema is a text within the text.
