@@ -35,7 +35,7 @@ use haft_protocol::ids::ExtensionName;
 use crate::spec::Origin;
 use lock::{Approved, Entry};
 
-pub use approve::{Accepted, Line, Proposal};
+pub use approve::{Accepted, Line, Proposal, quoted};
 pub use contents::Contents;
 pub use copies::Kept;
 pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
@@ -47,7 +47,7 @@ pub use list::{Row, State};
 pub(crate) use owned::{Held, Owned, owned};
 pub use pin::Pin;
 pub use removal::Removed;
-pub use rollback::RolledBack;
+pub use rollback::{Older, Passed, RolledBack};
 pub use source::{GitUrl, Source};
 pub use tools::LockedTools;
 pub use trees::{TreeError, Trees};

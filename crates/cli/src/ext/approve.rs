@@ -6,7 +6,7 @@ use std::path::Path;
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Kept, Line, Proposal, Row, Source, State, Store};
+use haft_host::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
 
 use super::{tools, warn};
 use crate::ask::confirmed;
@@ -120,7 +120,11 @@ fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
     tell_kept(&accepted.kept);
     let verb = if accepted.replaced { "updated" } else { "approved" };
-    note(&sanitize_line(&format!("{verb} {name}; it runs in {}", accepted.dir.display())));
+    let runs = match accepted.entry.runs_in_copy() {
+        true => format!("it runs in {}", accepted.dir.display()),
+        false => format!("it runs from the store ({}…)", accepted.entry.tree.short()),
+    };
+    note(&sanitize_line(&format!("{verb} {name}; {runs}")));
     warn(&accepted.warnings);
     if !accepted.entry.enabled {
         note(&disabled(&name));
@@ -136,18 +140,20 @@ fn disabled(name: &str) -> String {
 pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
     let name = sanitize_line(&row.name);
-    let older = row.entry.as_ref().and_then(Entry::rolled_back);
-    let older = older.ok_or_else(|| anyhow::anyhow!("there is no version of {name} to go back to"))?;
+    let older = store.older(&row)?;
     let now = row.entry.as_ref();
     let is_now = now.map(described).unwrap_or_default();
     print(&sanitize_line(&format!("{name} is now {is_now}")))?;
-    print(&sanitize_line(&format!("it would be {}", described(&older))))?;
-    show(&now.map(|now| older.beyond(now)).unwrap_or_default())?;
+    for Passed { entry, why } in &older.passed {
+        print(&sanitize_line(&format!("passed over {}: {why}", described(entry))))?;
+    }
+    print(&sanitize_line(&format!("it would be {}", described(&older.entry))))?;
+    show(&now.map(|now| older.entry.beyond(now)).unwrap_or_default())?;
     if !yes && !agreed(&format!("go back to that version of {name}?"))? {
         note("nothing was changed");
         return Ok(());
     }
-    let back = store.roll_back(&row)?;
+    let back = store.roll_back(&row, &older)?;
     tell_kept(&back.kept);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
     if now.is_some_and(|now| now.waiting.is_some()) {

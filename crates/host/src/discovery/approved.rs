@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
 
 use super::{
     Collect, DiscoveryError, DiscoveryErrorKind, MANIFEST_INVALID, SkipReason, Skipped, absolute, dir_name,
@@ -15,8 +16,12 @@ use crate::manifest::Manifest;
 use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Why one does not run whose newer version asks for more.
-const WAITS: &str = "its new version asks for more than was granted; `haft ext update` shows what, and asks, and `haft ext \
-                     enable` goes on with the old one";
+fn waiting(name: &ExtensionName) -> String {
+    format!(
+        "its new version asks for more than was granted; `haft ext update {name}` shows what, and asks, and `haft ext enable \
+         {name}` goes on with the old one"
+    )
+}
 
 impl Collect<'_> {
     /// Takes what was approved, and names what was not.
@@ -70,7 +75,7 @@ impl Collect<'_> {
         // One that waits for an answer was not switched off by the user.
         let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;
         if waits && held.changed.is_none() {
-            held.changed = Some(WAITS.to_owned());
+            held.changed = Some(waiting(&held.name));
         }
         let enabled = held.entry.enabled || waits;
         let reason = match (taken, held.changed.clone()) {

@@ -94,7 +94,7 @@ impl Inner {
                     let Some(entry) = file.extensions.get_mut(&extension) else { continue };
                     for (name, tool) in tools {
                         match differ {
-                            true => drop(entry.changed.insert(name, tool)),
+                            true => entry.lock_tool(name, tool),
                             false => _ = entry.tools.entry(name).or_insert(tool),
                         }
                     }

@@ -25,13 +25,13 @@ pub struct Trees {
 #[non_exhaustive]
 pub enum TreeError {
     /// It is not there.
-    #[error("its code is gone from {}", dir.display())]
+    #[error("its code is gone from {}", shown(dir))]
     Missing {
         /// Where it should be.
         dir: PathBuf,
     },
     /// It holds something else.
-    #[error("its code in {} is not what was approved", dir.display())]
+    #[error("its code in {} is not what was approved", shown(dir))]
     Changed {
         /// Where it is.
         dir: PathBuf,
@@ -39,6 +39,12 @@ pub enum TreeError {
     /// It cannot be read.
     #[error("its code cannot be read")]
     Read(#[source] Box<InstallError>),
+}
+
+/// A place in the store, for people: nobody reads a whole digest.
+fn shown(dir: &Path) -> String {
+    let name = crate::discovery::dir_name(dir);
+    format!("store/{}…", name.chars().take(12).collect::<String>())
 }
 
 impl Trees {

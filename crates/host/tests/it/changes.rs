@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Accepted, InstallError, Proposal, Row, Source, State, Store};
+use haft_host::install::{Accepted, InstallError, Proposal, RolledBack, Row, Source, State, Store};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;
@@ -41,6 +41,11 @@ impl World {
         let dir = extension(&self.store.global.join(dir), PLAIN, "one");
         self.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
         dir
+    }
+
+    fn back(&self) -> RolledBack {
+        let row = self.row();
+        self.store.roll_back(&row, &self.store.older(&row).unwrap()).unwrap()
     }
 
     fn row(&self) -> Row {
@@ -94,7 +99,7 @@ fn what_fails_after_an_approval_is_a_warning() {
     assert!(second.warnings.is_empty() && world.entry() == second.entry);
 
     world.break_copies();
-    let back = world.store.roll_back(&world.row()).unwrap();
+    let back = world.back();
     one(&back.warnings, "its private copy is not in order: cannot create");
     assert_eq!((back.entry.tree, world.entry()), (first.entry.tree, back.entry));
 }
@@ -126,9 +131,9 @@ fn going_back_answers_a_version_that_waits() {
         assert!(world.propose("source", MORE, "three").decline().unwrap());
         assert!(world.entry().waiting.is_some() && world.row().state == State::Disabled);
 
-        let back = world.store.roll_back(&world.row()).unwrap().entry;
+        let back = world.back().entry;
         assert_eq!((back.tree, back.enabled, &back.waiting), (first.tree, runs, &None));
-        let again = world.store.roll_back(&world.row()).unwrap().entry;
+        let again = world.back().entry;
         assert_eq!((again.tree, again.enabled, &again.waiting), (second.tree, runs, &None));
         // What waited is shown again, and asked about.
         assert!(!world.propose("source", MORE, "three").excess().is_empty());

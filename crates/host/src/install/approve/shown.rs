@@ -139,7 +139,7 @@ fn permission(verb: &str, PermissionLine { permission, text, red }: &PermissionL
 }
 
 /// As a shell would need it, where that makes a difference.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

@@ -10,8 +10,9 @@ fn another_commit_of_the_same_repository_is_recorded_and_another_repository_aske
     std::fs::write(source.join(MANIFEST_FILE), r#"{"name":"x"}"#).unwrap();
     std::fs::write(source.join("theme.json"), "{}").unwrap();
     let came = |url: &str, commit: &str| Came::Git { url: url.into(), commit: Some(commit.into()) };
-    let propose =
-        |came: &Came| store.propose_tree(store.workshop().unwrap(), &source, came.clone(), None).unwrap();
+    let propose = |came: &Came| {
+        store.propose_tree(store.workshop().unwrap().bench().unwrap(), &source, came.clone(), None).unwrap()
+    };
     let recorded = || store.approved.load().unwrap().extensions.into_values().next().unwrap().source;
     let (one, two) = (came("https://example.invalid/x", "1"), came("https://example.invalid/x", "2"));
     propose(&one).accept(How::Yes, "1").unwrap();

@@ -16,6 +16,7 @@ fn entry(text: &str) -> Entry {
         enabled: true,
         tools: BTreeMap::new(),
         changed: BTreeMap::new(),
+        locks: BTreeMap::new(),
         waiting: None,
         approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
         previous: Vec::new(),
@@ -101,10 +102,10 @@ fn the_versions_before_can_be_gone_back_to() {
     let trees = |entry: &Entry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
     let expect = |texts: [&str; 4]| texts.map(|text| digest_of(text.as_bytes())).to_vec();
     assert_eq!(trees(&newest), expect(["five", "four", "three", "two"]));
-    let back = newest.rolled_back().unwrap();
+    let back = newest.rolled_back(0).unwrap();
     assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
-    assert_eq!(back.rolled_back().unwrap(), newest);
-    assert_eq!(entry("one").rolled_back(), None);
+    assert_eq!(back.rolled_back(0).unwrap(), newest);
+    assert_eq!(entry("one").rolled_back(0), None);
     // The same code again is no other version.
     assert_eq!(trees(&entry("one").replace(Some(entry("one")))).len(), 1);
     let off = Entry { enabled: false, ..entry("one") };
@@ -192,8 +193,18 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
     approved.agree(&name, &other).unwrap();
     assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
+    assert!(!approved.load().unwrap().extensions[&name].is_unsteady("t"));
+    // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
+    for (text, unsteady) in [("third", true), ("third", true)] {
+        pins.locked(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
+        assert_eq!(approved.load().unwrap().extensions[&name].is_unsteady("t"), unsteady);
+    }
+    let third = BTreeMap::from([("t".to_owned(), tool("third"))]);
+    approved.agree(&name, &third).unwrap();
+    assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
     let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
     assert!(with_tools.changed.is_empty());
     assert_eq!(entry("one").replace(Some(with_tools.clone())).tools.len(), 2);
-    assert!(entry("two").replace(Some(with_tools)).tools.is_empty(), "other code has other tools");
+    let other = entry("two").replace(Some(with_tools));
+    assert!(other.tools.is_empty() && other.locks.is_empty(), "other code has other tools");
 }
