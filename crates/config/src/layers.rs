@@ -39,6 +39,8 @@ pub struct Config {
     pub grant: BTreeMap<String, Granted>,
     /// The process hooks that shall run, the user's before the project's.
     pub hooks: Vec<ProcessHook>,
+    /// The process hooks that are named and shall not run.
+    pub disabled_hooks: Vec<DisabledHook>,
     /// Whether the user keeps all of them from running.
     pub hooks_off: bool,
     /// What is set for process hooks.
@@ -86,6 +88,17 @@ pub struct ExtensionPlace {
     pub origin: SettingOrigin,
     /// Who names it.
     pub owner: Owner,
+}
+
+/// A process hook that is named and shall not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DisabledHook {
+    /// Its name.
+    pub name: String,
+    /// Whose file names it.
+    pub owner: Owner,
+    /// Where it is named.
+    pub origin: SettingOrigin,
 }
 
 /// Whose file says something.
@@ -155,6 +168,7 @@ impl Files {
             grant,
             unused: self.unused.clone(),
             hooks: self.hooks(),
+            disabled_hooks: self.disabled_hooks(),
             hooks_off: self.user.content.hooks.enabled == Some(false),
             hook_rows: [&self.user, &self.project].into_iter().flat_map(hooks::rows).collect(),
             refused: self.refused.told(self.project.source.path()),
@@ -175,6 +189,21 @@ impl Files {
         let times = user.content.hooks.timeouts(times);
         hooks.extend(project.hooks(Owner::Project, times).unwrap_or_default());
         hooks
+    }
+
+    fn disabled_hooks(&self) -> Vec<DisabledHook> {
+        let all_off = self.user.content.hooks.enabled == Some(false);
+        let files = [(&self.user, Owner::User), (&self.project, Owner::Project)];
+        let named = files.into_iter().flat_map(|(file, owner)| {
+            let off = all_off || file.content.hooks.enabled == Some(false);
+            let processes = file.content.hooks.processes.iter();
+            let disabled = processes.filter(move |(_, process)| off || process.enabled != Some(true));
+            disabled.map(move |(name, _)| {
+                let origin = file.source.origin(&format!("hooks.processes.{name}"));
+                DisabledHook { name: name.clone(), owner, origin }
+            })
+        });
+        named.collect()
     }
 }
 

@@ -41,7 +41,7 @@ pub use keys::{
     ConfigFile, EventKind, Grant, HookBuiltin, HookDefaults, HookProcess, Hooks, Key, OnTimeout, Reach,
     SandboxLevel, SandboxNet, ToolNames, all_keys,
 };
-pub use layers::{Config, ExtensionPlace, Files, Granted, Owner};
+pub use layers::{Config, DisabledHook, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;
 pub use rows::Row;
 pub use secrecy::{ExposeSecret, SecretString};
