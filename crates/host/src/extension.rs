@@ -4,6 +4,7 @@ mod actor;
 mod alarm;
 mod connection;
 mod decode;
+mod dialect;
 mod filter;
 mod granted;
 mod greeting;
@@ -26,7 +27,7 @@ use std::time::Duration;
 use futures::channel::mpsc;
 use haft_protocol::ext::{
     CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
-    Response, capability,
+    capability,
 };
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
@@ -39,6 +40,8 @@ use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
+pub(crate) use dialect::Speech;
+use dialect::{Answer, Words};
 pub(crate) use filter::ToolFilter;
 pub(crate) use greeting::{Common, Greeting, Places};
 use ids::Ids;
@@ -63,14 +66,14 @@ struct EventCount {
 }
 
 /// Who waits for an answer.
-type Ticket = oneshot::Sender<Result<Response, CallError>>;
+type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 
 /// What a handle asks of its task. The channel has room for none of them before it comes.
 #[derive(Debug)]
 enum Command {
     Ask(Question<Ticket>),
     Cancel(RequestId),
-    Tell(HostFrame),
+    Tell(Words),
     /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
@@ -240,13 +243,26 @@ impl Extension {
         what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
+        let words = |id| request.into_frame(id).into();
+        let Answer::Frame(response) = self.exchange(cancel, words, what, deadline).await?;
+        Ok(R::answer(response).map_err(|error| error.to_string()))
+    }
+
+    /// Asks something in the words that go with its id.
+    async fn exchange(
+        &self,
+        cancel: &CancellationToken,
+        words: impl FnOnce(RequestId) -> Words,
+        what: Cow<'static, str>,
+        deadline: Deadline,
+    ) -> Result<Answer, CallError> {
         let _open = self.inner.open.token();
         let number = self.inner.ids.next();
         let id = self.inner.ids.of(number);
         let (ticket, answer) = oneshot::channel();
-        let frame = request.into_frame(id.clone());
+        let words = words(id.clone());
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id, frame, what, asked, after, ticket };
+        let question = Question { id, words, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -255,8 +271,7 @@ impl Extension {
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();
         // A ticket that is dropped unanswered belongs to a task that is gone.
-        let response = answer.map_err(|_| self.absence())??;
-        Ok(R::answer(response).map_err(|error| error.to_string()))
+        answer.map_err(|_| self.absence())?
     }
 
     /// Sends an event if it is subscribed to. Never waits; what does not fit is dropped and counted.
@@ -288,11 +303,11 @@ impl Extension {
         }
     }
 
-    /// Sends a frame that nobody answers.
-    pub(crate) fn tell(&self, frame: HostFrame) {
+    /// Says what nobody answers.
+    pub(crate) fn tell(&self, words: impl Into<Words>) {
         self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
         // An extension that is gone hears nothing; its end was reported.
-        _ = self.inner.commands.unbounded_send(Command::Tell(frame));
+        _ = self.inner.commands.unbounded_send(Command::Tell(words.into()));
     }
 
     fn bad_answer(&self, code: FaultCode, what: &str, detail: String) -> CallError {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
 use crate::environment::FOR_PROJECTS;
-use crate::extension::{Common, Connection, Facts, Greeting, Places};
+use crate::extension::{Common, Connection, Facts, Greeting, Places, Speech};
 use crate::failures;
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
@@ -182,7 +182,7 @@ impl Shared {
         let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
         Facts {
             name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, places)),
+            speech: Speech::Native(Some(Greeting::new(common, places))),
             timeouts,
             limits: Arc::clone(&self.limits),
             services: self.provided.is_some(),

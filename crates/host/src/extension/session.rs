@@ -25,11 +25,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::{ClearNotes, HostFrame, Limits, Notify, PanelClose, PanelRender, Response};
+use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender};
 use haft_protocol::ids::RequestId;
 
+use super::dialect::{Answer, Words};
 use super::offers::Offers;
-use super::pending::{Kind, Open, Pending};
+use super::pending::{Open, Pending};
 use crate::fault::{CallError, FaultCode};
 use crate::services::Wanted;
 use calls::Calls;
@@ -44,7 +45,7 @@ use watch::{Alert, Watch};
 #[derive(Debug)]
 pub(crate) struct Question<T> {
     pub(crate) id: RequestId,
-    pub(crate) frame: HostFrame,
+    pub(crate) words: Words,
     /// What is asked, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     /// The deadline counts from here.
@@ -63,7 +64,7 @@ pub(crate) enum Output<T> {
     /// Ask the process to end.
     Terminate,
     /// A question is decided.
-    Answer(T, Result<Response, CallError>),
+    Answer(T, Result<Answer, CallError>),
     /// Something went wrong; report it.
     Fault(FaultCode, String),
     /// For the extension's log.
@@ -217,13 +218,13 @@ impl<T> Session<T> {
 
     /// Asks the extension something.
     pub(crate) fn ask(&mut self, question: Question<T>) {
-        let Question { id, frame, what, asked, after, ticket } = question;
-        let Some(kind) = Kind::asked_by(&frame) else { return };
+        let Question { id, words, what, asked, after, ticket } = question;
+        let Some(kind) = words.kind() else { return };
         if let Some(why) = self.absence() {
             self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why })));
             return;
         }
-        match self.encode(&frame) {
+        match self.encode(&words) {
             Ok(line) => {
                 self.write(line, false);
                 self.watch.wrote(asked);
@@ -237,14 +238,14 @@ impl<T> Session<T> {
         }
     }
 
-    /// Tells the extension something that nobody waits for. How much was left out is never left out itself.
-    pub(crate) fn tell(&mut self, frame: &HostFrame, now: Instant) {
+    /// Tells the extension something that nobody waits for.
+    pub(crate) fn tell(&mut self, words: &Words, now: Instant) {
         if self.absence().is_some() {
             return;
         }
-        match self.encode(frame) {
+        match self.encode(words) {
             Ok(line) => {
-                self.write(line, !matches!(frame, HostFrame::EventGap(_)));
+                self.write(line, words.is_droppable());
                 self.watch.wrote(now);
             }
             Err(detail) => self.log(format!("events_dropped: {detail}")),

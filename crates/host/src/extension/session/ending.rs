@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use haft_protocol::ext::{HostFrame, Shutdown};
-
 use super::{ExtensionState, Output, Phase, Session};
 use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
@@ -24,9 +22,10 @@ impl<T> Session<T> {
             // Nothing is sent before `hello_ack`: the end of its input tells it.
             Phase::AwaitHello { .. } => {}
             Phase::Registering { .. } | Phase::Ready => {
-                match self.encode(&HostFrame::Shutdown(Shutdown {})) {
-                    Ok(line) => self.write(line, false),
-                    Err(detail) => self.log(detail),
+                match self.facts.speech.farewell().map(|words| self.encode(&words)) {
+                    Some(Ok(line)) => self.write(line, false),
+                    Some(Err(detail)) => self.log(detail),
+                    None => {}
                 }
             }
         }

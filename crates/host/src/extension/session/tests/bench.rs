@@ -10,6 +10,7 @@ use haft_protocol::codec::Plain;
 use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
+use crate::extension::dialect::{Answer, Speech};
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
 use crate::extension::{Greeting, Places};
@@ -58,7 +59,7 @@ impl Bench {
         };
         let facts = Facts {
             name: ExtensionName::new("ext"),
-            greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
+            speech: Speech::Native(Some(Greeting::new(Greeting::common(ack), Places::default()))),
             timeouts: Arc::default(),
             limits: Arc::new(limits),
             services: true,
@@ -137,10 +138,10 @@ impl Bench {
 
     pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
         let id = self.ids.of(self.ids.next());
-        let frame = request.into_frame(id.clone());
+        let words = request.into_frame(id.clone()).into();
         let after = Duration::from_secs(after);
         let question =
-            Question { id: id.clone(), frame, what: ticket.into(), asked: self.now, after, ticket };
+            Question { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
         self.session.ask(question);
         self.settle();
         id
@@ -164,7 +165,9 @@ impl Bench {
                     self.written = number;
                     self.note("→", line.trim_end());
                 }
-                Output::Answer(ticket, Ok(response)) => self.note("=", &format!("{ticket}: {response:?}")),
+                Output::Answer(ticket, Ok(Answer::Frame(response))) => {
+                    self.note("=", &format!("{ticket}: {response:?}"))
+                }
                 Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
                 Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
                 Output::Log(text) => self.note("·", &format!("log: {text}")),
