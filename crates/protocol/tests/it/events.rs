@@ -56,11 +56,20 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolRewritten {
             id: call(),
             by: "guard".into(),
+            tool: None,
             args: args(),
             changed: vec!["/path".into()],
         },
+        AgentEvent::ToolRewritten {
+            id: call(),
+            by: "names".into(),
+            tool: Some("read".into()),
+            args: args(),
+            changed: Vec::new(),
+        },
         AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
+        AgentEvent::ToolSkipped { id: call(), name: "read".into(), reason: "later".into() },
         AgentEvent::ToolProgress { id: call(), text: "…".into() },
         AgentEvent::ToolResult {
             id: call(),
@@ -94,7 +103,29 @@ fn run_events() -> Vec<AgentEvent> {
             next_turn: Vec::new(),
         },
         AgentEvent::TurnStart { step: 1 },
+        AgentEvent::ModelRequest {
+            step: 1,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 3,
+            tools: 7,
+            max_tokens: None,
+            temperature: None,
+        },
+        AgentEvent::ModelRequest {
+            step: 2,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 4,
+            tools: 0,
+            max_tokens: Some(100),
+            temperature: Some(0.5),
+        },
+        AgentEvent::ModelResponse { text_bytes: 5, tool_calls: 1, thinking: true },
         AgentEvent::Usage { usage, cumulative: usage },
+        AgentEvent::SteeringInjected { count: 1, bytes: 9 },
+        AgentEvent::Interrupted { hint_bytes: 4 },
+        AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "the last line was torn".into() },
@@ -178,8 +209,10 @@ fn lines() {
     {"type":"tool_use_end","id":"toolu_1"}
     {"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}
     {"type":"tool_rewritten","id":"toolu_1","by":"guard","args":{"path":"a"},"changed":["/path"]}
+    {"type":"tool_rewritten","id":"toolu_1","by":"names","tool":"read","args":{"path":"a"},"changed":[]}
     {"type":"tool_rewrite_conflict","id":"toolu_1","path":"/path","by":["a","b"]}
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
+    {"type":"tool_skipped","id":"toolu_1","name":"read","reason":"later"}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
@@ -187,7 +220,13 @@ fn lines() {
     {"type":"session","id":"1f"}
     {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
     {"type":"turn_start","step":1}
+    {"type":"model_request","step":1,"provider":"p","model":"m","messages":3,"tools":7}
+    {"type":"model_request","step":2,"provider":"p","model":"m","messages":4,"tools":0,"max_tokens":100,"temperature":0.5}
+    {"type":"model_response","text_bytes":5,"tool_calls":1,"thinking":true}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
+    {"type":"steering_injected","count":1,"bytes":9}
+    {"type":"interrupted","hint_bytes":4}
+    {"type":"turn_discarded","by":"guard","reason":"leak"}
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"session_repaired","id":"3f2a","message":"the last line was torn"}
