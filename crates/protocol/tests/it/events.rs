@@ -16,6 +16,7 @@ fn events() -> Vec<AgentEvent> {
     events.extend(tool_events());
     events.extend(run_events());
     events.extend(extension_events());
+    events.extend(measures());
     events
 }
 
@@ -103,29 +104,7 @@ fn run_events() -> Vec<AgentEvent> {
             next_turn: Vec::new(),
         },
         AgentEvent::TurnStart { step: 1 },
-        AgentEvent::ModelRequest {
-            step: 1,
-            provider: "p".into(),
-            model: "m".into(),
-            messages: 3,
-            tools: 7,
-            max_tokens: None,
-            temperature: None,
-        },
-        AgentEvent::ModelRequest {
-            step: 2,
-            provider: "p".into(),
-            model: "m".into(),
-            messages: 4,
-            tools: 0,
-            max_tokens: Some(100),
-            temperature: Some(0.5),
-        },
-        AgentEvent::ModelResponse { text_bytes: 5, tool_calls: 1, thinking: true },
         AgentEvent::Usage { usage, cumulative: usage },
-        AgentEvent::SteeringInjected { count: 1, bytes: 9 },
-        AgentEvent::Interrupted { hint_bytes: 4 },
-        AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() },
         AgentEvent::TurnEnd { stop: Stop::ToolUse, error: None },
         AgentEvent::TurnEnd { stop: Stop::Error, error: Some("blocked".into()) },
         AgentEvent::SessionRepaired { id: "3f2a".into(), message: "the last line was torn".into() },
@@ -153,6 +132,34 @@ fn run_events() -> Vec<AgentEvent> {
         },
         AgentEvent::Done,
         AgentEvent::Error { message: "no key".into() },
+    ]
+}
+
+/// What observers of the loop are told beside what people see.
+fn measures() -> Vec<AgentEvent> {
+    vec![
+        AgentEvent::ModelRequest {
+            step: 1,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 3,
+            tools: 7,
+            max_tokens: None,
+            temperature: None,
+        },
+        AgentEvent::ModelRequest {
+            step: 2,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 4,
+            tools: 0,
+            max_tokens: Some(100),
+            temperature: Some(0.5),
+        },
+        AgentEvent::ModelResponse { text_bytes: 5, tool_calls: 1, thinking: true },
+        AgentEvent::SteeringInjected { count: 1, bytes: 9 },
+        AgentEvent::Interrupted { hint_bytes: 4 },
+        AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() },
     ]
 }
 
@@ -220,13 +227,7 @@ fn lines() {
     {"type":"session","id":"1f"}
     {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
     {"type":"turn_start","step":1}
-    {"type":"model_request","step":1,"provider":"p","model":"m","messages":3,"tools":7}
-    {"type":"model_request","step":2,"provider":"p","model":"m","messages":4,"tools":0,"max_tokens":100,"temperature":0.5}
-    {"type":"model_response","text_bytes":5,"tool_calls":1,"thinking":true}
     {"type":"usage","input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25,"cumulative":{"input":10,"output":2,"cache_read":4,"cache_write":0,"cost_usd":0.25}}
-    {"type":"steering_injected","count":1,"bytes":9}
-    {"type":"interrupted","hint_bytes":4}
-    {"type":"turn_discarded","by":"guard","reason":"leak"}
     {"type":"turn_end","stop":"tool_use"}
     {"type":"turn_end","stop":"error","error":"blocked"}
     {"type":"session_repaired","id":"3f2a","message":"the last line was torn"}
@@ -246,6 +247,12 @@ fn lines() {
     {"type":"host_call_end","id":"host-2","extension":"todo","name":"bash","is_error":true,"code":"blocked","content":[{"type":"text","text":"no"}]}
     {"type":"gate_off","extension":"todo","reason":"did not answer within 5 s"}
     {"type":"extension_error","extension":"todo","code":"call_timeout","message":"tool todo was not answered within 60 s"}
+    {"type":"model_request","step":1,"provider":"p","model":"m","messages":3,"tools":7}
+    {"type":"model_request","step":2,"provider":"p","model":"m","messages":4,"tools":0,"max_tokens":100,"temperature":0.5}
+    {"type":"model_response","text_bytes":5,"tool_calls":1,"thinking":true}
+    {"type":"steering_injected","count":1,"bytes":9}
+    {"type":"interrupted","hint_bytes":4}
+    {"type":"turn_discarded","by":"guard","reason":"leak"}
     "#);
 }
 
