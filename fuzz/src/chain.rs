@@ -1,8 +1,8 @@
 //! Scripts of decisions, played to the chain of hooks over one tool call.
 //!
 //! A script is text: a hook's decisions are characters, in the order it is asked; `|` begins the next hook. A hook whose
-//! script begins with `g` is a gate. A digit rewrites the arguments to one of ten, `b` blocks, `t` aborts the turn, `x`
-//! aborts the agent, `s` answers for the tool, anything else allows. `!` anywhere makes the schema check refuse
+//! script begins with `g` is a gate. A digit rewrites the arguments to one of ten, `b` blocks, `t` aborts the turn, `h`
+//! discards it, `x` aborts the agent, `s` answers for the tool, anything else allows. `!` anywhere makes the schema check refuse
 //! rewritten arguments. So `ga|1|b` is three hooks: a gate that allows, one that rewrites, one that blocks. A hook that is
 //! asked more often than its script is long allows. Who answers first of those that are asked at once follows from the
 //! script.
@@ -39,12 +39,15 @@ pub fn check(script: &[u8]) {
     }
     assert!(!play.hooks.iter().any(|hook| hook.open), "somebody was not waited for");
     match &verdict {
-        Verdict::Run { args } => {
+        Verdict::Run { args, .. } => {
             assert!(!play.responded, "somebody answered for the tool");
             assert_eq!(args, &play.args, "other arguments are executed than stand");
         }
         Verdict::Respond { .. } => assert!(play.responded, "nobody answered for the tool"),
-        Verdict::Block { .. } | Verdict::AbortTurn { .. } | Verdict::AbortAgent { .. } => {
+        Verdict::Block { .. }
+        | Verdict::AbortTurn { .. }
+        | Verdict::HardAbort { .. }
+        | Verdict::AbortAgent { .. } => {
             panic!("nobody refused, and it came to {verdict:?}")
         }
     }
@@ -82,6 +85,7 @@ struct Hook<'a> {
 enum Refusal {
     Block,
     AbortTurn,
+    HardAbort,
     AbortAgent,
 }
 
@@ -98,9 +102,10 @@ impl<'a> Hook<'a> {
         match self.decisions.next() {
             Some(b'b') => ToolDecision::Block { by, reason: "no".to_owned() },
             Some(b't') => ToolDecision::AbortTurn { by, reason: "stop".to_owned() },
+            Some(b'h') => ToolDecision::HardAbort { by, reason: "undo".to_owned() },
             Some(b'x') => ToolDecision::AbortAgent { by, reason: "end".to_owned() },
             Some(b's') => ToolDecision::Respond { by, output: ToolOutput::text("done") },
-            Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { by, args: numbered(*digit) },
+            Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { by, tool: None, args: numbered(*digit) },
             Some(_) | None => ToolDecision::Allow,
         }
     }
@@ -121,7 +126,7 @@ impl<'a> Play<'a> {
 
     /// Every hook is asked at most twice, and every rewrite validated once, so the chain has to end by then.
     fn run(&mut self) -> Verdict {
-        let mut chain = ToolChain::new(self.hooks.iter().map(|hook| hook.role), self.args.clone());
+        let mut chain = ToolChain::new("a", self.args.clone(), self.hooks.iter().map(|hook| hook.role));
         let mut last_round = false;
         for _ in 0..=4 * self.hooks.len() {
             // An answer that nobody asked for counts for nothing.
@@ -132,6 +137,7 @@ impl<'a> Play<'a> {
                     assert!(!last_round, "asked in order after the last round began");
                     self.ask_in_order(&mut chain, index);
                 }
+                ChainStep::Resolve => panic!("nobody has another tool called"),
                 ChainStep::Validate => {
                     self.unfit = !self.fits;
                     chain.validated(if self.fits { Ok(()) } else { Err("it does not fit".to_owned()) });
@@ -165,6 +171,7 @@ impl<'a> Play<'a> {
             ToolDecision::Allow
             | ToolDecision::Block { .. }
             | ToolDecision::AbortTurn { .. }
+            | ToolDecision::HardAbort { .. }
             | ToolDecision::AbortAgent { .. } => {}
         }
         hook.saw = Some(self.args.clone());
@@ -204,6 +211,7 @@ fn refused(decision: &ToolDecision) -> Option<Refusal> {
     match decision {
         ToolDecision::Block { .. } => Some(Refusal::Block),
         ToolDecision::AbortTurn { .. } => Some(Refusal::AbortTurn),
+        ToolDecision::HardAbort { .. } => Some(Refusal::HardAbort),
         ToolDecision::AbortAgent { .. } => Some(Refusal::AbortAgent),
         ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
     }
@@ -214,6 +222,7 @@ fn refusal(verdict: &Verdict) -> Option<(Refusal, String)> {
     match verdict {
         Verdict::Block { by, .. } => Some((Refusal::Block, by.clone())),
         Verdict::AbortTurn { by, .. } => Some((Refusal::AbortTurn, by.clone())),
+        Verdict::HardAbort { by, .. } => Some((Refusal::HardAbort, by.clone())),
         Verdict::AbortAgent { by, .. } => Some((Refusal::AbortAgent, by.clone())),
         Verdict::Run { .. } | Verdict::Respond { .. } => None,
     }

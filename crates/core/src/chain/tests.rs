@@ -10,7 +10,7 @@ fn json(text: &str) -> RawJson {
 }
 
 fn rewrite(by: &str, args: &str) -> ToolDecision {
-    ToolDecision::Rewrite { by: by.into(), args: json(args) }
+    ToolDecision::Rewrite { by: by.into(), tool: None, args: json(args) }
 }
 
 fn block(by: &str) -> ToolDecision {
@@ -22,7 +22,7 @@ fn blocked(by: &str) -> Verdict {
 }
 
 fn runs(args: &str) -> Verdict {
-    Verdict::Run { args: json(args) }
+    Verdict::Run { tool: None, args: json(args) }
 }
 
 /// A hook of a test: its role, and its decisions in turn; then it allows.
@@ -49,7 +49,7 @@ struct Outcome {
 fn run(script: &[Played], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&RawJson) -> bool) -> Outcome {
     let mut decisions: Vec<_> = script.iter().map(|(_, decisions)| decisions.clone().into_iter()).collect();
     let mut decide = |index: usize| decisions[index].next().unwrap_or(ToolDecision::Allow);
-    let mut chain = ToolChain::new(script.iter().map(|(role, _)| *role), json("{}"));
+    let mut chain = ToolChain::new("a", json("{}"), script.iter().map(|(role, _)| *role));
     let mut asked = Vec::new();
     let mut told: Vec<usize> = Vec::new();
     loop {
@@ -62,6 +62,7 @@ fn run(script: &[Played], mut pick: impl FnMut(usize) -> usize, valid: impl Fn(&
                 true => Ok(()),
                 false => Err("bad".into()),
             }),
+            ChainStep::Resolve => chain.resolved(Ok(Vec::new())),
             ChainStep::AskAll(open) => {
                 for index in open.iter().filter(|index| !told.contains(index)) {
                     asked.push((*index, chain.args().to_string()));
@@ -174,7 +175,7 @@ fn the_order_of_the_hooks_decides_and_not_the_order_of_the_answers() {
 
 #[test]
 fn nobody_behind_the_first_refusal_is_waited_for() {
-    let mut chain = ToolChain::new([Gate, Gate, Gate], json("{}"));
+    let mut chain = ToolChain::new("a", json("{}"), [Gate, Gate, Gate]);
     assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 1, 2]));
     chain.answer(1, block("b"));
     assert_eq!(chain.step(), ChainStep::AskAll(vec![0, 2]));
@@ -185,7 +186,7 @@ fn nobody_behind_the_first_refusal_is_waited_for() {
 
 #[test]
 fn an_answer_nobody_asked_for_counts_for_nothing() {
-    let mut chain = ToolChain::new([Ordered, Gate], json("{}"));
+    let mut chain = ToolChain::new("a", json("{}"), [Ordered, Gate]);
     chain.answer(1, ToolDecision::Allow);
     chain.answer(0, ToolDecision::Allow);
     assert_eq!(chain.step(), ChainStep::AskAll(vec![1]));
@@ -195,7 +196,7 @@ fn an_answer_nobody_asked_for_counts_for_nothing() {
 
 #[test]
 fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
-    let mut chain = ToolChain::new([Ordered; 3], json(r#"{"a":1,"b":1}"#));
+    let mut chain = ToolChain::new("a", json(r#"{"a":1,"b":1}"#), [Ordered; 3]);
     let mut next = |by: &str, index: usize, args: &str| {
         chain.step();
         let change = chain.answer(index, rewrite(by, args)).cloned();
@@ -207,7 +208,7 @@ fn every_rewrite_says_what_it_changed_and_who_had_changed_it_before() {
         let conflicts =
             conflicts.iter().map(|(path, first)| Conflict { path: (*path).into(), first: (*first).into() });
         let changed = changed.iter().map(|path| (*path).into()).collect();
-        Some(Change { by: by.into(), changed, conflicts: conflicts.collect() })
+        Some(Change { by: by.into(), tool: None, changed, conflicts: conflicts.collect() })
     };
     assert_eq!(next("x", 0, r#"{"a":2,"b":1}"#), change("x", &["/a"], &[]));
     assert_eq!(next("y", 1, r#"{"a":2,"b":2}"#), change("y", &["/b"], &[]));
@@ -244,7 +245,7 @@ proptest! {
         let outcome = run(&script, |_| order.next().unwrap(), |args| args.as_str() != unfit);
         prop_assert!(outcome.asked.len() <= 2 * script.len());
         let asked_about = |hook: usize| outcome.asked.iter().filter(move |(index, _)| *index == hook);
-        let Verdict::Run { args } = outcome.verdict else { return Ok(()) };
+        let Verdict::Run { args, .. } = outcome.verdict else { return Ok(()) };
         prop_assert_ne!(args.as_str(), unfit);
         for (hook, (role, decisions)) in script.iter().enumerate() {
             let last = asked_about(hook).next_back().map(|(_, args)| args.as_str());
@@ -261,6 +262,7 @@ proptest! {
                     ToolDecision::Respond { .. }
                     | ToolDecision::Block { .. }
                     | ToolDecision::AbortTurn { .. }
+                    | ToolDecision::HardAbort { .. }
                     | ToolDecision::AbortAgent { .. } => false,
                 };
                 // An answer in place of the tool is dropped in the last phase alone.

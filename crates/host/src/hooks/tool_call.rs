@@ -88,7 +88,7 @@ impl ToolCallHook {
         }
         match outcome {
             Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), args },
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
             Ok(ToolCallDecision::Block { reason }) => {
                 let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
                 ToolDecision::Block { by: by(), reason }
