@@ -25,10 +25,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
+use haft_protocol::RawJson;
 use haft_protocol::ext::{
     CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
     capability,
 };
+use haft_protocol::hook::Call;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -40,8 +42,8 @@ use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
-pub(crate) use dialect::Speech;
-use dialect::{Answer, Words};
+use dialect::Answer;
+pub(crate) use dialect::{Speech, Words};
 pub(crate) use filter::ToolFilter;
 pub(crate) use greeting::{Common, Greeting, Places};
 use ids::Ids;
@@ -64,6 +66,9 @@ struct EventCount {
     waiting: AtomicUsize,
     dropped: AtomicUsize,
 }
+
+/// What is said of an answer that is none to what was asked.
+const OTHER_DIALECT: &str = "it answers in another dialect";
 
 /// Who waits for an answer.
 type Ticket = oneshot::Sender<Result<Answer, CallError>>;
@@ -243,16 +248,33 @@ impl Extension {
         what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
-        let words = |id| request.into_frame(id).into();
-        let Answer::Frame(response) = self.exchange(cancel, words, what, deadline).await?;
-        Ok(R::answer(response).map_err(|error| error.to_string()))
+        let words = |_, id| Ok(request.into_frame(id).into());
+        match self.exchange(cancel, words, what, deadline).await? {
+            Answer::Frame(response) => Ok(R::answer(response).map_err(|error| error.to_string())),
+            Answer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
+        }
+    }
+
+    /// Calls a method of a hook. What it answers is not looked at yet.
+    pub(crate) async fn call(
+        &self,
+        cancel: &CancellationToken,
+        call: impl Into<Call>,
+        what: &'static str,
+        deadline: Deadline,
+    ) -> Result<RawJson, CallError> {
+        let words = |number, _| Words::call(number, call);
+        match self.exchange(cancel, words, what.into(), deadline).await? {
+            Answer::Result(result) => Ok(result),
+            Answer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
+        }
     }
 
     /// Asks something in the words that go with its id.
     async fn exchange(
         &self,
         cancel: &CancellationToken,
-        words: impl FnOnce(RequestId) -> Words,
+        words: impl FnOnce(u64, RequestId) -> Result<Words, String>,
         what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Answer, CallError> {
@@ -260,7 +282,7 @@ impl Extension {
         let number = self.inner.ids.next();
         let id = self.inner.ids.of(number);
         let (ticket, answer) = oneshot::channel();
-        let words = words(id.clone());
+        let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
         let (asked, after) = (deadline.from.into_std(), deadline.after);
         let question = Question { id, words, what, asked, after, ticket };
         if cancel.is_cancelled() {
@@ -279,14 +301,24 @@ impl Extension {
         let snapshot = self.inner.snapshots.borrow();
         let wanted = snapshot.is_alive() && snapshot.offers.watches(topic);
         drop(snapshot);
-        if !wanted {
-            return;
+        if wanted {
+            self.tell_or_lose(|| Some(HostFrame::Event(event()?).into()));
         }
+    }
+
+    /// Sends a hook what it observes. Never waits; what does not fit is dropped and counted.
+    pub(crate) fn observe_words(&self, words: impl FnOnce() -> Option<Words>) {
+        if self.snapshot().is_alive() {
+            self.tell_or_lose(words);
+        }
+    }
+
+    fn tell_or_lose(&self, words: impl FnOnce() -> Option<Words>) {
         let count = &self.inner.event_count;
         if count.waiting.load(Ordering::Relaxed) >= WAITING_EVENTS {
             count.lose(1);
-        } else if let Some(event) = event() {
-            self.tell(HostFrame::Event(event));
+        } else if let Some(words) = words() {
+            self.tell(words);
         }
     }
 

@@ -133,7 +133,7 @@ fn width(cell: &str) -> usize {
 fn cells(listed: &Listed, home: Option<&Path>) -> [String; 7] {
     let row = &listed.row;
     let scope = match row.origin {
-        Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
+        Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
         Origin::Project => "project",
     };
     let text = |value: &Option<String>| value.as_deref().map_or_else(|| "-".into(), sanitize_line);

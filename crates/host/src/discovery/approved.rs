@@ -13,7 +13,7 @@ use super::{
 use crate::install::lock::{Approved, LockError};
 use crate::install::{Held, Owned, owned};
 use crate::manifest::Manifest;
-use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Why one does not run whose newer version asks for more.
 const WAITS: &str = "its new version asks for more than was granted; `haft ext update` shows what, and asks, and `haft ext \
@@ -117,6 +117,7 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
         version: manifest.version,
         dir: held.dir,
         launch,
+        dialect: Dialect::Native,
         origin: Origin::Global,
         roles: manifest.roles,
         permissions: held.entry.permissions,
@@ -150,6 +151,7 @@ fn guarding(name: ExtensionName, dir: PathBuf, why: String) -> ExtensionSpec {
         version: None,
         dir,
         launch: Launch::Impossible { why },
+        dialect: Dialect::Native,
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
         permissions: None,

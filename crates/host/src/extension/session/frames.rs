@@ -11,6 +11,7 @@ use haft_protocol::ext::{
     ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterRejected, RegisterTool,
     Response, Subscribe, capability,
 };
+use haft_protocol::ids::RequestId;
 
 use super::{Output, Phase, Session, Ui};
 use crate::extension::decode::{Heard, Unreadable, excerpt};
@@ -37,6 +38,7 @@ impl<T> Session<T> {
         }
         match heard.said {
             Said::Frame(frame) => self.on_decoded(frame, heard.bytes, now),
+            Said::Reply(reply) => self.on_reply(reply, heard.bytes, now),
         }
     }
 
@@ -70,6 +72,8 @@ impl<T> Session<T> {
             Said::Frame(Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_)) => {
                 return Some(heard.bytes);
             }
+            Said::Reply(reply @ Ok(_)) => self.on_reply(reply, heard.bytes, now),
+            Said::Reply(Err(_)) => return Some(heard.bytes),
         }
         None
     }
@@ -140,8 +144,12 @@ impl<T> Session<T> {
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        let Speech::Native(greeting) = &mut self.facts.speech;
-        match greeting.take().map(|greeting| greeting.line().and_then(|line| self.bounded(line))) {
+        let greeting = match &mut self.facts.speech {
+            Speech::Native(greeting) => greeting.take(),
+            // It sends no frames.
+            Speech::Hook(_) => None,
+        };
+        match greeting.map(|greeting| greeting.line().and_then(|line| self.bounded(line))) {
             Some(Ok(ack)) => self.write(ack, false),
             Some(Err(detail)) => {
                 return self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}"));
@@ -211,13 +219,14 @@ impl<T> Session<T> {
     fn reject(&mut self, rejected: RegisterRejected, now: Instant) {
         self.report(FaultCode::RegisterRejected, rejected.reason.clone());
         if self.offers.announced(capability::REGISTER_REJECTED) {
-            self.tell(&HostFrame::RegisterRejected(rejected).into(), now);
+            self.tell(HostFrame::RegisterRejected(rejected), now);
         }
     }
 
     fn on_response(&mut self, response: Response, bytes: usize, now: Instant) {
         let Some(open) = self.pending.get(response.id()) else {
-            return self.on_stray(&response, bytes, now);
+            let kind = Kind::of(&response).response_type();
+            return self.on_stray(kind, response.id(), bytes, now);
         };
         if open.kind != Kind::of(&response) && is_up(Defence::AnswerKinds) {
             let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
@@ -231,13 +240,12 @@ impl<T> Session<T> {
     }
 
     /// A response to no open question. One that merely comes late was reported when its deadline passed.
-    fn on_stray(&mut self, response: &Response, bytes: usize, now: Instant) {
+    pub(super) fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
         if !is_up(Defence::StrayAnswers) {
             return;
         }
-        let kind = Kind::of(response).response_type();
-        let id = excerpt(response.id().as_str().as_bytes());
-        let past = self.pending.look_back(response.id());
+        let past = self.pending.look_back(id);
+        let id = excerpt(id.as_str().as_bytes());
         if !matches!(past, Some(Past::Dropped(_))) {
             self.count(bytes, now);
         }

@@ -5,8 +5,8 @@ use crate::extension::dialect::Words;
 
 impl<T> Session<T> {
     /// One line, or why it is none.
-    pub(super) fn encode(&self, words: &Words) -> Result<String, String> {
-        self.bounded(words.line()?)
+    pub(super) fn encode(&self, words: impl Into<Words>) -> Result<String, String> {
+        self.bounded(words.into().line()?)
     }
 
     pub(super) fn bounded(&self, line: String) -> Result<String, String> {

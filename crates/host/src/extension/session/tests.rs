@@ -5,6 +5,7 @@ mod bench;
 mod calls;
 mod floods;
 mod grants;
+mod hook;
 mod life;
 
 use std::time::Duration;
@@ -31,7 +32,7 @@ fn a_whole_life() {
     bench.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench.session.tell(&HostFrame::Event(haft_protocol::ext::Event::turn_start(2)).into(), bench.now);
+    bench.session.tell(HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.line(r#"{"type":"shutdown_ack"}"#);
