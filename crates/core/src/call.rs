@@ -165,6 +165,9 @@ impl Calling<'_> {
     }
 }
 
+/// Why nothing comes of what a hook was asked about.
+pub(crate) const PANICKED: &str = "the hook panicked";
+
 /// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
 fn given_up(name: &str) -> String {
     format!("{name} was cancelled; may have done part of its work or all of it")
