@@ -2,7 +2,7 @@
 
 mod caller;
 mod gate;
-mod told;
+pub(crate) mod told;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -164,6 +164,9 @@ impl Calling<'_> {
         settle(self.cancel, hook).await
     }
 }
+
+/// Why nothing comes of what a hook was asked about.
+pub(crate) const PANICKED: &str = "the hook panicked";
 
 /// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
 fn given_up(name: &str) -> String {

@@ -1,7 +1,8 @@
 //! How the decisions of several hooks about one tool call become one, without asking anybody.
 //!
 //! Invariant: the tool and the arguments of [`Verdict::Run`] are, byte for byte, what every hook that has a part in calls
-//! of that tool saw last and did not refuse. Enforced by `tests::executed_arguments_were_seen_by_every_hook`.
+//! of that tool saw last and did not refuse. Enforced by
+//! `tests::random::executed_arguments_were_seen_by_every_hook`.
 
 mod diff;
 mod verdict;

@@ -20,7 +20,7 @@ use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Inner, Prompt, Setup};
-use crate::call::{Calling, Cancelled, settle};
+use crate::call::{Calling, Cancelled, PANICKED, settle};
 use crate::compact::CompactError;
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
@@ -92,7 +92,7 @@ pub(crate) async fn work(
 /// Goes on with what the session says by now.
 pub(crate) fn reload(agent: &Arc<Inner>) -> Result<(), TurnErrorKind> {
     // Nobody is told anything meanwhile.
-    let (sender, _) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, _) = crate::emitter::channel();
     if !agent.queues.open(Emitter::new(Vec::new(), sender), false) {
         return Err(TurnErrorKind::Busy);
     }
@@ -235,7 +235,7 @@ impl Turn {
                 Some(TurnDecision::Allow) => {}
                 Some(TurnDecision::Block { by, reason }) => return self.blocked(by, reason),
                 None if self.cancel.is_cancelled() => return Input::Cancelled,
-                None => return self.blocked(PANICKED.to_owned(), "the hook panicked".to_owned()),
+                None => return self.blocked(A_HOOK.to_owned(), PANICKED.to_owned()),
             }
         }
         if self.cancel.is_cancelled() {
@@ -309,7 +309,7 @@ impl Turn {
 }
 
 /// Who is named when a hook panicked and so cannot name itself.
-const PANICKED: &str = "a hook";
+const A_HOOK: &str = "a hook";
 
 impl From<Cancelled> for Input {
     fn from(_: Cancelled) -> Self {

@@ -10,7 +10,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::names;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::{Calling, Cancelled};
+use super::{Calling, Cancelled, PANICKED};
 use crate::agent::Offered;
 use crate::chain::{ChainStep, Change, ToolChain, Verdict};
 use crate::hooks::{AfterBlock, Approval, ApproveTool, BeforeToolExecute, HookRole, Hooks, ToolDecision};
@@ -275,8 +275,6 @@ impl<'a> Gating<'a> {
         self.hooks.get(index?)
     }
 }
-
-const PANICKED: &str = "the hook panicked";
 
 /// What work comes to, unless the time is over first. Work that is done counts, however late it is looked at.
 async fn unless_over<T>(over: &mut Pin<&mut Sleep>, work: impl Future<Output = T>) -> Option<T> {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use haft_protocol::event::AgentEvent;
 
+use super::Turn;
 use super::state::Input;
-use super::{PANICKED, Turn};
 use crate::agent::{Models, Setup};
+use crate::call::PANICKED;
 use crate::hooks::{OutgoingRequest, RequestDecision, RequestEdit};
 use crate::model::{Model, ModelRequest, RequestOptions};
 use crate::session::answered;

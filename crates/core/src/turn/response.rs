@@ -3,8 +3,9 @@
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, Stop, text_of, tool_calls_of};
 
+use super::Turn;
 use super::state::{Held, Input};
-use super::{PANICKED, Turn};
+use crate::call::PANICKED;
 use crate::hooks::{Hooks, ReceivedResponse, ResponseDecision};
 use crate::model::{ModelInfo, ModelResponse};
 use crate::session::intervention::Action;

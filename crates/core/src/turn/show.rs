@@ -5,7 +5,7 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, text_of};
 
 use super::state::{Held, Input};
-use super::{PANICKED, Turn};
+use super::{A_HOOK, Turn};
 use crate::hooks::MessageDecision;
 use crate::model::ModelResponse;
 use crate::session::intervention::Action;
@@ -73,7 +73,7 @@ impl Turn {
                 None if self.cancel.is_cancelled() => return None,
                 None => {
                     let reason = "message withheld: the hook panicked".to_owned();
-                    return Some(Shown::Suppressed { by: PANICKED.to_owned(), reason });
+                    return Some(Shown::Suppressed { by: A_HOOK.to_owned(), reason });
                 }
             }
         }

@@ -271,6 +271,48 @@ mod tests {
     }
 
     #[test]
+    fn results_that_the_user_has_end_the_prompt_unless_more_was_said() {
+        let executing = State::Executing { step: 2, calls: Vec::new(), cut: false };
+        let handled = ended(Stop::ToolUse, Then::Finish(Ok(())));
+        check(executing, Input::Executed { handled: true }, handled.clone());
+        // Not even the limit of steps counts: the model is not asked again.
+        check(handled, Input::Noted, State::Between { step: 2, stopping: true });
+    }
+
+    #[test]
+    fn an_interrupt_leads_to_one_last_step_and_then_the_end() {
+        let between = |stopping| State::Between { step: 2, stopping };
+        check(between(false), Input::Interrupted, State::Starting { step: 3, last: true });
+        check(between(true), Input::Interrupted, State::Starting { step: 1, last: true });
+        check(State::Starting { step: 3, last: true }, Input::Allowed, State::Asking { step: 3, last: true });
+        let response = || answer(Stop::ToolUse, 1);
+        let showing = State::Showing { step: 2, last: true, response: response(), held: Held::Deltas };
+        let asking = State::Asking { step: 2, last: true };
+        check(asking, Input::Answered { response: response(), held: Held::Deltas }, showing.clone());
+        // Its calls do not run, and what waits waits on.
+        check(showing, Input::Shown, ended(Stop::ToolUse, Then::Stop));
+        check(ended(Stop::ToolUse, Then::Stop), Input::Noted, State::Done(Ok(())));
+    }
+
+    #[test]
+    fn a_discarded_turn_ends_without_an_error_wherever_it_stands() {
+        let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
+        let input = || Input::Discarded { by: by(), reason: reason() };
+        let over = || ended(Stop::Aborted, Then::Discard { by: by(), reason: reason() });
+        for state in [
+            State::Starting { step: 2, last: false },
+            State::Asking { step: 2, last: true },
+            State::Showing { step: 2, last: false, response: answer(Stop::End, 0), held: Held::Nothing },
+            State::Executing { step: 2, calls: Vec::new(), cut: false },
+        ] {
+            check(state, input(), over());
+        }
+        check(over(), Input::Noted, State::Done(Ok(())));
+        let kind = TurnErrorKind::Session { reason: "full".into() };
+        check(over(), Input::Unsaved(kind.clone()), State::Done(Err(TurnError { step: 2, kind })));
+    }
+
+    #[test]
     fn a_cut_answer_marks_its_calls() {
         let showing =
             State::Showing { step: 2, last: false, response: answer(Stop::Length, 1), held: Held::Nothing };
