@@ -28,7 +28,7 @@ use crate::exit::Exit;
 pub(crate) use compact::CompactArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use doctor::DoctorArgs;
-pub(crate) use ext::{ExtArgs, ExtCommand, Scope, Which};
+pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Scope, Which};
 pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 pub(crate) use session_files::{ExportArgs, ImportArgs};
 pub(crate) use skill::{SkillArgs, SkillCommand};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use haft_config::{Config, ContextFile, Files, Home, Layer, Place, Row, SettingOrigin};
+use haft_config::{Config, ContextFile, Decision, Files, Home, Layer, Place, Row, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_providers::{Models, take_apart};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ pub(crate) fn run(args: ConfigArgs) -> anyhow::Result<Exit> {
 fn show(args: ShowArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd = setup::cwd(args.cwd).or_exit(Exit::Usage)?;
-    let project = setup::project(&home, cwd, &args.trust)?;
+    let Decision { project, told, .. } = setup::decided(&home, cwd, &args.trust)?;
     let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
     let (files, mistakes) = Files::read_what_can_be(&home, &project);
     let mut mistakes: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
@@ -42,7 +42,7 @@ fn show(args: ShowArgs) -> anyhow::Result<Exit> {
         (false, true) => as_context(&resources)?,
         (false, false) => as_text(&config.rows(), args.origin),
     })?;
-    setup::tell(&config, &resources, &project);
+    setup::tell(&config, &resources, &project, told.is_some());
     match mistakes.is_empty() {
         true => Ok(Exit::Ok),
         false => Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration),

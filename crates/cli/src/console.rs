@@ -47,14 +47,21 @@ pub(crate) fn rows(first: &str, rest: &str, text: &str, width: Option<usize>) ->
     prefixes.zip(rows).map(|(prefix, row)| format!("{prefix}{row}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A line in pieces of at most `room` columns, cut between words where there are any. Tabs become blanks: how far one goes only the terminal knows.
+/// A line in pieces of at most `room` columns, cut between words where there are any, and long paths between their parts.
+/// Tabs become blanks: how far one goes only the terminal knows.
 fn broken(line: &str, room: usize) -> Vec<String> {
     let (mut rows, mut row, mut columns) = (Vec::new(), String::new(), 0);
     for c in line.replace('\t', "    ").chars() {
         // Counted one by one, nothing is taken for narrower than any terminal takes it.
         let width = c.width().unwrap_or_default();
         if columns + width > room {
-            let next = if c == ' ' { String::new() } else { begun_word(&mut row) };
+            if c == ' ' {
+                // It separates nothing there.
+                rows.push(std::mem::take(&mut row));
+                columns = 0;
+                continue;
+            }
+            let next = begun_word(&mut row);
             columns = next.chars().map(|c| c.width().unwrap_or_default()).sum();
             rows.push(std::mem::replace(&mut row, next));
         }
@@ -65,9 +72,10 @@ fn broken(line: &str, room: usize) -> Vec<String> {
     rows
 }
 
-/// Takes the word that a row ends with, unless it is all there is in it.
+/// Takes the word that a row ends with, unless it is all there is in it; then, of a path, the part that it ends with.
 fn begun_word(row: &mut String) -> String {
-    let at = row.rfind(' ').filter(|at| row.get(..*at).is_some_and(|before| !before.trim().is_empty()));
+    let has_text = |at: &usize| row.get(..*at).is_some_and(|before| !before.trim().is_empty());
+    let at = row.rfind(' ').filter(has_text).or_else(|| row.rfind('/').filter(has_text));
     at.map_or_else(String::new, |at| row.split_off(at + 1))
 }
 
@@ -110,10 +118,12 @@ mod tests {
         check(&"x".repeat(26), Some(30), &format!("[x] {}", "x".repeat(26)));
         check(&"x".repeat(27), Some(30), &format!("[x] {}\n[x] x", "x".repeat(26)));
         check(&"日".repeat(14), Some(30), &format!("[x] {}\n[x] 日", "日".repeat(13)));
-        check(&format!("{}\tb", "x".repeat(24)), Some(30), &format!("[x] {}  \n[x]   b", "x".repeat(24)));
+        check(&format!("{}\tb", "x".repeat(24)), Some(30), &format!("[x] {}  \n[x]  b", "x".repeat(24)));
         check("it waits for another word", Some(26), "[x] it waits for another \n[x] word");
         check("  indented anotherwordthatislong", Some(26), "[x]   indented \n[x] anotherwordthatislong");
         check(" anotherwordthatislongandlonger", Some(26), "[x]  anotherwordthatislong\n[x] andlonger");
+        check(&format!("{} x", "x".repeat(26)), Some(30), &format!("[x] {}\n[x] x", "x".repeat(26)));
+        check("/srv/somebody/some/directory/file", Some(26), "[x] /srv/somebody/some/\n[x] directory/file");
         check(&"x".repeat(40), Some(10), &format!("[x] {}", "x".repeat(40)));
     }
 }

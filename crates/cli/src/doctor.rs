@@ -94,7 +94,7 @@ impl Seen {
             .chain(sessions::look(self));
         all.map(|finding| Finding {
             name: sanitize_line(&finding.name),
-            text: sanitize_line(&finding.text),
+            text: self.words.sentence(&sanitize_line(&finding.text)),
             next: finding.next.map(|next| sanitize_line(&next)),
             ..finding
         })

@@ -1,35 +1,40 @@
 //! `haft ext`: a thin shell around the host's store of extensions.
 
 mod approve;
+mod as_json;
 pub(crate) mod list;
 mod lock;
 pub(crate) mod logs;
-mod tools;
+pub(crate) mod long;
+pub(crate) mod problem;
+pub(crate) mod table;
+pub(crate) mod tools;
 
 use std::io::{self, IsTerminal as _};
 
 use anyhow::Context as _;
-use haft_config::Home;
+use haft_config::{Asked, Decision, Home};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::extensions_dir;
 use haft_host::install::lock::{Approved, Came};
-use haft_host::install::{InstallError, Row, Store};
+use haft_host::install::{InstallError, Kept, Row, Store};
 use haft_host::{Origin, forget_failure};
 use haft_protocol::ids::ExtensionName;
 
-use crate::args::{ExtArgs, ExtCommand, Scope, TrustProject, Which};
+use crate::args::{ExtArgs, ExtCommand, Scope, Which};
 use crate::ask::confirmed;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
-use crate::setup;
+use list::Seen;
 
 /// Runs one of the subcommands.
 pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     let home = Home::locate().or_exit(Exit::Configuration)?;
     let cwd =
         std::env::current_dir().context("cannot tell the current directory").or_exit(Exit::Extensions)?;
-    let project = setup::project(&home, cwd.clone(), &TrustProject::default())?;
-    let trusted = project.is_trusted();
+    let decision = Decision::make(&home, cwd.clone(), Asked::Nothing).or_exit(Exit::Trust)?;
+    let Decision { project, told, .. } = decision;
+    let seen = Seen { cwd: cwd.clone(), trusted: project.is_trusted(), told };
     // In the user's own home directory the project's place can be the global one.
     let project = Some(extensions_dir(&project)).filter(|dir| *dir != home.extensions_dir());
     let store = Store {
@@ -40,12 +45,12 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         path: std::env::var_os("PATH"),
     };
     let outcome = match args.command {
-        ExtCommand::List => list::print(&store, &home, trusted),
+        ExtCommand::List(args) => list::print(&store, &home, &seen, &args),
         ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes).map_err(named),
         ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes).map_err(named),
         ExtCommand::Update { name, yes } => approve::update(&store, name.as_deref(), yes),
         ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &name, yes),
-        ExtCommand::Verify { name } => lock::verify(&store, name.as_deref()),
+        ExtCommand::Verify { name, json } => lock::verify(&store, name.as_deref(), json),
         ExtCommand::Lock { json } => lock::print(&store, json),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
         ExtCommand::Enable(which) => switch(&store, &which, true),
@@ -78,8 +83,14 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         note("nothing removed");
         return Ok(Exit::Ok);
     }
-    store.remove(&row).or_exit(Exit::Extensions)?;
+    // It may be gone by the time of the answer.
+    let row = find(store, which).or_exit(Exit::Extensions)?;
+    let removed = store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {what}")));
+    if let Some(Kept { to, .. }) = &removed.kept {
+        note(&sanitize_line(&format!("what lay there and was never approved is kept in {}", to.display())));
+    }
+    warn(&removed.warnings);
     forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.runs_in);
     let beside = row.entry.is_some_and(|entry| entry.runs_in_copy()).then_some(row.runs_in);
     for data in
@@ -88,6 +99,13 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         note(&sanitize_line(&format!("its data is still in {}", data.display())));
     }
     Ok(Exit::Ok)
+}
+
+/// What was not done beside what was.
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        note(&sanitize_line(&format!("warning: {warning}")));
+    }
 }
 
 fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {

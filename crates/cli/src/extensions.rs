@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_config::{Config, Granted, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::discovery::{Discovery, Search, SkipReason};
+use haft_host::discovery::{Discovery, Search, SkipReason, Skipped};
 use haft_host::{ExtensionSpec, Origin, SpecSource};
 
 use crate::console::{note, rows};
@@ -71,6 +71,20 @@ fn banner(spec: &ExtensionSpec, config: &Config) -> String {
     rows("", "  ", &format!("haft: running {} from {dir} {how}", spec.name), Some(BANNER))
 }
 
+/// Those of a project that is not trusted, in one line.
+fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
+    let names: Vec<_> = skipped.iter().map(|skipped| skipped.name.as_str()).collect();
+    let (first, rest) = names.split_first()?;
+    let them = if rest.is_empty() {
+        format!("extension {first} is")
+    } else {
+        format!("extensions {} are", names.join(", "))
+    };
+    Some(format!(
+        "haft: {them} not run, because the project is not trusted; `haft trust` shows and allows it"
+    ))
+}
+
 /// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
 /// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
 pub(crate) fn source(search: Search, only_projects: OnlyProjects, granted: Vec<String>) -> SpecSource {
@@ -82,7 +96,10 @@ pub(crate) fn source(search: Search, only_projects: OnlyProjects, granted: Vec<S
             .filter(|skipped| skipped.reason != SkipReason::Disabled || skipped.origin == Origin::Explicit)
             // What the user has to look at is reported by the host.
             .filter(|skipped| skipped.reason.code().is_none());
-        told.for_each(|skipped| note(&format!("haft: {skipped}")));
+        let (untrusted, told): (Vec<_>, Vec<_>) =
+            told.partition(|skipped| skipped.reason == SkipReason::Untrusted);
+        told.iter().for_each(|skipped| note(&format!("haft: {skipped}")));
+        not_trusted(&untrusted).into_iter().for_each(|text| note(&sanitize_line(&text)));
         let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));
         // Any other may be for an extension of another project.

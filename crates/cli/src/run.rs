@@ -7,6 +7,7 @@ mod join;
 mod list;
 mod model;
 pub(crate) mod output;
+pub(crate) mod queue;
 mod session;
 
 use anyhow::Context as _;

@@ -28,6 +28,8 @@ pub(crate) struct Setup {
     pub(crate) cwd: PathBuf,
     /// The project there.
     pub(crate) project: Project,
+    /// Whether it was said why it is not trusted any more.
+    told: bool,
     /// What of it may be run, as it was when it was looked at.
     code: Option<Digest>,
     /// All settings, each with its origin.
@@ -47,7 +49,7 @@ impl Setup {
     pub(crate) fn read(args: &RunArgs) -> anyhow::Result<Self> {
         let home = Home::locate().or_exit(Exit::Configuration)?;
         let cwd = cwd(args.agent.cwd.clone()).or_exit(Exit::Usage)?;
-        let Decision { project, code, .. } = decided(&home, cwd.clone(), &args.ext.trust)?;
+        let Decision { project, code, told } = decided(&home, cwd.clone(), &args.ext.trust)?;
         let env = Layer::from_env(|name| std::env::var(name).ok()).or_exit(Exit::Configuration)?;
         let files = Files::read(&home, &project).or_exit(Exit::Configuration)?;
         let models = Models::load(&home.models_file()).or_exit(Exit::Configuration)?;
@@ -60,7 +62,7 @@ impl Setup {
         });
         let resources = Resources::find(&home, &project, config.settings.context_files.value);
         let search = search(&args.ext, &home, &config, project.clone());
-        Ok(Self { home, cwd, project, code, config, resources, auth, models, search })
+        Ok(Self { home, cwd, project, told: told.is_some(), code, config, resources, auth, models, search })
     }
 
     /// Provider, model and the like, each with its origin.
@@ -105,14 +107,14 @@ impl Setup {
 
     /// Says what is not used, and what could not be.
     pub(crate) fn tell(&self) {
-        tell(&self.config, &self.resources, &self.project);
+        tell(&self.config, &self.resources, &self.project, self.told);
     }
 }
 
 /// Says in a line each what is not used because the project is not trusted, or may not set it, or cannot be used.
-pub(crate) fn tell(config: &Config, resources: &Resources, project: &Project) {
+pub(crate) fn tell(config: &Config, resources: &Resources, project: &Project, was_said: bool) {
     let unused: Vec<_> = config.unused.iter().cloned().chain(resources.unused()).collect();
-    let told = Unused::told(&unused, project).into_iter().chain(config.refused.clone());
+    let told = Unused::told(&unused, project, was_said).into_iter().chain(config.refused.clone());
     let told = told.chain(resources.problems().map(str::to_owned));
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
 }
@@ -126,11 +128,7 @@ pub(crate) fn cwd(named: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 }
 
 /// The project in a directory, and whether it is trusted. Says why it no longer is, before anything is read of it.
-pub(crate) fn project(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Project> {
-    Ok(decided(home, dir, trust)?.project)
-}
-
-fn decided(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Decision> {
+pub(crate) fn decided(home: &Home, dir: PathBuf, trust: &TrustProject) -> anyhow::Result<Decision> {
     let decision = Decision::make(home, dir, trust.asked()).or_exit(Exit::Trust)?;
     if let Some(told) = &decision.told {
         note(&sanitize_line(&format!("haft: {told}")));

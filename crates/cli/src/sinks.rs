@@ -20,6 +20,7 @@ use haft_test_support::terminal::{ATTACKS, Sink, obeys, survey};
 
 use crate::run::frontend::Printed;
 use crate::run::output::sent;
+use crate::run::queue::queue;
 use crate::{args, console, ext, logging};
 
 /// Random texts of an ordinary run.
@@ -45,7 +46,7 @@ fn display(text: &str) -> Vec<u8> {
 
 /// A panel's title and rows.
 fn panel(text: &str) -> Vec<u8> {
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut events) = queue();
     let panel = Panel {
         id: PanelId::new("p"),
         title: text.into(),
@@ -58,7 +59,7 @@ fn panel(text: &str) -> Vec<u8> {
 
 /// What an extension's command puts into an editor.
 fn insertion(text: &str) -> Vec<u8> {
-    let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut events) = queue();
     Printed::new(sender).insert(&name("x"), text);
     bytes(&events.try_recv().unwrap())
 }
@@ -135,15 +136,19 @@ fn list(text: &str) -> Vec<u8> {
         exec: None,
         dir: Path::new("/extensions").join(text),
         runs_in: Path::new("/copies").join(text),
+        level: None,
         entry: None,
         state: State::Broken(text.into()),
     };
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
     let mut listed = ext::list::Listed { row, failure: None, trusted: false, sandbox: None };
-    let broken = ext::list::problem(&listed, SystemTime::now()).unwrap_or_default();
+    let told = |listed: &ext::list::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
+    let broken = told(&listed);
     (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
-    let failed = ext::list::problem(&listed, SystemTime::now()).unwrap_or_default();
-    answer(&[ext::list::table(&[listed], None), broken, failed].join("\n"))
+    let failed = told(&listed);
+    let places = ext::table::Places { cwd: "/w".into(), home: None };
+    let listed = [listed];
+    answer(&[ext::table::text(&listed, &places, 80), ext::long::text(&listed), broken, failed].join("\n"))
 }
 
 /// `haft ext logs`, line by line as the file is read.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use haft_config::{Home, Owner, Skills, Unused};
+use haft_config::{Decision, Home, Owner, Skills, Unused};
 use haft_core::sanitize::sanitize_line;
 
 use crate::args::{SkillArgs, SkillCommand};
@@ -15,7 +15,8 @@ use crate::setup;
 pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
     let SkillCommand::List { cwd, trust } = args.command;
     let home = Home::locate().or_exit(Exit::Configuration)?;
-    let project = setup::project(&home, setup::cwd(cwd).or_exit(Exit::Usage)?, &trust)?;
+    let Decision { project, told, .. } =
+        setup::decided(&home, setup::cwd(cwd).or_exit(Exit::Usage)?, &trust)?;
     let user_home = std::env::home_dir();
     let skills = Skills::find(&home, user_home.as_deref(), &project);
     let short = user_home.as_deref().filter(|_| io::stdout().is_terminal());
@@ -31,7 +32,7 @@ pub(crate) fn run(args: SkillArgs) -> anyhow::Result<Exit> {
     if skills.skills.is_empty() {
         note(&format!("no skills; put them into {}", home.skills_dir().display()));
     }
-    let told = Unused::told(&skills.unused, &project).into_iter().chain(skills.problems);
+    let told = Unused::told(&skills.unused, &project, told.is_some()).into_iter().chain(skills.problems);
     told.for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
     Ok(Exit::Ok)
 }

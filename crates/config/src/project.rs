@@ -36,8 +36,9 @@ impl Unused {
         (!project.is_trusted() && path.exists()).then(|| Self { path, sets: Vec::new() })
     }
 
-    /// All that is not used in one sentence, with what to do; nothing where there is nothing.
-    pub fn told(unused: &[Self], project: &Project) -> Option<String> {
+    /// All that is not used in one sentence, with what to do; nothing where there is nothing. Where it `was_said` that the
+    /// project is not trusted any more, that is not said again.
+    pub fn told(unused: &[Self], project: &Project, was_said: bool) -> Option<String> {
         if unused.is_empty() {
             return None;
         }
@@ -50,9 +51,14 @@ impl Unused {
             }
         });
         let names = names.collect::<Vec<_>>().join(", ");
-        Some(format!(
-            "not used, because the project is not trusted: {names}; `haft trust` shows and allows it"
-        ))
+        Some(match was_said {
+            true => format!("so this of it is not used: {names}"),
+            false => {
+                format!(
+                    "not used, because the project is not trusted: {names}; `haft trust` shows and allows it"
+                )
+            }
+        })
     }
 }
 
@@ -86,12 +92,12 @@ mod tests {
         let context = Unused { path: "/AGENTS.md".into(), sets: Vec::new() };
         let expect = "not used, because the project is not trusted: .haft/config.toml (sets base_url, model), \
                       /AGENTS.md; `haft trust` shows and allows it";
-        assert_eq!(Unused::told(&[config, context], &project).as_deref(), Some(expect));
-        assert_eq!(Unused::told(&[], &project), None);
+        assert_eq!(Unused::told(&[config, context], &project, false).as_deref(), Some(expect));
+        assert_eq!(Unused::told(&[], &project, false), None);
         let many = (0..60_000).map(|n| format!("k{n}")).collect();
-        let told = Unused::told(&[Unused { path: "/w/c".into(), sets: many }], &project).unwrap();
+        let told = Unused::told(&[Unused { path: "/w/c".into(), sets: many }], &project, false).unwrap();
         assert!(told.contains("(sets k0, k1, k2, k3, k4, k5, k6, k7 and 59992 more); "), "{told:.400}");
         let long = Unused { path: "/w/c".into(), sets: vec!["k".repeat(60_000)] };
-        assert!(Unused::told(&[long], &project).unwrap().len() < 200);
+        assert!(Unused::told(&[long], &project, true).unwrap().len() < 200);
     }
 }

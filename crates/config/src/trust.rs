@@ -3,14 +3,14 @@
 //! Trust is in what a project holds, not in its name: it ends when any file changes that haft would run or obey.
 
 mod decision;
-mod difference;
 mod digest;
 mod snapshot;
 mod store;
 
 pub use decision::{Asked, Decision, PinError};
-pub use difference::Difference;
-pub use digest::{Digest, NoDigest};
+pub use digest::Digest;
+pub use haft_protocol::difference::Difference;
+pub use haft_protocol::digest::NoDigest;
 pub use snapshot::{MAX_BYTES, MAX_FILES, Snapshot, SnapshotError};
 pub use store::{Record, TrustError, TrustFile};
 

@@ -2,7 +2,7 @@
 
 mod caller;
 mod gate;
-mod told;
+pub(crate) mod told;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;

@@ -1,11 +1,15 @@
 //! Where a run's events go: first to the observers, then to whoever holds the run.
 
+mod channel;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_protocol::event::AgentEvent;
-use tokio::sync::mpsc;
 
+use crate::call::told;
 use crate::hooks::Observer;
+
+pub(crate) use channel::{Receiver, Sender, channel};
 
 type Observers = Arc<[Arc<dyn Observer>]>;
 
@@ -20,13 +24,14 @@ pub(crate) struct Emitter {
 #[derive(Clone)]
 enum Events {
     /// Whoever holds the run.
-    Run(mpsc::UnboundedSender<AgentEvent>),
-    /// Whoever has a call made outside of any run.
+    Run(Sender),
+    /// Whoever has a call made outside of any run. It takes what comes at once, so it is told no more than the beginnings of
+    /// what is long.
     Sink(Arc<dyn Fn(AgentEvent) + Send + Sync>),
 }
 
 impl Emitter {
-    pub(crate) fn new(observers: Vec<Arc<dyn Observer>>, events: mpsc::UnboundedSender<AgentEvent>) -> Self {
+    pub(crate) fn new(observers: Vec<Arc<dyn Observer>>, events: Sender) -> Self {
         Self::to(observers, Events::Run(events))
     }
 
@@ -53,13 +58,16 @@ impl Emitter {
     }
 
     pub(crate) fn emit(&self, event: AgentEvent) {
+        let event = match &self.events {
+            Events::Run(_) => event,
+            Events::Sink(_) => told::event(event),
+        };
         let observers = self.observers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for observer in observers.iter() {
             observer.observe(&event);
         }
         match &self.events {
-            // The receiver is gone only when the run was dropped: then nobody wants to know.
-            Events::Run(events) => drop(events.send(event)),
+            Events::Run(events) => events.send(event),
             Events::Sink(sink) => sink(event),
         }
     }

@@ -14,6 +14,7 @@ pub mod model;
 pub mod prompt;
 pub mod sanitize;
 pub mod schema;
+pub mod services;
 pub mod session;
 pub mod tool;
 pub mod truncate;

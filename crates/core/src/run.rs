@@ -7,11 +7,10 @@ use std::task::{Context, Poll};
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, StreamExt};
 use haft_protocol::event::AgentEvent;
-use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent::{Inner, Prompt};
-use crate::emitter::Emitter;
+use crate::emitter::{self, Emitter};
 use crate::error::TurnError;
 use crate::turn;
 
@@ -43,7 +42,7 @@ use crate::turn;
 pub struct Run {
     work: Option<BoxFuture<'static, Result<(), TurnError>>>,
     outcome: Option<Result<(), TurnError>>,
-    events: mpsc::UnboundedReceiver<AgentEvent>,
+    events: emitter::Receiver,
     /// The last event was taken.
     done: bool,
     cancel: CancellationToken,
@@ -52,7 +51,7 @@ pub struct Run {
 
 impl Run {
     pub(crate) fn new(agent: Arc<Inner>, prompt: Option<Prompt>) -> Self {
-        let (sender, events) = mpsc::unbounded_channel();
+        let (sender, events) = emitter::channel();
         let cancel = CancellationToken::new();
         let emitter = Emitter::new(agent.hooks().observers, sender);
         let work = turn::work(agent, prompt, emitter, cancel.clone()).boxed();
@@ -104,7 +103,7 @@ impl Stream for Run {
 impl Run {
     fn poll_event(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         // Events that are there come first, so that the work never runs ahead of a slow reader.
-        if let Ok(event) = self.events.try_recv() {
+        if let Some(event) = self.events.take() {
             return Poll::Ready(Some(event));
         }
         if let Some(work) = self.work.as_mut()
@@ -114,8 +113,8 @@ impl Run {
             self.outcome = Some(outcome);
         }
         match self.work {
-            Some(_) => self.events.poll_recv(context),
-            None => Poll::Ready(self.events.try_recv().ok()),
+            Some(_) => self.events.poll(context),
+            None => Poll::Ready(self.events.take()),
         }
     }
 }

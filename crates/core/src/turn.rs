@@ -83,7 +83,7 @@ pub(crate) async fn work(
 /// Goes on with what the session says by now.
 pub(crate) fn reload(agent: &Arc<Inner>) -> Result<(), TurnErrorKind> {
     // Nobody is told anything meanwhile.
-    let (sender, _) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, _) = crate::emitter::channel();
     if !agent.queues.open(Emitter::new(Vec::new(), sender), false) {
         return Err(TurnErrorKind::Busy);
     }

@@ -73,9 +73,12 @@ impl Change {
             Self::Install => install(store, dir, "one"),
             Self::Update => install(store, dir, "two"),
             Self::RollBack => {
-                store.roll_back(&found(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
+                let row = found(store)?.context("nothing is there")?;
+                store.roll_back(&row, &store.older(&row)?).map(drop).map_err(Into::into)
             }
-            Self::Remove => store.remove(&found(store)?.context("nothing is there")?).map_err(Into::into),
+            Self::Remove => {
+                store.remove(&found(store)?.context("nothing is there")?).map(drop).map_err(Into::into)
+            }
         }
     }
 

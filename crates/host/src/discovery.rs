@@ -136,7 +136,7 @@ pub enum DiscoveryErrorKind {
         /// The file.
         path: PathBuf,
     },
-    /// The lock file cannot be used, so nothing is approved.
+    /// The lock file cannot be used, so nothing is approved, and nobody knows what is required.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The directory of extensions cannot be listed.
@@ -248,12 +248,17 @@ impl Collect<'_> {
 
     /// Whether another path led to it before.
     fn is_known(&mut self, candidate: &Candidate) -> bool {
-        let dir = &candidate.dir;
-        if let Ok(manifest) = &candidate.manifest {
+        self.is_known_as(&candidate.dir, candidate.manifest.as_ref().ok())
+    }
+
+    /// [`is_known`](Self::is_known) of a directory whose manifest says this.
+    fn is_known_as(&mut self, dir: &Path, manifest: Option<&Manifest>) -> bool {
+        if let Some(manifest) = manifest {
             match self.firsts.entry(key(manifest.name.as_str())) {
                 Entry::Vacant(first) => {
-                    first.insert(dir.clone());
-                    return false;
+                    first.insert(dir.to_owned());
+                    // What was approved there may have had another name.
+                    return !self.dirs.is_empty() && self.dirs.contains(&identity(dir));
                 }
                 Entry::Occupied(first) => _ = self.dirs.insert(identity(first.get())),
             }
@@ -389,7 +394,8 @@ impl From<Discovery> for Found {
             extension: ExtensionName::new(error.name),
         };
         let skipped: Vec<_> = found.skipped.iter().filter_map(Skipped::fault).collect();
+        let blocked = found.errors.iter().find_map(DiscoveryError::blocks);
         let faults = found.errors.into_iter().map(fault).chain(found.warnings).chain(skipped).collect();
-        Self { specs: found.specs, faults }
+        Self { specs: found.specs, faults, blocked }
     }
 }

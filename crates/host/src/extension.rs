@@ -65,7 +65,10 @@ struct EventCount {
 /// Who waits for an answer.
 type Ticket = oneshot::Sender<Result<Response, CallError>>;
 
-/// What a handle asks of its task. The channel has room for none of them before it comes.
+/// What a handle asks of its task. The channel has room for none of them before it comes, and its bounds are elsewhere:
+/// the task takes all that comes and never waits for the extension, whose own queue is short (`queue_frames`). Events
+/// count against [`WAITING_EVENTS`]; questions, and that they are over, are as many as there are callers who wait;
+/// results of `host_call`s are as many as may be under way (`max_host_calls`); of the log it is a word for an event.
 #[derive(Debug)]
 enum Command {
     Ask(Question<Ticket>),

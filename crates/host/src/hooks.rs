@@ -2,6 +2,7 @@
 //!
 //! Order, chaining and the final check are core's; what a failure means is the policy's.
 
+mod blocked;
 mod compact;
 mod tool_call;
 
@@ -28,6 +29,7 @@ use crate::fanout::{Fanout, Topic};
 use crate::fault::{CallError, FaultCode};
 use crate::policy::Verdict;
 
+pub(crate) use blocked::Blocked;
 pub(crate) use tool_call::ToolCallHook;
 
 #[async_trait]

@@ -24,7 +24,7 @@ use crate::extension::{ExtensionState, OfferedTool};
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
-use crate::hooks::{Audience, ToolCallHook};
+use crate::hooks::{Audience, Blocked, ToolCallHook};
 use crate::log::log_path;
 use crate::pins::locked;
 use crate::shared::Shared;
@@ -62,16 +62,18 @@ struct Set {
     entries: Vec<Arc<Entry>>,
     tools: Names,
     commands: Names,
+    /// See [`Found::blocked`].
+    blocked: Option<String>,
 }
 
 impl Set {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
-    fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>) -> Self {
+    fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
         entries.sort_by_key(|entry| entry.spec.origin);
         entries.iter().for_each(|entry| entry.watching.put_in_place());
         let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
         let commands = Names::new(&config.reserved_commands);
-        Self { entries, tools, commands }
+        Self { entries, tools, commands, blocked }
     }
 
     /// Further extensions; the names that others have stay theirs.
@@ -183,6 +185,11 @@ impl Host {
         }
     }
 
+    /// Why no tool runs, if so: see [`Found::blocked`]. Until a reload finds it mended.
+    pub fn blocked(&self) -> Option<String> {
+        self.set().blocked.clone()
+    }
+
     /// All extensions and how they are, in order.
     pub fn states(&self) -> Vec<ExtensionStatus> {
         let logs = self.shared().config.logs.as_deref();
@@ -275,7 +282,11 @@ impl Lost {
 impl HookSource for Host {
     fn hooks(&self) -> Hooks {
         let (mut hooks, mut told) = (Hooks::default(), Vec::new());
-        for entry in &self.set().entries {
+        let set = self.set();
+        if let Some(why) = set.blocked.clone() {
+            hooks.before_tool_execute.push(Arc::new(Blocked { why }));
+        }
+        for entry in &set.entries {
             let off = self.gates().is_off(entry.name());
             entry.look(|now| {
                 if !now.is_files() {
@@ -302,6 +313,7 @@ impl HookSource for Host {
                 }
             });
         }
+        drop(set);
         hooks.observers.push(Arc::new(self.audience(told)));
         hooks
     }

@@ -19,6 +19,8 @@ mod list;
 pub mod lock;
 mod owned;
 mod pin;
+mod removal;
+mod rollback;
 mod source;
 mod toggle;
 mod tools;
@@ -31,18 +33,21 @@ use std::path::{Path, PathBuf};
 use haft_protocol::ids::ExtensionName;
 
 use crate::spec::Origin;
-use lock::{Approved, Came, Entry};
-use workshop::Workshop;
+use lock::{Approved, Entry};
 
-pub use approve::{Accepted, Line, Proposal};
-pub use contents::{Contents, Difference};
+pub use approve::{Accepted, Line, Proposal, quoted};
+pub use contents::Contents;
 pub use copies::Kept;
 pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
-pub use digest::{Digest, NoDigest};
+pub use digest::{Digest, digest_of};
 pub use error::InstallError;
+pub use haft_protocol::difference::Difference;
+pub use haft_protocol::digest::NoDigest;
 pub use list::{Row, State};
 pub(crate) use owned::{Held, Owned, owned};
 pub use pin::Pin;
+pub use removal::Removed;
+pub use rollback::{Older, Passed, RolledBack};
 pub use source::{GitUrl, Source};
 pub use tools::LockedTools;
 pub use trees::{TreeError, Trees};
@@ -111,67 +116,6 @@ impl Store {
         rows.into_iter().find(|row| row.name.eq_ignore_ascii_case(name))
     }
 
-    /// Removes an extension's code, and that it was approved; a symlink is removed and what it points to stays. Its data, its
-    /// log, and what it wrote beside its code stay.
-    ///
-    /// # Errors
-    /// [`InstallError`] when something cannot be removed.
-    pub fn remove(&self, row: &Row) -> Result<(), InstallError> {
-        let Some(entry) = &row.entry else { return self.discard(row) };
-        let trees = self.approved.trees();
-        let workshop = Workshop::open(trees.dir())?;
-        let keep = self.approved.edit(|file| {
-            file.extensions.remove(&ExtensionName::new(&row.name));
-            file.trees()
-        })?;
-        if let Ok(code) = trees.verify(&entry.tree)
-            && entry.runs_in_copy()
-        {
-            copies::clear(&code, &row.runs_in);
-        }
-        trees.sweep(&workshop, &keep)?;
-        match &entry.source {
-            Came::Placed { path, .. } if path.symlink_metadata().is_ok() => self.discard(row),
-            Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => Ok(()),
-        }
-    }
-
-    /// Puts the version that was approved before in the place of an extension's. Returns what the extension had written where
-    /// that version has something of its own, by where it is now.
-    ///
-    /// # Errors
-    /// [`InstallError`] when there is none, or it is not what it was; then nothing is changed.
-    pub fn roll_back(&self, row: &Row) -> Result<Vec<Kept>, InstallError> {
-        let trees = self.approved.trees();
-        let _workshop = Workshop::open(trees.dir())?;
-        let name = ExtensionName::new(&row.name);
-        let none = || InstallError::NoOlder { name: name.clone() };
-        let older = row.entry.as_ref().and_then(Entry::rolled_back).ok_or_else(none)?;
-        let unusable = |error| InstallError::Tree { name: name.clone(), source: error };
-        let code = trees.verify(&older.tree).map_err(unusable)?;
-        let dir = self.approved.runs_in(&name, &older);
-        let kept = match older.runs_in_copy() {
-            true => trees.make_room(row.entry.as_ref(), &code, &dir)?,
-            false => Vec::new(),
-        };
-        let edited = self.approved.edit(|file| {
-            let known = file.extensions.get_mut(&name)?;
-            *known = known.rolled_back().filter(|back| back.tree == older.tree)?;
-            Some(())
-        });
-        let done = edited.map_err(InstallError::from).and_then(|done| done.ok_or_else(none));
-        done.inspect_err(|_| copies::put_back(&kept))?;
-        if older.runs_in_copy() {
-            copies::restore(&code, &trees.place(&older.tree), &dir)?;
-        }
-        Ok(kept)
-    }
-
-    fn discard(&self, row: &Row) -> Result<(), InstallError> {
-        let parent = row.dir.parent().unwrap_or(&self.global);
-        Workshop::open(parent)?.discard(&row.dir)
-    }
-
     /// Switches an extension on or off; says whether that changed anything. Of one that was not approved `enabled` is
     /// written into the manifest, the rest of which is left as it is, byte for byte.
     ///
@@ -182,9 +126,10 @@ impl Store {
             return toggle::set_enabled(&row.dir, enabled);
         }
         let set = |entry: &mut Entry| {
-            // Whoever switches it on goes on with what is approved.
+            // Whoever switches it on goes on with what is approved; whoever switches it off needs no answer for that.
+            let waited = entry.waiting.as_mut().is_some_and(|waiting| std::mem::take(&mut waiting.enabled));
             entry.waiting = entry.waiting.take().filter(|_| !enabled);
-            std::mem::replace(&mut entry.enabled, enabled) != enabled
+            std::mem::replace(&mut entry.enabled, enabled) != enabled || waited
         };
         let changed =
             self.approved.edit(|file| file.extensions.get_mut(&ExtensionName::new(&row.name)).map(set))?;

@@ -241,13 +241,13 @@ fn read_bounded(dir: &Path, path: &Path) -> Result<(String, Glance), ManifestErr
     if !metadata.is_file() {
         return Err(read(std::io::Error::other("it is not a regular file")));
     }
-    let length = usize::try_from(metadata.len().min(MAX_MANIFEST)).unwrap_or_default();
-    // One more than there is, so that the end is found without more room.
-    let mut bytes = Vec::with_capacity(length + 1);
-    file.take(MAX_MANIFEST + 1).read_to_end(&mut bytes).map_err(read)?;
-    if bytes.len() as u64 > MAX_MANIFEST {
+    let length = metadata.len();
+    if length > MAX_MANIFEST {
         return Err(ManifestError::TooLong { path: path.into() });
     }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    // As long as it looked, and no more: the end need not be looked for then.
+    file.take(length).read_to_end(&mut bytes).map_err(read)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| ManifestError::NotJson { path: path.into(), detail: "it is not UTF-8".into() })?;
     Ok((text, Glance::of(&metadata)))

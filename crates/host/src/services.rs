@@ -9,58 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_core::Caller;
-use haft_core::tool::Tool;
-use haft_protocol::ids::{ExtensionName, ToolCallId};
+use haft_protocol::ids::ToolCallId;
 use tokio::sync::watch;
 
 use crate::confine::GrantedPath;
 use crate::permission::FsPermissions;
 
 pub(crate) use desk::{Desk, Wanted};
-
-/// The tools that a host runs for extensions. Given by the program that embeds it, because a host has none of its own.
-pub trait Services: Send + Sync {
-    /// The tools `read`, `write`, `edit` and `bash` for one extension, which must not reach further with those that read
-    /// and change files. Asked once for each process of an extension, when that makes its first call; may block.
-    ///
-    /// # Errors
-    /// Why they cannot be had, for people.
-    fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String>;
-}
-
-/// How far an extension reaches through the host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServiceReach {
-    /// Which extension.
-    pub extension: ExtensionName,
-    /// What it may read and change; everything that the user may, if not set.
-    pub within: Option<Within>,
-    /// The directory of its data, which it may always read and change.
-    pub data: Option<PathBuf>,
-}
-
-/// Files, and directories with all below them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Within {
-    /// To read.
-    pub read: Vec<PathBuf>,
-    /// To read and to change.
-    pub write: Vec<PathBuf>,
-}
-
-impl Within {
-    /// What an extension with permissions reaches: the workspace, and what its own process may open.
-    pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Self {
-        // What cannot be read as a place was refused when it was granted.
-        let places = |paths: &[String]| -> Vec<PathBuf> {
-            let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
-            read.map(|path| path.resolved(workspace, data)).collect()
-        };
-        let mut write = places(&fs.write);
-        write.insert(0, workspace.to_owned());
-        Self { read: places(&fs.read), write }
-    }
-}
+pub use haft_core::services::{ServiceReach, Services, Within};
 
 /// What all extensions of a host share of its services.
 pub(crate) struct Provided {
@@ -89,4 +45,16 @@ impl fmt::Debug for Provided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provided").finish_non_exhaustive()
     }
+}
+
+/// What an extension with permissions reaches: the workspace, and what its own process may open.
+pub(crate) fn granted(fs: &FsPermissions, workspace: &Path, data: &Path, home: Option<&Path>) -> Within {
+    // What cannot be read as a place was refused when it was granted.
+    let places = |paths: &[String]| -> Vec<PathBuf> {
+        let read = paths.iter().filter_map(|path| GrantedPath::parse(path, home).ok());
+        read.map(|path| path.resolved(workspace, data)).collect()
+    };
+    let mut write = places(&fs.write);
+    write.insert(0, workspace.to_owned());
+    Within { read: places(&fs.read), write }
 }

@@ -22,7 +22,7 @@ use crate::pins::Pins;
 use crate::process::Process;
 use crate::project_check::Looked;
 use crate::registration::Registrations;
-use crate::services::{Desk, Provided, ServiceReach, Within};
+use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::silent::{self, SilentStarts};
 use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::state_files::StateFiles;
@@ -75,8 +75,8 @@ impl Shared {
         frontend: Arc<dyn Frontend>,
         provided: Option<Arc<Provided>>,
     ) -> Self {
-        let prefixes = [silent::PREFIX, failures::PREFIX, PINNED];
-        let state = Arc::new(StateFiles::new(config.state.clone(), &prefixes));
+        let prefixes = &[silent::PREFIX, failures::PREFIX, PINNED];
+        let state = Arc::new(StateFiles::new(config.state.clone(), prefixes));
         Self {
             events,
             frontend,
@@ -231,7 +231,7 @@ impl Shared {
         let granted = spec.permissions.as_ref();
         let within = granted.filter(|_| is_up(Defence::ServiceGrants)).map(|granted| {
             let data = data.as_deref().unwrap_or(&spec.dir);
-            Within::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
+            services::granted(&granted.fs, &self.config.cwd, data, std::env::home_dir().as_deref())
         });
         let reach = ServiceReach { extension: spec.name.clone(), within, data };
         let (reporter, log) = (self.reporter(&spec.name), Arc::clone(log));

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use crate::manifest::MANIFEST_FILE;
@@ -14,19 +14,16 @@ use crate::manifest::MANIFEST_FILE;
 #[derive(Debug)]
 pub(crate) struct StateFiles {
     dir: Option<PathBuf>,
-    /// The names of those that are there, so that one that is not need not be looked for.
-    names: Mutex<HashSet<OsString>>,
+    prefixes: &'static [&'static str],
+    /// The names of those that are there, so that one that is not need not be looked for. Listed when somebody first asks:
+    /// where all extensions wait for their first use, nobody does.
+    names: OnceLock<Mutex<HashSet<OsString>>>,
 }
 
 impl StateFiles {
     /// Those whose names begin with one of these.
-    pub(crate) fn new(dir: Option<PathBuf>, prefixes: &[&str]) -> Self {
-        let there = dir.as_deref().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten();
-        let ours = |name: &OsString| {
-            prefixes.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
-        };
-        let names = there.map(|file| file.file_name()).filter(ours).collect();
-        Self { names: Mutex::new(names), dir }
+    pub(crate) fn new(dir: Option<PathBuf>, prefixes: &'static [&'static str]) -> Self {
+        Self { dir, prefixes, names: OnceLock::new() }
     }
 
     /// What a file holds; none when there is no such file.
@@ -57,7 +54,17 @@ impl StateFiles {
     }
 
     fn names(&self) -> MutexGuard<'_, HashSet<OsString>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        let names = self.names.get_or_init(|| Mutex::new(self.list()));
+        names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn list(&self) -> HashSet<OsString> {
+        let there =
+            self.dir.as_deref().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten();
+        let ours = |name: &OsString| {
+            self.prefixes.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
+        };
+        there.map(|file| file.file_name()).filter(ours).collect()
     }
 }
 

@@ -93,6 +93,8 @@ defences! {
     PanicsCount,
     /// What is started of an approved extension is what was approved.
     PinnedCode,
+    /// Of an approved extension the manifest counts that was approved, and not what was read where it lies.
+    PinnedManifest,
     /// A project that nobody trusts is not obeyed.
     ProjectTrust,
     /// What extensions add to the system prompt is cut, and stands in a fence.

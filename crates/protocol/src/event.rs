@@ -152,7 +152,8 @@ pub enum AgentEvent {
         id: ToolCallId,
         /// Who changed them.
         by: String,
-        /// The arguments from here on.
+        /// The arguments from here on; whole, because nothing else tells what the tool gets. Of a call of an extension as
+        /// much as of the arguments in `host_call_start`.
         args: RawJson,
         /// JSON pointers of what is not as it was; `""` stands for the whole.
         changed: Vec<String>,
@@ -317,6 +318,12 @@ pub enum AgentEvent {
         extension: ExtensionName,
         /// How it failed last.
         reason: String,
+    },
+    /// Events are read too slowly: here so many of extensions were left out, which are notes and what tells of `host_call`s.
+    /// Nothing of a run is ever left out, and no `extension_error`.
+    EventGap {
+        /// How many.
+        lost: u64,
     },
     /// An extension failed. One event for one failure, never silent, never twice.
     ExtensionError(ExtensionFault),

@@ -7,8 +7,8 @@
 //! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
 //! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
 //! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
-//! * [`project`], [`thinking`], [`names`], [`limits`]: words that several crates share and that stand in no frame of
-//!   their own;
+//! * [`project`], [`thinking`], [`names`], [`limits`], [`digest`], [`difference`]: words that several crates share and
+//!   that stand in no frame of their own;
 //! * [`codec`]: lines to frames and back.
 //!
 //! # Snapshot tests of frames
@@ -26,6 +26,8 @@
 pub mod codec;
 pub mod content;
 pub mod defence;
+pub mod difference;
+pub mod digest;
 pub mod error;
 pub mod event;
 pub mod ext;

@@ -76,6 +76,7 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ExtDisplay { .. }
         | AgentEvent::ExtClearNotes { .. }
         | AgentEvent::GateOff { .. }
+        | AgentEvent::EventGap { .. }
         | AgentEvent::ExtensionError(_) => serde_json::to_string(event),
     }
 }

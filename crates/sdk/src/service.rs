@@ -35,6 +35,9 @@ pub struct CommandOutput {
     pub output: String,
     /// With what it ended.
     pub exit_code: i32,
+    /// Where more of what it printed is than `output`, if that was much; [`Host::read`] reads it for this process of the
+    /// extension.
+    pub full_output: Option<String>,
     /// What else there is to say: that output was cut, and where all of it is.
     pub remarks: Vec<String>,
 }
@@ -250,6 +253,7 @@ struct Answer(HostResult);
 struct Details {
     next_offset: Option<u64>,
     exit_code: Option<i32>,
+    full_output: Option<String>,
 }
 
 impl Answer {
@@ -264,10 +268,11 @@ impl Answer {
 
     fn into_output(self) -> Result<CommandOutput, HostError> {
         let ended = matches!(self.0.code, None | Some(HostCallError::Failed));
-        match self.details().exit_code.filter(|_| ended) {
+        let Details { exit_code, full_output, .. } = self.details();
+        match exit_code.filter(|_| ended) {
             Some(exit_code) => {
                 let (output, remarks) = self.into_texts();
-                Ok(CommandOutput { output, exit_code, remarks })
+                Ok(CommandOutput { output, exit_code, full_output, remarks })
             }
             None => Err(self.into_error()),
         }

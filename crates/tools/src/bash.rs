@@ -1,6 +1,6 @@
 //! `bash`: a shell command.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use haft_core::tool::{Concurrency, Failure, ToolContext, ToolOutput};
@@ -8,7 +8,7 @@ use haft_core::truncate::MAX_BYTES;
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::builtin::{BuiltIn, Ground, Reader, ToolFailure};
 use crate::environment::{RunEnd, RunReport, ShellCommand};
@@ -82,11 +82,26 @@ fn in_one(report: &RunReport, notes: &[String]) -> String {
     text
 }
 
+/// What programs are told beside the output.
+#[derive(Serialize)]
+struct Details<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_output: Option<&'a Path>,
+}
+
 fn apart(report: &RunReport, notes: Vec<String>) -> ToolOutput {
     let mut output = ToolOutput::text(report.tail.clone());
     output.content.extend(notes.into_iter().map(Content::text));
-    let RunEnd::Exited(code) = report.end else { return output };
-    output.details = RawJson::from_value(&BTreeMap::from([("exit_code", code)])).ok();
+    let exit_code = match report.end {
+        RunEnd::Exited(code) => Some(code),
+        RunEnd::Signalled(_) | RunEnd::TimedOut | RunEnd::Cancelled => None,
+    };
+    let full_output = report.full.as_ref().map(|full| full.path.as_path());
+    if exit_code.is_some() || full_output.is_some() {
+        output.details = RawJson::from_value(&Details { exit_code, full_output }).ok();
+    }
     output
 }
 

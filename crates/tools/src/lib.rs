@@ -18,6 +18,7 @@ mod path;
 mod read;
 mod results;
 mod seen;
+mod service_tools;
 mod skill;
 mod timeouts;
 mod write;
@@ -29,4 +30,5 @@ pub use environment::{
     RunReport, ShellCommand, Stat, Written,
 };
 pub use results::clear_results;
+pub use service_tools::ServiceTools;
 pub use skill::{SkillSource, skill_tool};

@@ -13,8 +13,10 @@ pub(crate) struct ExtArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ExtCommand {
     /// List the extensions of the user and of the project in the current directory
+    ///
+    /// Below the list stands what is wrong with whom, and what to do. SANDBOX is `-` for what is not run.
     #[command(visible_alias = "ls")]
-    List,
+    List(ListArgs),
     /// Copy an extension from a directory, or clone it by git; show what it would run, and ask. Nothing of it is run
     ///
     /// Of one that is installed already the new version takes the place: what changed is shown. Its data stays, and so does
@@ -43,6 +45,8 @@ pub(crate) enum ExtCommand {
         yes: bool,
     },
     /// Go back to the version of an extension that was approved before
+    ///
+    /// One that is not what was approved any more is passed over, and said.
     Rollback {
         /// The name in its manifest
         name: String,
@@ -54,6 +58,9 @@ pub(crate) enum ExtCommand {
     Verify {
         /// The name in its manifest; all of them without one
         name: Option<String>,
+        /// Print a line of JSON for each
+        #[arg(long)]
+        json: bool,
     },
     /// Print what is approved: code, interpreter, where it came from
     Lock {
@@ -61,7 +68,7 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove an extension; its data and its log stay
+    /// Remove an extension; its data, its log and files that were never approved stay
     #[command(visible_alias = "rm")]
     Remove {
         #[command(flatten)]
@@ -82,6 +89,17 @@ pub(crate) enum ExtCommand {
         #[arg(short, long)]
         follow: bool,
     },
+}
+
+/// How the extensions are listed.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Print all that is known of each: what is run, by which program, where, in which sandbox, approved when
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) long: bool,
+    /// Print a line of JSON for each
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which extension is meant.

@@ -4,22 +4,23 @@ use std::time::SystemTime;
 
 use haft_config::SandboxLevel;
 use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
-use haft_host::install::lock::{Approved, Came, Entry};
-use haft_host::{ExtensionSpec, LastFailure, Launch, Origin, last_failure};
+use haft_host::install::lock::{Approved, Entry};
+use haft_host::{ExtensionSpec, Launch, Origin, last_failure};
 use haft_launch::sandbox::{Level, available, started_by};
 
 use super::Seen;
 use super::files::{editor, with_causes};
 use super::finding::{Area, Finding};
+use crate::ext::problem::{Problem, again, failed};
+use crate::ext::tools;
 use crate::sandbox::level_of;
-use crate::session::age;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
+    let specs = found.specs.iter();
+    let mut findings: Vec<Finding> =
+        specs.flat_map(|spec| std::iter::once(runs(seen, spec)).chain(locked(seen, spec))).collect();
     // The lock file is among haft's own.
-    let lock = Approved::at(seen.home.root()).file();
-    let specs = found.specs.iter().filter(|spec| spec.dir != lock);
-    let mut findings: Vec<Finding> = specs.map(|spec| runs(seen, spec)).collect();
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken(seen, error)));
     findings.extend(found.skipped.iter().filter_map(|one| skipped(seen, one)));
@@ -28,7 +29,8 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     }
     findings.extend(confining_nobody(seen));
     if findings.is_empty() {
-        findings.push(Area::Extensions.ok("none", "no extension is installed").next("haft ext install DIR"));
+        let text = "no extension is installed; `haft ext install DIR` installs one";
+        findings.push(Area::Extensions.ok("none", text));
     }
     findings
 }
@@ -40,13 +42,24 @@ fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
         return Area::Extensions.wrong(name, format!("{}, cannot run: {why}", described(seen, spec)), next);
     }
     match last_failure(&seen.home.state_dir(), &spec.name, &spec.dir) {
-        Some(LastFailure { at, code, message }) => {
-            let age = age(SystemTime::now(), at);
-            let text = format!("{}, failed {age} ({code}): {message}", described(seen, spec));
-            Area::Extensions.wrong(name, text, format!("haft ext logs {name}"))
+        Some(failure) => {
+            let Problem { text, next, .. } =
+                failed(name, spec.origin, entry(seen, spec), &failure, SystemTime::now());
+            Area::Extensions.wrong(
+                name,
+                format!("{}, {text}", described(seen, spec)),
+                next.unwrap_or_default(),
+            )
         }
         None => Area::Extensions.ok(name, described(seen, spec)),
     }
+}
+
+/// What the user has to look at before the model is offered it.
+fn locked(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
+    let (name, held) = (spec.name.as_str(), entry(seen, spec));
+    let locked = held.map(|entry| tools::locked(name, entry)).unwrap_or_default().into_iter();
+    locked.map(|one| Area::Extensions.wrong(name, one.text, one.next.unwrap_or_default())).collect()
 }
 
 /// Version, origin, level.
@@ -75,19 +88,11 @@ fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }
 
-/// What shows again what an extension is, and asks.
-fn approve(name: &str, entry: Option<&Entry>) -> String {
-    match entry.map(|entry| &entry.source) {
-        None | Some(Came::Placed { .. }) => format!("haft ext trust {name}"),
-        Some(Came::Git { .. } | Came::Directory { .. }) => format!("haft ext update {name}"),
-    }
-}
-
 /// What keeps it from being started, and the next step.
 fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
     let manifest = editor(&seen.words.word(&spec.dir.join("extension.json")));
     let held = entry(seen, spec);
-    let next = if spec.pin.is_some() { approve(spec.name.as_str(), held) } else { manifest };
+    let next = if spec.pin.is_some() { again(spec.name.as_str(), held).0 } else { manifest };
     let program = match &spec.launch {
         Launch::Process { program, .. } => program,
         Launch::ThemeOnly => return None,
@@ -149,7 +154,7 @@ fn skipped(seen: &Seen, skipped: &Skipped) -> Option<Finding> {
     let text = format!("in {} is not run: {}", seen.words.path(&skipped.dir), skipped.reason);
     // What a run reports as a fault is one here, too.
     Some(match skipped.reason.code() {
-        Some(_) => Area::Extensions.wrong(name, text, approve(name, held)),
+        Some(_) => Area::Extensions.wrong(name, text, again(name, held).0),
         None => Area::Extensions.note(name, text).next("haft ext list"),
     })
 }

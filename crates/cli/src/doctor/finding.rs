@@ -153,6 +153,14 @@ impl Words {
         }
     }
 
+    /// For people: a sentence that holds paths.
+    pub(super) fn sentence(&self, text: &str) -> String {
+        let Some(home) = &self.user_home else { return text.to_owned() };
+        let below = format!("{}/", home.display());
+        let text = text.replace(&format!(" {below}"), " ~/");
+        text.strip_prefix(&below).map(|rest| format!("~/{rest}")).unwrap_or(text)
+    }
+
     /// For a shell: a word of a command.
     pub(super) fn word(&self, path: &Path) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
@@ -182,6 +190,11 @@ mod tests {
         check("/u/me/a b", "~/a b", "'/u/me/a b'");
         check("/srv/it's; rm", "/srv/it's; rm", r"'/srv/it'\''s; rm'");
         check("/srv/~", "/srv/~", "'/srv/~'");
+        let words = Words::new(Some("/u/me".into()));
+        assert_eq!(
+            words.sentence("/u/me/a is not /u/me/b but /u/mean/c, /x/u/me/d"),
+            "~/a is not ~/b but /u/mean/c, /x/u/me/d"
+        );
         assert_eq!(Words::new(Some("/".into())).word(Path::new("/srv")), "/srv");
     }
 }

@@ -25,6 +25,8 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         return vec![Area::Project.note(name, "is not trusted, because trust.json is not read")];
     };
     if let Some(told) = &seen.told {
+        // The next step says the same better.
+        let told = told.trim_end_matches("; `haft trust` shows it and asks");
         return vec![Area::Project.wrong(name, told, "haft trust")];
     }
     if seen.project.is_trusted() {

@@ -6,9 +6,9 @@ use std::path::Path;
 use haft_core::sanitize::sanitize_line;
 use haft_host::Origin;
 use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Kept, Line, Proposal, Row, Source, State, Store};
+use haft_host::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
 
-use super::tools;
+use super::{tools, warn};
 use crate::ask::confirmed;
 use crate::console::{note, print};
 
@@ -92,7 +92,11 @@ fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
 fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let name = sanitize_line(proposal.name().as_str());
     if proposal.is_approved() {
-        note(&format!("{name} is approved already, exactly as it is; nothing was changed"));
+        let source = sanitize_line(&proposal.entry().source.to_string());
+        match proposal.record()? {
+            true => note(&format!("{name} is approved already, exactly as it is; it came from {source} now")),
+            false => note(&format!("{name} is approved already, exactly as it is; nothing was changed")),
+        }
         return Ok(());
     }
     show(&proposal.lines())?;
@@ -116,30 +120,51 @@ fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
     tell_kept(&accepted.kept);
     let verb = if accepted.replaced { "updated" } else { "approved" };
-    note(&sanitize_line(&format!("{verb} {name}; it runs in {}", accepted.dir.display())));
+    let runs = match accepted.entry.runs_in_copy() {
+        true => format!("it runs in {}", accepted.dir.display()),
+        false => format!("it runs from the store ({}…)", accepted.entry.tree.short()),
+    };
+    note(&sanitize_line(&format!("{verb} {name}; {runs}")));
+    warn(&accepted.warnings);
     if !accepted.entry.enabled {
-        note(&format!("it is disabled; `haft ext enable {name}` lets it run"));
+        note(&disabled(&name));
     }
     Ok(())
+}
+
+fn disabled(name: &str) -> String {
+    format!("it is disabled; `haft ext enable {name}` lets it run")
 }
 
 /// Goes back to the version before.
 pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
     let name = sanitize_line(&row.name);
-    let older = row.entry.as_ref().and_then(Entry::rolled_back);
-    let older = older.ok_or_else(|| anyhow::anyhow!("there is no version of {name} to go back to"))?;
+    let older = store.older(&row)?;
     let now = row.entry.as_ref();
     let is_now = now.map(described).unwrap_or_default();
     print(&sanitize_line(&format!("{name} is now {is_now}")))?;
-    print(&sanitize_line(&format!("it would be {}", described(&older))))?;
-    show(&now.map(|now| older.beyond(now)).unwrap_or_default())?;
+    for Passed { entry, why } in &older.passed {
+        print(&sanitize_line(&format!("passed over {}: {why}", described(entry))))?;
+    }
+    print(&sanitize_line(&format!("it would be {}", described(&older.entry))))?;
+    show(&now.map(|now| older.entry.beyond(now)).unwrap_or_default())?;
     if !yes && !agreed(&format!("go back to that version of {name}?"))? {
         note("nothing was changed");
         return Ok(());
     }
-    tell_kept(&store.roll_back(&row)?);
+    let back = store.roll_back(&row, &older)?;
+    tell_kept(&back.kept);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
+    if now.is_some_and(|now| now.waiting.is_some()) {
+        note(&format!(
+            "its newer version that waits for an answer is dropped; `haft ext update {name}` shows it again"
+        ));
+    }
+    if !back.entry.enabled {
+        note(&disabled(&name));
+    }
+    warn(&back.warnings);
     Ok(())
 }
 
@@ -171,13 +196,13 @@ fn show(lines: &[Line]) -> anyhow::Result<()> {
         let text = sanitize_line(&line.text);
         match line.red {
             false => print(&text)?,
-            true => warn(&text)?,
+            true => mark(&text)?,
         }
     }
     Ok(())
 }
 
-fn warn(text: &str) -> anyhow::Result<()> {
+fn mark(text: &str) -> anyhow::Result<()> {
     let text = format!("! {}", text.trim_start());
     match io::stdout().is_terminal() {
         // Nothing of the text reaches a terminal that was not made harmless first.

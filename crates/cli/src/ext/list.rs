@@ -1,8 +1,7 @@
-//! The table of `haft ext list`.
+//! `haft ext list`: what is there, in which state, and what is wrong with whom.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use haft_config::{Grant, Home, ReadFile, SandboxLevel};
@@ -12,9 +11,14 @@ use haft_host::{LastFailure, Origin, last_failure};
 use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
-use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal};
+use super::problem::{Problem, problems};
+use super::{as_json, long, table};
+use crate::args::ListArgs;
+use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
 use crate::grants::unborne;
-use crate::session::age;
+
+/// The columns of a list that goes nowhere near a terminal.
+const COLUMNS: usize = 80;
 
 /// An extension, how it failed when it last ran, and what confines it.
 pub(crate) struct Listed {
@@ -22,44 +26,79 @@ pub(crate) struct Listed {
     pub(crate) failure: Option<LastFailure>,
     /// Whether the project is trusted that it may belong to.
     pub(crate) trusted: bool,
-    /// Nothing where the user's file cannot be read, which would say so.
+    /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
 }
 
-const HEADER: [&str; 7] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "LANGUAGE", "DIRECTORY"];
+/// The project that is listed beside what is the user's own.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// Where the user is.
+    pub(super) cwd: PathBuf,
+    pub(super) trusted: bool,
+    /// Why it is not trusted any more.
+    pub(super) told: Option<String>,
+}
 
-/// Prints the table on standard output, and below it on standard error what is wrong with whom.
-pub(super) fn print(store: &Store, home: &Home, trusted: bool) -> anyhow::Result<()> {
+/// Prints the list on standard output, and below it on standard error what is wrong with whom.
+pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
+    seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
     if let Some(error) = error {
-        note(&rows_of("", "  ", &sanitize_line(&error.to_string()), width_of_terminal()));
-    }
-    if rows.is_empty() {
-        note("no extensions installed; `haft ext install DIR` installs one");
-        return Ok(());
+        tell(&error.to_string());
     }
     let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
     let state = home.state_dir();
-    let look = |row| listed(row, &state, trusted, grants.as_ref().ok());
+    let look = |row| listed(row, &state, seen.trusted, grants.as_ref().ok());
     let listed: Vec<Listed> = rows.into_iter().map(look).collect();
-    let home = if io::stdout().is_terminal() { std::env::home_dir() } else { None };
-    show(&table(&listed, home.as_deref()))?;
     let now = SystemTime::now();
-    for problem in listed.iter().filter_map(|listed| problem(listed, now)) {
-        note(&rows_of("", "  ", &problem, width_of_terminal()));
+    if args.json {
+        let lines: String = listed.iter().map(|listed| format!("{}\n", as_json::of(listed, now))).collect();
+        return write(lines.as_bytes());
     }
+    if listed.is_empty() {
+        note("no extensions installed; `haft ext install DIR` installs one");
+        return Ok(());
+    }
+    match args.long {
+        true => show(&long::text(&listed))?,
+        false => {
+            let places = table::Places { cwd: seen.cwd.clone(), home: std::env::home_dir() };
+            show(&table::text(&listed, &places, width_of_terminal().unwrap_or(COLUMNS)))?;
+        }
+    }
+    // Of those that are not trusted one line is enough.
+    let each = listed.iter().filter(|listed| !listed.is_untrusted());
+    each.flat_map(|listed| told(listed, now)).for_each(|text| tell(&text));
+    tell_more(&listed, &grants, seen);
+    Ok(())
+}
+
+/// What is wrong with one, each in a line that is safe to be shown.
+pub(crate) fn told(listed: &Listed, now: SystemTime) -> Vec<String> {
+    let line = |problem: Problem| sanitize_line(&format!("{}: {}", listed.row.name, problem.sentence()));
+    problems(listed, now).into_iter().map(line).collect()
+}
+
+/// What is to be known of no extension alone.
+fn tell_more(
+    listed: &[Listed],
+    grants: &Result<BTreeMap<String, Grant>, haft_config::ConfigError>,
+    seen: &Seen,
+) {
     let names = listed.iter().map(|listed| listed.row.name.as_str()).collect();
     let granted = grants.iter().flat_map(BTreeMap::keys).map(String::as_str);
-    for (text, _) in unborne(granted, &names) {
-        note(&rows_of("", "  ", &sanitize_line(&text), width_of_terminal()));
+    unborne(granted, &names).iter().for_each(|(text, _)| tell(text));
+    if let Err(error) = grants {
+        tell(&error.to_string());
     }
-    if let Err(error) = &grants {
-        note(&rows_of("", "  ", &sanitize_line(&error.to_string()), width_of_terminal()));
+    if listed.iter().any(Listed::is_untrusted) && seen.told.is_none() {
+        tell("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }
-    if listed.iter().any(|listed| word(listed) == "untrusted") {
-        note("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
-    }
-    Ok(())
+}
+
+fn tell(text: &str) {
+    note(&rows_of("", "  ", &sanitize_line(text), width_of_terminal()));
 }
 
 /// What cannot run now did not fail when it ran.
@@ -68,9 +107,8 @@ fn listed(row: Row, state: &Path, trusted: bool, grants: Option<&BTreeMap<String
         State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.runs_in),
         State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => None,
     };
-    let approved = row.entry.as_ref().and_then(|entry| entry.sandbox).map_or(SandboxLevel::None, level);
-    let sandbox =
-        grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(approved));
+    let own = row.level.map_or(SandboxLevel::None, level);
+    let sandbox = grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(own));
     Listed { row, failure, trusted, sandbox }
 }
 
@@ -81,157 +119,35 @@ fn level(level: Level) -> SandboxLevel {
     }
 }
 
-/// What is wrong with one, in a line: what happened, and what to do.
-pub(crate) fn problem(Listed { row, failure, .. }: &Listed, now: SystemTime) -> Option<String> {
-    let name = &row.name;
-    if row.entry.as_ref().is_some_and(|entry| entry.waiting.is_some()) {
-        let text = "is disabled, because its new version asks for more than was granted; `haft ext update";
-        return Some(sanitize_line(&format!("{name}: {text} {name}` shows it, and asks")));
-    }
-    let text = match (&row.state, failure) {
-        (State::Broken(why) | State::Changed(why), _) => format!("{name}: {why}"),
-        (State::NotApproved, _) => {
-            format!(
-                "{name}: is not run, because it was not approved; `haft ext trust {name}` shows it, and asks"
-            )
+impl Listed {
+    /// Its state in a word.
+    pub(super) fn word(&self) -> &'static str {
+        match (&self.row.state, self.row.origin, &self.failure) {
+            (State::Broken(_), _, _) => "broken",
+            (State::Disabled, _, _) => "disabled",
+            (State::NotApproved, _, _) => "unapproved",
+            (State::Changed(_), _, _) => "changed",
+            (State::Enabled, _, _) if self.is_untrusted() => "untrusted",
+            (State::Enabled, _, Some(_)) => "failed",
+            (State::Enabled, _, None) => "enabled",
         }
-        (_, Some(LastFailure { at, code, message })) => format!(
-            "{name}: failed {} ({code}): {message}. The next run starts it anew; `haft ext logs {name}` shows all it \
-             printed",
-            age(now, *at)
-        ),
-        (State::Enabled | State::Disabled, None) => return None,
-    };
-    Some(sanitize_line(&text))
-}
-
-/// Columns as wide as they must be; the directory comes last, so that a long one disturbs nothing. Paths below
-/// `home` are shortened to `~`.
-pub(crate) fn table(rows: &[Listed], home: Option<&Path>) -> String {
-    let mut lines = vec![HEADER.map(str::to_owned)];
-    lines.extend(rows.iter().map(|row| cells(row, home)));
-    let widths: [usize; 7] =
-        std::array::from_fn(|column| lines.iter().map(|line| width(&line[column])).max().unwrap_or(0));
-    let text: Vec<String> = lines.iter().map(|line| aligned(line, &widths)).collect();
-    text.join("\n")
-}
-
-fn aligned(line: &[String; 7], widths: &[usize; 7]) -> String {
-    let mut text = String::new();
-    for (cell, column) in line.iter().zip(widths) {
-        text.push_str(cell);
-        text.extend(std::iter::repeat_n(' ', column - width(cell) + 2));
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-fn width(cell: &str) -> usize {
-    cell.chars().count()
-}
-
-fn cells(listed: &Listed, home: Option<&Path>) -> [String; 7] {
-    let row = &listed.row;
-    let scope = match row.origin {
-        Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
-        Origin::Project => "project",
-    };
-    let text = |value: &Option<String>| value.as_deref().map_or_else(|| "-".into(), sanitize_line);
-    [
-        sanitize_line(&row.name),
-        text(&row.version),
-        scope.into(),
-        word(listed).into(),
-        listed.sandbox.map_or("?", SandboxLevel::name).into(),
-        text(&row.language),
-        sanitize_line(&short(&row.dir, home)),
-    ]
-}
-
-fn word(Listed { row, failure, trusted, .. }: &Listed) -> &'static str {
-    match (&row.state, row.origin, failure) {
-        (State::Broken(_), _, _) => "broken",
-        (State::Disabled, _, _) => "disabled",
-        (State::NotApproved, _, _) => "unapproved",
-        (State::Changed(_), _, _) => "changed",
-        (State::Enabled, Origin::Project, _) if !trusted => "untrusted",
-        (State::Enabled, _, Some(_)) => "failed",
-        (State::Enabled, _, None) => "enabled",
-    }
-}
-
-fn short(dir: &Path, home: Option<&Path>) -> String {
-    match home.and_then(|home| dir.strip_prefix(home).ok()) {
-        Some(below) => format!("~/{}", below.display()),
-        None => dir.display().to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
-        let row = Row {
-            origin,
-            name: name.into(),
-            version: Some("1.0.0".into()),
-            language: None,
-            description: None,
-            exec: None,
-            dir: dir.into(),
-            runs_in: dir.into(),
-            entry: None,
-            state,
-        };
-        Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
     }
 
-    /// It failed five minutes after the beginning of time.
-    fn failed(listed: Listed) -> Listed {
-        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
-        let message = "exited with status 1: Name\x1b[31mError: x".into();
-        Listed { failure: Some(LastFailure { at, code: "exited".into(), message }), ..listed }
+    /// Whether it would run, if only its project were trusted.
+    pub(super) fn is_untrusted(&self) -> bool {
+        self.row.state == State::Enabled && self.row.origin == Origin::Project && !self.trusted
     }
 
-    #[test]
-    fn columns_are_aligned_and_nothing_escapes() {
-        let mut todo = row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo");
-        (todo.row.version, todo.row.language) = (Some("1\x1b[31m.0\n".into()), Some("go".into()));
-        todo.sandbox = Some(SandboxLevel::Standard);
-        let mut off = row("off", Origin::Global, State::Disabled, "/srv/off");
-        off.sandbox = None;
-        let rows = [
-            todo,
-            off,
-            row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
-            row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
-            row("c", Origin::Global, State::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
-            row("n", Origin::Global, State::NotApproved, "/u/ext/n"),
-            failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash")),
-            failed(row("q", Origin::Project, State::Enabled, "/w/q")),
-        ];
-        insta::assert_snapshot!(table(&rows, Some(Path::new("/u"))), @"
-        NAME        VERSION  SCOPE    STATE       SANDBOX   LANGUAGE  DIRECTORY
-        todo-panel  1.0      global   enabled     standard  go        ~/ext/todo
-        off         1.0.0    global   disabled    ?         -         /srv/off
-        p           1.0.0    project  untrusted   none      -         /w/.haft/extensions/p
-        b           1.0.0    global   broken      none      -         ~/ext/b
-        c           1.0.0    global   changed     none      -         ~/ext/c
-        n           1.0.0    global   unapproved  none      -         ~/ext/n
-        crash       1.0.0    global   failed      none      -         ~/ext/crash
-        q           1.0.0    project  untrusted   none      -         /w/q
-        ");
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
-        let problems: Vec<String> = rows.iter().filter_map(|row| problem(row, now)).collect();
-        insta::assert_snapshot!(problems.join("\n"), @"
-        b: why
-        c: run (changed)
-        n: is not run, because it was not approved; `haft ext trust n` shows it, and asks
-        crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
-        q: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs q` shows all it printed
-        ");
+    /// Whether a run starts something of it.
+    pub(super) fn runs(&self) -> bool {
+        self.row.state == State::Enabled && !self.is_untrusted() && self.row.exec.is_some()
+    }
+
+    /// Whose it is.
+    pub(super) fn scope(&self) -> &'static str {
+        match self.row.origin {
+            Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
+            Origin::Project => "project",
+        }
     }
 }

@@ -5,7 +5,9 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::install::Store;
 use haft_host::install::lock::{Entry, How};
 use haft_protocol::ids::ExtensionName;
+use serde_json::json;
 
+use super::problem::again;
 use crate::console::{note, print as show};
 
 /// Prints what is approved.
@@ -53,23 +55,20 @@ fn lines(store: &Store, name: &ExtensionName, entry: &Entry) -> Vec<String> {
 ///
 /// # Errors
 /// When anything is not as it was approved.
-pub(super) fn verify(store: &Store, name: Option<&str>) -> anyhow::Result<()> {
+pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::Result<()> {
     let file = store.approved.load()?;
     let wanted = |known: &ExtensionName| name.is_none_or(|name| known.as_str().eq_ignore_ascii_case(name));
     let entries: Vec<_> = file.extensions.iter().filter(|(known, _)| wanted(known)).collect();
     match name {
         Some(name) if entries.is_empty() => anyhow::bail!("no extension {name:?} is approved"),
-        None if entries.is_empty() => note("no extension is approved"),
+        None if entries.is_empty() && !json => note("no extension is approved"),
         Some(_) | None => {}
     }
     let mut broken = 0_usize;
     for (name, entry) in &entries {
         let wrong = store.approved.check(entry);
         broken += usize::from(!wrong.is_empty());
-        match wrong.is_empty() {
-            true => show(&sanitize_line(&format!("{name}: as approved")))?,
-            false => show(&sanitize_line(&format!("{name}: NOT as approved: {}", wrong.join("; "))))?,
-        }
+        show(&if json { verified_json(name, entry, &wrong) } else { verified(name, entry, &wrong) })?;
     }
     anyhow::ensure!(
         broken == 0,
@@ -77,4 +76,21 @@ pub(super) fn verify(store: &Store, name: Option<&str>) -> anyhow::Result<()> {
         entries.len()
     );
     Ok(())
+}
+
+fn verified(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
+    let text = match wrong.is_empty() {
+        true => format!("{name}: as approved"),
+        false => {
+            let (next, does) = again(name.as_str(), Some(entry));
+            format!("{name}: NOT as approved: {}; `{next}` {does}", wrong.join("; "))
+        }
+    };
+    sanitize_line(&text)
+}
+
+fn verified_json(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
+    let next = (!wrong.is_empty()).then(|| again(name.as_str(), Some(entry)).0);
+    json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "next": next})
+        .to_string()
 }

@@ -3,10 +3,11 @@
 use haft_core::sanitize::sanitize_line;
 use haft_host::PinnedTool;
 use haft_host::install::lock::Entry;
-use haft_host::install::{Row, Store};
+use haft_host::install::{InstallError, Row, Store};
 use haft_protocol::ids::ExtensionName;
 
 use super::approve::agreed;
+use super::problem::Problem;
 use crate::console::{note, print};
 
 /// Shows the texts that are locked and asks whether they may be used; nothing when none are.
@@ -20,8 +21,13 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
         print(&sanitize_line(&text))?;
     }
     let name = sanitize_line(&row.name);
+    let known = ExtensionName::new(row.name.as_str());
     if yes || agreed(&format!("let the model be told this of the tools of {name}?"))? {
-        store.approved.agree(&ExtensionName::new(row.name.as_str()), &entry.changed)?;
+        let now = store.approved.load()?;
+        if !now.extensions.get(&known).is_some_and(|now| now.is_same_version(entry)) {
+            return Err(InstallError::Meanwhile { name: known }.into());
+        }
+        store.approved.agree(&known, &entry.changed)?;
         note(&format!("the tools of {name} are offered again, with these texts"));
     } else {
         note("nothing was changed: the tools stay locked");
@@ -41,8 +47,51 @@ fn shown(entry: &Entry) -> Vec<String> {
                 lines.push(format!("  {what} is:  {new}"));
             }
         }
+        if entry.is_unsteady(name) {
+            lines.push(format!("  its texts change again and again, so {UNSTEADY}"));
+        }
     }
     lines
+}
+
+/// What is said of a tool that no yes unlocks for long.
+const UNSTEADY: &str = "agreeing does not last; its author has to keep them the same, and put what differs into results. \
+                        `haft --ext DIR` runs an extension without holding it to its texts";
+
+/// Which tools of an extension are locked, and the next step: those that a yes unlocks, and those that it does not.
+pub(crate) fn locked(name: &str, entry: &Entry) -> Vec<Problem> {
+    let (unsteady, steady): (Vec<_>, Vec<_>) = entry.changed.keys().partition(|tool| entry.is_unsteady(tool));
+    let trust = format!("haft ext trust {name}");
+    let mut all = Vec::new();
+    if !steady.is_empty() {
+        let text =
+            format!("{} locked: the model would be told something else than was approved", named(&steady));
+        all.push(Problem::new(text, &trust, "shows the difference, and asks"));
+    }
+    for tool in unsteady {
+        let differing = differing(entry, tool).join(", ");
+        let text =
+            format!("tool {tool} is locked: its texts ({differing}) change again and again, so {UNSTEADY}");
+        all.push(Problem::new(text, &trust, "shows the difference"));
+    }
+    all
+}
+
+fn named(tools: &[&String]) -> String {
+    let names: Vec<_> = tools.iter().map(|name| name.as_str()).collect();
+    match names.as_slice() {
+        [name] => format!("tool {name} is"),
+        names => format!("tools {} are", names.join(", ")),
+    }
+}
+
+/// What of a tool's texts is not as it was approved.
+fn differing(entry: &Entry, tool: &str) -> Vec<&'static str> {
+    let (Some(before), Some(now)) = (entry.tools.get(tool), entry.changed.get(tool)) else {
+        return Vec::new();
+    };
+    let pairs = texts(before).into_iter().zip(texts(now));
+    pairs.filter(|((_, before), (_, now))| before != now).map(|((what, _), _)| what).collect()
 }
 
 /// Everything that the model is told of a tool, each behind what it is.

@@ -50,7 +50,7 @@ pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::R
 /// Shows what the extensions said last.
 async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
     while !screen.interrupts.at_once()
-        && let Ok(event) = joined.events.try_recv()
+        && let Some(event) = joined.events.try_recv()
     {
         screen.show(&event).await?;
     }
@@ -128,8 +128,12 @@ pub(super) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -
     Flow::GoOn
 }
 
-/// A guard that must be in place and is not ends the run before anything happens.
+/// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
 fn required(joined: &Joined) -> anyhow::Result<()> {
+    if let Some(why) = joined.host.blocked() {
+        return Err(anyhow::anyhow!("no tool may run: {why}; haft doctor says what to do"))
+            .or_exit(Exit::RequiredExtension);
+    }
     let missing = joined.host.states().into_iter().find(|status| {
         status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
     });

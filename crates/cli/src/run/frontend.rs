@@ -4,22 +4,22 @@ use haft_host::Frontend;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::Panel;
 use haft_protocol::ids::ExtensionName;
-use tokio::sync::mpsc;
+
+use super::queue::Sender;
 
 /// Turns panels and insertions into text that the extension shows.
 pub(crate) struct Printed {
-    events: mpsc::UnboundedSender<AgentEvent>,
+    events: Sender,
 }
 
 impl Printed {
     /// Sends to `events`, as the extensions' notes do.
-    pub(crate) fn new(events: mpsc::UnboundedSender<AgentEvent>) -> Self {
+    pub(crate) fn new(events: Sender) -> Self {
         Self { events }
     }
 
     fn show(&self, extension: &ExtensionName, text: String) {
-        // Nobody to read it any more is no reason to fail.
-        drop(self.events.send(AgentEvent::ExtDisplay { extension: extension.clone(), text }));
+        self.events.send(AgentEvent::ExtDisplay { extension: extension.clone(), text });
     }
 }
 
@@ -40,10 +40,11 @@ mod tests {
     use haft_protocol::ids::PanelId;
 
     use super::*;
+    use crate::run::queue::queue;
 
     #[test]
     fn a_panel_is_its_title_and_its_rows() {
-        let (sender, mut events) = mpsc::unbounded_channel();
+        let (sender, mut events) = queue();
         let todo = ExtensionName::new("todo");
         let panel = Panel {
             id: PanelId::new("p"),
@@ -53,6 +54,6 @@ mod tests {
         };
         Printed::new(sender).open_panel(&todo, &panel);
         let text = "todo\none\ntwo".to_owned();
-        assert_eq!(events.try_recv(), Ok(AgentEvent::ExtDisplay { extension: todo, text }));
+        assert_eq!(events.try_recv(), Some(AgentEvent::ExtDisplay { extension: todo, text }));
     }
 }

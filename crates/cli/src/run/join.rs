@@ -19,17 +19,14 @@ use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
 use haft_host::discovery::Search;
 use haft_host::install::LockedTools;
-use haft_host::{
-    ExtensionEnv, Host, HostConfig, ProjectCheck, SandboxGrant, ServiceReach, Services, ToolPins, Within,
-    check_grant,
-};
+use haft_host::{ExtensionEnv, Host, HostConfig, ProjectCheck, SandboxGrant, ToolPins, check_grant};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::ExtensionConfig;
 use haft_protocol::ids::ExtensionName;
-use haft_tools::{HostEnvironment, Reach, builtin_tools, service_tools, skill_tool};
-use tokio::sync::{mpsc, watch};
+use haft_tools::{HostEnvironment, ServiceTools, builtin_tools, skill_tool};
+use tokio::sync::watch;
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
@@ -38,6 +35,7 @@ use crate::resources::Resources;
 use crate::setup::Setup;
 
 use super::frontend::Printed;
+use super::queue;
 
 /// Everything a run is made of, before anything is started.
 pub(crate) struct Parts {
@@ -182,33 +180,15 @@ pub(crate) fn facts(cwd: &std::path::Path) -> Vec<String> {
 
 /// Passes on what the agent tells.
 struct Heard {
-    events: mpsc::UnboundedSender<AgentEvent>,
+    events: queue::Sender,
     wanted: fn(&AgentEvent) -> bool,
 }
 
 impl Observer for Heard {
     fn observe(&self, event: &AgentEvent) {
         if (self.wanted)(event) {
-            // Nobody to read it any more is no reason to fail.
-            drop(self.events.send(event.clone()));
+            self.events.send(event.clone());
         }
-    }
-}
-
-/// The tools that extensions have haft run: on the ground and in the queue of the model's own.
-struct ForExtensions {
-    environment: HostEnvironment,
-    /// Where haft's own files are.
-    home: PathBuf,
-}
-
-impl Services for ForExtensions {
-    fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
-        let (read, write) = reach.within.clone().map(|Within { read, write }| (read, write)).unzip();
-        let own = reach.data.iter().cloned().collect();
-        let reach = Reach { read, write, own, never: vec![self.home.clone()] };
-        let environment = self.environment.clone().with_reach(&reach).map_err(|error| error.to_string())?;
-        Ok(service_tools(Arc::new(environment)))
     }
 }
 
@@ -217,7 +197,7 @@ pub(crate) struct Joined {
     pub(crate) agent: Agent,
     pub(crate) host: Host,
     /// Notes and faults of the extensions, and what else is [observed](Parts::observed).
-    pub(crate) events: mpsc::UnboundedReceiver<AgentEvent>,
+    pub(crate) events: queue::Receiver,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
     /// Skills and templates.
@@ -231,12 +211,11 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"));
-    let services =
-        Arc::new(ForExtensions { environment: environment.clone(), home: parts.home.root().to_owned() });
+    let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
-    let (sender, events) = mpsc::unbounded_channel();
-    parts.told.into_iter().for_each(|event| drop(sender.send(event)));
+    let (sender, events) = queue::queue();
+    parts.told.into_iter().for_each(|event| sender.send(event));
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.home.logs_dir());
     config.data = Some(parts.home.data_dir());
@@ -259,8 +238,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))
-        .events(Arc::new(move |event| drop(sender.send(event))))
-        .services(services)
+        .events(Arc::new(move |event| sender.send(event)))
+        .services(Arc::new(services))
         .source(move || source())
         .start()
         .await;

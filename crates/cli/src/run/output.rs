@@ -191,6 +191,15 @@ fn failed(ExtensionFault { extension, message, code }: &ExtensionFault) -> Strin
     format!("extension {extension}: {message} ({code})")
 }
 
+fn retrying(attempt: u32, delay_ms: u64, message: &str) -> String {
+    let seconds = Duration::from_millis(delay_ms).as_secs_f64();
+    format!("{message}; attempt {attempt} in {seconds:.1} s")
+}
+
+fn left_out(lost: u64) -> String {
+    format!("{lost} events of extensions were left out here, because they came faster than they were read")
+}
+
 fn without_gate(extension: &ExtensionName, reason: &str) -> String {
     format!("going on without extension {extension}, which is not asked any more: {reason}")
 }
@@ -215,11 +224,11 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         AgentEvent::GateOff { extension, reason } => {
             Told::Always(headed(&without_gate(extension, reason), width()))
         }
+        AgentEvent::EventGap { lost } => Told::Always(headed(&left_out(*lost), width())),
         AgentEvent::ExtensionError(fault) => Told::Always(headed(&failed(fault), width())),
         AgentEvent::Error { message } => Told::Always(headed(message, width())),
         AgentEvent::Retry { attempt, delay_ms, message } => {
-            let seconds = Duration::from_millis(*delay_ms).as_secs_f64();
-            Told::Always(headed(&format!("{message}; attempt {attempt} in {seconds:.1} s"), width()))
+            Told::Always(headed(&retrying(*attempt, *delay_ms, message), width()))
         }
         AgentEvent::SessionRepaired { id, message } => Told::Always(headed(&repaired(id, message), width())),
         AgentEvent::ModelFallback { from, to, message } => {

@@ -87,8 +87,7 @@ fn a_new_home_is_well() {
       ok     ROOT/project: brings nothing that haft would run or obey
 
     extensions
-      ok     none: no extension is installed
-             > haft ext install DIR
+      ok     none: no extension is installed; `haft ext install DIR` installs one
 
     sessions
       ok     ROOT/home/sessions: is not there yet; the first session makes it
@@ -216,7 +215,12 @@ fn how_an_extension_failed_and_that_trust_ended_is_told() {
     let project = find("project");
     assert_eq!(project["next"], "haft trust");
     let told = project["text"].as_str().unwrap();
-    assert!(told.contains("no longer trusted") && told.contains("crash/run.sh (added)"), "{told}");
+    assert!(told.contains("no longer trusted") && told.ends_with("crash/run.sh (added)"), "{told}");
+    // Where it does not matter it is not told, and nowhere twice.
+    assert_eq!(world.haft(&["ext", "verify"]).stderr, "no extension is approved\n");
+    let listed = world.haft(&["ext", "list"]);
+    assert!(listed.stdout.contains(" untrusted "), "{listed:?}");
+    assert_eq!(listed.stderr.matches("trusted").count(), 1, "{listed:?}");
     let shown: Value = serde_json::from_str(&world.haft(&["trust", "--show", "--json"]).stdout).unwrap();
     assert_eq!(world.haft(&["trust", "--digest", shown["digest"].as_str().unwrap()]).code, 0);
     let report: Value = serde_json::from_str(&doctor(&world, &["--json"], &[]).stdout).unwrap();

@@ -1,5 +1,9 @@
 //! `haft ext`: everything an extension goes through, by real processes.
 
+#[cfg(unix)]
+mod asking;
+#[cfg(unix)]
+mod told;
 mod versions;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -222,10 +226,10 @@ fn one_that_failed_is_listed_so_until_it_is_ready_again() {
     world.haft(&["ext", "install", "-y", "src/hello"]);
     update("echo one >&2; echo 'line 7: boom' >&2; exit 3");
     let (line, below) = listed(&world);
-    assert!(line.starts_with("hello 1.2.0 global failed none sh ROOT/home/store/"), "{line}");
+    assert!(line.starts_with("hello 1.2.0 global failed none ./src/hello"), "{line}");
     let below = below.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(below.starts_with("hello: failed "), "{below}");
-    let rest = "(exited): before hello: exited with status 3: line 7: boom. The next run starts it anew; `haft ext logs \
+    let rest = "(exited): ended before hello: exited with status 3: line 7: boom. The next run starts it anew; `haft ext logs \
                 hello` shows all it printed";
     assert!(below.ends_with(rest), "{below}");
     let log = world.haft(&["ext", "logs", "hello"]).stdout;
@@ -258,7 +262,10 @@ fn what_was_put_there_is_not_run_before_it_is_approved_nor_after_it_changed() {
     let touches = format!("touch {}; {GREETS}", mark.display());
     let dir = placed(&world, &touches);
     let ended = run(&world);
-    assert!(ended.stderr.contains("not_approved") && ended.stderr.contains("`haft ext trust`"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("not_approved") && ended.stderr.contains("`haft ext trust hello`"),
+        "{ended:?}"
+    );
     assert!(listed(&world).0.contains(" unapproved "));
     let ended = world.haft(&["ext", "trust", "hello"]);
     assert_eq!(ended.code, 8, "{ended:?}");
@@ -357,6 +364,9 @@ fn a_lock_file_that_others_may_write_approves_nothing() {
         ended.stderr.contains("lock_invalid") && ended.stderr.contains("written by other users"),
         "{ended:?}"
     );
+    let why =
+        "no tool may run: extensions.lock.json cannot be used and nobody knows which extensions have to be";
+    assert!(ended.stderr.contains(why) && !ended.stderr.contains("spawn_failed"), "{ended:?}");
     assert!(!world.home().join("copies/hello/was-run").exists());
     assert!(world.haft(&["ext", "list"]).stderr.contains("can be written by other users"));
     assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 8);

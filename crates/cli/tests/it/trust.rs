@@ -45,7 +45,7 @@ fn what_is_trusted_is_shown_and_nobody_trusts_it_unasked() {
     code 12
     --- stdout
     project: ROOT/project
-      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; run `haft ext enable`
+      extension: extension look in ROOT/project/.haft/extensions/look is not run: it is disabled; `haft ext enable look --scope project` lets it run
       settings: .haft/config.toml sets model, provider
       obeyed: AGENTS.md
       skill: s: Does s.
@@ -76,7 +76,7 @@ fn a_trusted_project_is_used_until_it_changes() {
     fs::write(world.project().join("AGENTS.md"), "Be cruel.").unwrap();
     let ended = world.haft(&["-p", "--provider", "nobody", "hi"]);
     let told = "haft: the project is no longer trusted, because it is not what it was: AGENTS.md (changed); `haft trust` \
-                shows it and asks\nhaft: not used, because the project is not trusted: ";
+                shows it and asks\nhaft: so this of it is not used: ";
     assert!(ended.stderr.starts_with(told), "{ended:?}");
     let listed = world.haft(&["trust", "--list"]);
     assert!(listed.stdout.ends_with("  ROOT/project  (changed since, so it is not trusted)\n"), "{listed:?}");

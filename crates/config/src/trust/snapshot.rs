@@ -6,11 +6,11 @@ mod walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use haft_protocol::difference::Difference;
 use haft_protocol::project::{Project, Trust};
 use sha2::{Digest as _, Sha256};
 
-use super::difference::Difference;
-use super::digest::Digest;
+use super::digest::{self, Digest};
 use crate::context;
 use crate::file::ReadFile;
 use crate::home::Home;
@@ -116,7 +116,7 @@ impl Snapshot {
 
     /// What is not as it was.
     pub fn since(&self, before: &BTreeMap<String, Digest>) -> Difference {
-        Difference::between(before, &self.files)
+        Difference::between(before, &self.files, String::clone)
     }
 }
 
@@ -149,5 +149,5 @@ fn of_all<'a>(files: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
         all.update(name.as_bytes());
         all.update(digest.bytes());
     }
-    Digest::of(all)
+    digest::of(all)
 }

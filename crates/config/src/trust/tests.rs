@@ -294,7 +294,7 @@ fn a_digest_is_taken_at_its_word() {
     let digest = ground.snapshot().digest();
     assert_eq!(digest.to_string().parse(), Ok(digest));
     for text in ["", "12", &"g".repeat(64), &format!("{digest}0"), &digest.short()] {
-        assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
+        assert!(text.parse::<Digest>().is_err(), "{text}");
     }
     let asked = || Decision::make(&ground.home(), ground.dir(), Asked::Exactly(digest));
     assert!(asked().unwrap().project.is_trusted());

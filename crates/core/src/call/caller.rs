@@ -9,7 +9,7 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{Calling, Cancelled, fit, told};
+use super::{Calling, Cancelled, fit};
 use crate::agent::{Inner, LateValidator};
 use crate::chain::Verdict;
 use crate::emitter::Emitter;
@@ -125,19 +125,19 @@ impl Caller {
             id: call.id.clone(),
             extension: caller.clone(),
             name: call.name.clone(),
-            args: told::object(&call.args),
+            args: call.args.clone(),
         });
         let calling = Calling { agent: &agent, emitter: &emitter, cancel, caller: Some(&caller) };
         let called = calling.make(&call, tool, validator).await.legible();
-        let output = &called.output;
+        let output = called.output.clone();
         emitter.emit(AgentEvent::HostCallEnd {
             id: call.id,
             extension: caller,
             name: call.name,
             is_error: output.is_error,
             code: called.code,
-            content: told::content(&output.content),
-            details: output.details.as_ref().map(told::object),
+            content: output.content,
+            details: output.details,
         });
         called
     }

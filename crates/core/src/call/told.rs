@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
 
 /// The most that is told of arguments, of a result and of its details, in bytes.
 const MOST: usize = 4096;
@@ -11,8 +12,40 @@ const MOST: usize = 4096;
 /// The most that is told of one of many arguments, in bytes.
 const MOST_OF_ONE: usize = 512;
 
+/// What is told of an event of such a call.
+pub(crate) fn event(whole: AgentEvent) -> AgentEvent {
+    use AgentEvent as E;
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+    match whole {
+        E::HostCallStart { id, extension, name, args } => {
+            E::HostCallStart { id, extension, name, args: object(&args) }
+        }
+        E::HostCallEnd { id, extension, name, is_error, code, content: whole, details } => {
+            let details = details.as_ref().map(object);
+            E::HostCallEnd { id, extension, name, is_error, code, content: content(&whole), details }
+        }
+        E::ToolRewritten { id, by, args, changed } => {
+            E::ToolRewritten { id, by, args: object(&args), changed: pointers(changed) }
+        }
+        E::ToolRewriteConflict { id, path, by } => E::ToolRewriteConflict { id, path: pointer(path), by },
+        E::ToolBlocked { id, by, reason } => E::ToolBlocked { id, by, reason: beginning(&reason, MOST) },
+        E::ToolProgress { id, text } => E::ToolProgress { id, text: beginning(&text, MOST) },
+        other => other,
+    }
+}
+
+/// Where something was changed; the whole, where it was changed in more places than can be told.
+fn pointers(all: Vec<String>) -> Vec<String> {
+    let bytes: usize = all.iter().map(|path| path.len() + 1).sum();
+    if bytes <= MOST { all } else { vec![String::new()] }
+}
+
+fn pointer(path: String) -> String {
+    if path.len() <= MOST_OF_ONE { path } else { String::new() }
+}
+
 /// What is told of arguments, or of details: all, or the short ones with the beginnings of the long ones.
-pub(super) fn object(whole: &RawJson) -> RawJson {
+fn object(whole: &RawJson) -> RawJson {
     let bytes = whole.as_str().len();
     if bytes <= MOST {
         return whole.clone();
@@ -26,7 +59,7 @@ pub(super) fn object(whole: &RawJson) -> RawJson {
 }
 
 /// What is told of a result. Images are named.
-pub(super) fn content(whole: &[Content]) -> Vec<Content> {
+fn content(whole: &[Content]) -> Vec<Content> {
     let mut left = MOST;
     let told = whole.iter().map_while(|block| {
         let text = match block {
@@ -90,6 +123,33 @@ mod tests {
         );
         check_object(&format!(r#"{{"{long}":1}}"#), r#"{"…":"[900006 bytes in all]"}"#);
         check_object(&format!(r#"["{long}"]"#), r#"{"…":"[900004 bytes in all]"}"#);
+    }
+
+    #[test]
+    fn what_hooks_do_about_it_is_told_as_short() {
+        use haft_protocol::ids::ToolCallId;
+        let (id, by, long) = (|| ToolCallId::new("host-1"), || "guard".to_owned(), "x".repeat(900_000));
+        let args = || RawJson::parse(&format!(r#"{{"content":"{long}"}}"#)).unwrap();
+        let many = || vec![format!("/{long}"), "/a".to_owned()];
+        let whole = [
+            AgentEvent::ToolRewritten { id: id(), by: by(), args: args(), changed: many() },
+            AgentEvent::ToolRewriteConflict { id: id(), path: format!("/{long}"), by: [by(), by()] },
+            AgentEvent::ToolBlocked { id: id(), by: by(), reason: long.clone() },
+            AgentEvent::ToolProgress { id: id(), text: long.clone() },
+        ];
+        for whole in whole {
+            let told = serde_json::to_string(&event(whole.clone())).unwrap();
+            assert!(told.len() < MOST + 200, "{} bytes: {told:.200}", told.len());
+        }
+        let short = |changed| AgentEvent::ToolRewritten {
+            id: id(),
+            by: by(),
+            args: RawJson::parse("{}").unwrap(),
+            changed,
+        };
+        let named = || short(vec!["/path".to_owned()]);
+        assert_eq!(event(named()), named());
+        assert_eq!(event(short(many())), short(vec![String::new()]));
     }
 
     #[test]

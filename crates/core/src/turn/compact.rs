@@ -51,7 +51,7 @@ pub(crate) async fn by_hand(
     instructions: Option<String>,
 ) -> Result<Compacted, CompactError> {
     // Nobody holds a run: only the observers are told.
-    let (sender, _) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, _) = crate::emitter::channel();
     let emitter = Emitter::new(agent.hooks().observers, sender);
     if !agent.queues.open(emitter.clone(), false) {
         return Err(CompactError::Busy);

@@ -10,12 +10,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use haft_core::Agent;
 use haft_core::file_queue::FileQueue;
-use haft_core::tool::Tool;
-use haft_host::{ExtensionSpec, Host, HostConfig, Permissions, ServiceReach, Services, Within};
+use haft_host::{ExtensionSpec, Host, HostConfig, Permissions};
 use haft_protocol::defence::{Defence, take_down};
 use haft_protocol::event::AgentEvent;
 use haft_providers::Scripted;
-use haft_tools::{HostEnvironment, Reach, service_tools};
+use haft_tools::{HostEnvironment, ServiceTools};
 use serde_json::{Value, json};
 
 use crate::evil::{extension, misbehaving};
@@ -56,22 +55,6 @@ pub(super) struct Served {
     _agent: Agent,
 }
 
-/// The tools of the program around the host.
-struct Tools {
-    environment: HostEnvironment,
-    home: PathBuf,
-}
-
-impl Services for Tools {
-    fn tools(&self, reach: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
-        let (read, write) = reach.within.clone().map(|Within { read, write }| (read, write)).unzip();
-        let own = reach.data.iter().cloned().collect();
-        let reach = Reach { read, write, own, never: vec![self.home.clone()] };
-        let environment = self.environment.clone().with_reach(&reach).map_err(|error| error.to_string())?;
-        Ok(service_tools(Arc::new(environment)))
-    }
-}
-
 impl Served {
     /// Starts these extensions in the world's directory.
     pub(super) async fn start(
@@ -88,7 +71,7 @@ impl Served {
             .with_state(world.dir.join("backups"))
             .with_queue(queue.clone());
         let host = Host::builder(config).events(events.sink()).specs(specs);
-        let host = host.services(Arc::new(Tools { environment, home })).start().await;
+        let host = host.services(Arc::new(ServiceTools::new(environment).keep_out_of(home))).start().await;
         let model = Scripted::from_json(r#"{"steps":[]}"#)?;
         let agent = Agent::builder(model).hook_source(host.hook_source()).build()?;
         host.serve(agent.caller());

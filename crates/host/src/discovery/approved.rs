@@ -16,8 +16,12 @@ use crate::manifest::Manifest;
 use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Why one does not run whose newer version asks for more.
-const WAITS: &str = "its new version asks for more than was granted; `haft ext update` shows what, and asks, and `haft ext \
-                     enable` goes on with the old one";
+fn waiting(name: &ExtensionName) -> String {
+    format!(
+        "its new version asks for more than was granted; `haft ext update {name}` shows what, and asks, and `haft ext enable \
+         {name}` goes on with the old one"
+    )
+}
 
 impl Collect<'_> {
     /// Takes what was approved, and names what was not.
@@ -28,7 +32,6 @@ impl Collect<'_> {
         approved.tidy();
         let (all, error) = owned(Some(&global), approved);
         if let Some(error) = error {
-            self.found.specs.push(nobody_knows(approved));
             self.found.errors.push(unusable(approved, error));
         }
         for Owned { candidate, held } in all {
@@ -65,12 +68,14 @@ impl Collect<'_> {
         manifest: Result<Manifest, DiscoveryErrorKind>,
         mut held: Held,
     ) {
-        self.dirs.insert(super::identity(&place));
+        // What lies there now may say another name than what was approved.
+        let says = manifest.as_ref().ok().filter(|_| held.changed.is_none());
+        self.is_known_as(&place, says);
         let taken = self.names.get(&key(held.name.as_str())).cloned();
         // One that waits for an answer was not switched off by the user.
         let waits = held.entry.waiting.as_ref().is_some_and(|waiting| waiting.enabled) && !held.entry.enabled;
         if waits && held.changed.is_none() {
-            held.changed = Some(WAITS.to_owned());
+            held.changed = Some(waiting(&held.name));
         }
         let enabled = held.entry.enabled || waits;
         let reason = match (taken, held.changed.clone()) {
@@ -132,24 +137,11 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
 /// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
 fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
     let pin = held.pin(approved);
-    let why = held.changed.unwrap_or_default();
-    ExtensionSpec { pin: Some(Arc::new(pin)), ..guarding(held.name, held.dir, why) }
-}
-
-/// What stands for the required ones that there may be while nobody can tell which.
-fn nobody_knows(approved: &Approved) -> ExtensionSpec {
-    let file = approved.file();
-    let why = "while it cannot be used nobody knows which extensions have to be in place, so no tool runs";
-    guarding(ExtensionName::new(dir_name(&file)), file, why.to_owned())
-}
-
-/// One that cannot start, and without which no tool runs.
-fn guarding(name: ExtensionName, dir: PathBuf, why: String) -> ExtensionSpec {
     ExtensionSpec {
-        name,
+        name: held.name,
         version: None,
-        dir,
-        launch: Launch::Impossible { why },
+        dir: held.dir,
+        launch: Launch::Impossible { why: held.changed.unwrap_or_default() },
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
         permissions: None,
@@ -157,7 +149,16 @@ fn guarding(name: ExtensionName, dir: PathBuf, why: String) -> ExtensionSpec {
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,
-        pin: None,
+        pin: Some(Arc::new(pin)),
+    }
+}
+
+impl DiscoveryError {
+    /// Why no tool may run as long as this is wrong, if so: one that is required may be among those that nobody knows of.
+    pub(super) fn blocks(&self) -> Option<String> {
+        let why =
+            || format!("{} cannot be used and nobody knows which extensions have to be in place", self.name);
+        matches!(self.kind, DiscoveryErrorKind::Lock(_)).then(why)
     }
 }
 

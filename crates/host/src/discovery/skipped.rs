@@ -6,23 +6,29 @@ use haft_protocol::event::ExtensionFault;
 
 use super::{SkipReason, Skipped};
 use crate::fault::FaultCode;
+use crate::spec::Origin;
 
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.reason)
+        write!(f, "extension {} in {} is not run: {}", self.name, self.dir.display(), self.why())
     }
 }
 
+/// Why, without what to do.
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Disabled => f.write_str("it is disabled; run `haft ext enable`"),
-            Self::Untrusted => f.write_str("the project is not trusted; `haft trust` shows and allows it"),
-            Self::NotApproved => {
-                f.write_str("it was not approved; `haft ext trust` shows what it would run, and asks")
-            }
+            Self::Disabled => f.write_str("it is disabled"),
+            Self::Untrusted => f.write_str("the project is not trusted"),
+            Self::NotApproved => f.write_str("it was not approved"),
             Self::Changed { summary } => f.write_str(summary),
-            Self::NameTaken { by } => write!(f, "{} has the same name and comes first", by.display()),
+            Self::NameTaken { by } => {
+                write!(
+                    f,
+                    "{} has the same name, whatever the case of its letters, and comes first",
+                    by.display()
+                )
+            }
         }
     }
 }
@@ -39,9 +45,23 @@ impl SkipReason {
 }
 
 impl Skipped {
+    /// Why, and what to do.
+    fn why(&self) -> String {
+        let Self { name, origin, reason, .. } = self;
+        let scope = if *origin == Origin::Project { " --scope project" } else { "" };
+        match reason {
+            SkipReason::Disabled => format!("{reason}; `haft ext enable {name}{scope}` lets it run"),
+            SkipReason::Untrusted => format!("{reason}; `haft trust` shows and allows it"),
+            SkipReason::NotApproved => {
+                format!("{reason}; `haft ext trust {name}` shows what it would run, and asks")
+            }
+            SkipReason::Changed { .. } | SkipReason::NameTaken { .. } => reason.to_string(),
+        }
+    }
+
     pub(super) fn fault(&self) -> Option<ExtensionFault> {
         let code = self.reason.code()?.to_owned();
-        let message = format!("was not started from {}: {}", self.dir.display(), self.reason);
+        let message = format!("was not started from {}: {}", self.dir.display(), self.why());
         Some(ExtensionFault { extension: self.name.clone(), code, message })
     }
 }

@@ -143,6 +143,11 @@ impl<T> Pending<T> {
         self.open.iter().any(|(_, open)| open.line > flushed)
     }
 
+    /// Whether a question is open that was asked in one of the first `lines` lines.
+    pub(crate) fn has_within(&self, lines: u64) -> bool {
+        self.open.iter().any(|(_, open)| open.line <= lines)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }

@@ -258,9 +258,11 @@ impl<T> Session<T> {
         }
     }
 
-    /// Nobody waits for this answer any more.
+    /// Nobody waits for this answer any more, nor for what is done to give it.
     pub(crate) fn cancel(&mut self, id: &RequestId) {
-        self.pending.dropped(id);
+        if let Some(open) = self.pending.dropped(id) {
+            self.end_calls_for(open.line);
+        }
     }
 
     /// The line of a question did not fit into the queue.

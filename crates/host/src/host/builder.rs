@@ -90,7 +90,7 @@ impl HostBuilder {
         if let Ok(cwd) = std::path::absolute(&config.cwd) {
             config.cwd = cwd;
         }
-        let set = Set::new(&config, Vec::new());
+        let set = Set::new(&config, Vec::new(), None);
         let inner = Inner {
             shared: Arc::new(Shared::new(config, events, frontend, services.map(Provided::new))),
             source,

@@ -36,6 +36,8 @@ struct Plan {
     new: Vec<Arc<Entry>>,
     leaving: Vec<Arc<Entry>>,
     kept: usize,
+    /// Why no tool may run, if so.
+    blocked: Option<String>,
 }
 
 impl Host {
@@ -58,7 +60,7 @@ impl Host {
             self.set().entries.iter().cloned().partition(|entry| entry.stays);
         self.shared().pins.forget();
         let found = self.look();
-        let unreadable = found.faults.clone();
+        let (unreadable, blocked) = (found.faults.clone(), found.blocked.clone());
         let (started, mut errors) = self.start_found(found, &streams, &Lookup::default());
         settled(&started).await;
         if self.shared().closing.is_cancelled() {
@@ -74,14 +76,15 @@ impl Host {
             kept: 0,
             errors,
         };
-        let plan = Plan::new(old, started, &unreadable);
+        let plan = Plan { blocked, ..Plan::new(old, started, &unreadable) };
         ReloadStats { kept: plan.kept, stopped: self.put_in_place(plan, streams).await, ..stats }
     }
 
     /// Puts the new set in place and waits until those that leave are gone. Returns how many of them ran.
     async fn put_in_place(&self, plan: Plan, streams: Vec<Arc<Entry>>) -> usize {
-        let Plan { entries, new, leaving, .. } = plan;
-        self.swap(streams.into_iter().chain(entries).collect(), &new, &leaving);
+        let Plan { entries, new, leaving, blocked, .. } = plan;
+        let entries = streams.into_iter().chain(entries).collect();
+        self.swap(Set::new(&self.shared().config, entries, blocked), &new, &leaving);
         self.announce(&new);
         let ran = leaving.iter().filter(|entry| is_alive(entry)).count();
         leaving.iter().for_each(|entry| entry.retire());
@@ -90,9 +93,9 @@ impl Host {
     }
 
     /// From here on the new ones are asked, also by whoever holds an old one.
-    fn swap(&self, entries: Vec<Arc<Entry>>, new: &[Arc<Entry>], leaving: &[Arc<Entry>]) {
+    fn swap(&self, all: Set, new: &[Arc<Entry>], leaving: &[Arc<Entry>]) {
         let mut set = self.set();
-        *set = Set::new(&self.shared().config, entries);
+        *set = all;
         for old in leaving {
             if let Some(next) = new.iter().find(|next| next.name() == old.name()) {
                 // Nobody else sets it: an entry leaves once.

@@ -16,10 +16,13 @@ pub struct Found {
     pub specs: Vec<ExtensionSpec>,
     /// What could not be read; reported by the host.
     pub faults: Vec<ExtensionFault>,
+    /// Why no tool may run, if so: nobody can tell which extensions have to be in place, and one of them may be a guard.
+    /// Fit to follow "because". The cause is among the faults.
+    pub blocked: Option<String>,
 }
 
 impl From<Vec<ExtensionSpec>> for Found {
     fn from(specs: Vec<ExtensionSpec>) -> Self {
-        Self { specs, faults: Vec::new() }
+        Self { specs, ..Self::default() }
     }
 }

@@ -53,10 +53,12 @@ impl Host {
         let streams = streams.into_iter().map(|(spec, connection)| (spec, Some(connection))).collect();
         let remembered = self.shared().registrations.read();
         let (mut entries, _) = self.start_all(streams, &[], &Lookup::default());
-        let (started, _) = self.start_found(self.look(), &entries, &remembered.lookup());
+        let found = self.look();
+        let blocked = found.blocked.clone();
+        let (started, _) = self.start_found(found, &entries, &remembered.lookup());
         drop(remembered);
         entries.extend(started);
-        *self.set() = Set::new(&self.shared().config, entries.clone());
+        *self.set() = Set::new(&self.shared().config, entries.clone(), blocked);
         self.wait_patiently(&entries).await;
         self.announce(&entries);
         self.shared().registrations.open();

@@ -10,28 +10,27 @@ use std::path::{Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
-use tempfile::TempDir;
 
-use super::contents::{Contents, Difference, Looks};
+use super::contents::{Contents, Looks};
 use super::digest::Digest;
-use super::interpreter::{self, Lookup};
-use super::lock::{Approval, Approved, Came, Entry, How, Waiting};
-use super::workshop::Workshop;
-use super::{InstallError, Kept, Source, Store, copies, copy, git};
+use super::interpreter::{self, Places};
+use super::lock::{Approval, Approved, Came, Entry, How, LockFile, Waiting};
+use super::trees::{restored, swept};
+use super::workshop::{Bench, Workshop};
+use super::{Difference, InstallError, Kept, Source, Store, copies, copy, git};
 use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::permission::{Line as PermissionLine, Permissions};
 
-pub use shown::Line;
+pub use shown::{Line, quoted};
 
 /// Something that can be approved. Nothing has changed so far, and nothing of it was run.
 ///
-/// While there is one, no other process can approve anything.
+/// It keeps nobody from approving something else, or the same, meanwhile: whoever is asked may take all day.
 #[derive(Debug)]
 pub struct Proposal {
     approved: Approved,
-    workshop: Workshop,
     /// What it lies in until it is approved.
-    bench: TempDir,
+    bench: Bench,
     manifest: Manifest,
     contents: Contents,
     entry: Entry,
@@ -59,6 +58,8 @@ pub struct Accepted {
     pub replaced: bool,
     /// What it had written where this version has something of its own, by where that is now.
     pub kept: Vec<Kept>,
+    /// What could not be cleared away or put in order yet, for people. It is approved all the same.
+    pub warnings: Vec<String>,
 }
 
 impl Store {
@@ -68,18 +69,21 @@ impl Store {
     /// [`InstallError`]; then everything is as it was before.
     pub fn propose(&self, source: &Source) -> Result<Proposal, InstallError> {
         let workshop = self.workshop()?;
+        let bench = workshop.bench()?;
         match source {
             Source::Directory(dir) => {
+                drop(workshop);
                 self.refuse_own(dir)?;
                 let came = Came::Directory { path: dir.clone() };
-                self.propose_tree(workshop, dir, came, Some(dir))
+                self.propose_tree(bench, dir, came, Some(dir))
             }
             Source::Git(url) => {
                 let clone = workshop.bench()?;
+                drop(workshop);
                 let checkout = clone.path().join("checkout");
-                let commit = git::clone(url, &checkout, self.path.as_deref())?;
+                let commit = git::clone(url, &checkout, self.places())?;
                 let came = Came::Git { url: url.to_string(), commit: Some(commit) };
-                self.propose_tree(workshop, &checkout, came, None).map_err(|error| error.in_clone(&checkout))
+                self.propose_tree(bench, &checkout, came, None).map_err(|error| error.in_clone(&checkout))
             }
         }
     }
@@ -90,7 +94,11 @@ impl Store {
     /// As [`propose`](Self::propose).
     pub fn propose_placed(&self, dir: &Path) -> Result<Proposal, InstallError> {
         let came = Came::Placed { path: dir.into(), looks: None };
-        self.propose_tree(self.workshop()?, dir, came, Some(dir))
+        self.propose_tree(self.workshop()?.bench()?, dir, came, Some(dir))
+    }
+
+    fn places(&self) -> Places<'_> {
+        Places { path: self.path.as_deref(), workspace: self.workspace.as_deref() }
     }
 
     fn workshop(&self) -> Result<Workshop, InstallError> {
@@ -112,23 +120,21 @@ impl Store {
 
     fn propose_tree(
         &self,
-        workshop: Workshop,
+        bench: Bench,
         source: &Path,
         came: Came,
         origin: Option<&Path>,
     ) -> Result<Proposal, InstallError> {
         // Before anything is copied, so that a wrong directory is refused at once.
         let name = Manifest::read(source)?.name;
-        let bench = workshop.bench()?;
         let tree = bench.path().join("tree");
-        copy::copy_tree(source, &tree, workshop.dir())?;
+        copy::copy_tree(source, &tree, self.approved.trees().dir())?;
         let manifest = Manifest::read(&tree)?;
         let contents = Contents::read(&tree)?;
         let digest = contents.file_digest(Path::new(MANIFEST_FILE));
         let digest = digest.filter(|_| manifest.name == name);
         let digest = digest.ok_or_else(|| InstallError::Changed { dir: source.into() })?;
-        let lookup = Lookup { path: self.path.as_deref(), workspace: self.workspace.as_deref(), origin };
-        let interpreter = interpreter::outside(&manifest, &tree, lookup)?;
+        let interpreter = interpreter::outside(&manifest, &tree, origin, self.places())?;
         let entry = Entry {
             source: came,
             tree: contents.digest(),
@@ -140,12 +146,13 @@ impl Store {
             enabled: manifest.enabled,
             tools: BTreeMap::new(),
             changed: BTreeMap::new(),
+            locks: BTreeMap::new(),
             waiting: None,
             approved: Approval { at: now(), how: How::Terminal, haft: String::new() },
             previous: Vec::new(),
         };
         let before = self.before(&name, &contents, &entry)?;
-        Ok(Proposal { approved: self.approved.clone(), workshop, bench, manifest, contents, entry, before })
+        Ok(Proposal { approved: self.approved.clone(), bench, manifest, contents, entry, before })
     }
 
     /// What was approved under this name; a name that differs in case, or that another place has, is refused.
@@ -163,12 +170,16 @@ impl Store {
         }
         let file = self.approved.load()?;
         let Some((known, before)) = file.find(name.as_str()) else { return Ok(None) };
+        let installed = || {
+            let from = before.source.to_string();
+            Err(InstallError::Taken { name: name.clone(), known: known.clone(), from })
+        };
         let moved = matches!(
             (&before.source, &entry.source),
             (Came::Git { .. } | Came::Directory { .. }, Came::Placed { .. })
         );
         if known != name || moved {
-            return taken(self.approved.trees().place(&before.tree));
+            return installed();
         }
         let difference = self.approved.trees().difference(&before.tree, contents);
         Ok(Some(Before { entry: before.clone(), difference }))
@@ -220,8 +231,12 @@ impl Proposal {
         if self.excess().is_empty() || !is_up(Defence::MoreAsked) {
             return Ok(false);
         }
-        let Self { approved, manifest, entry: Entry { tree, source, .. }, .. } = self;
-        let waits = approved.edit(|file| {
+        let waits = self.approved.clone().edit(|file| {
+            // It was asked about another version than there is by now.
+            if !self.is_about(file) {
+                return false;
+            }
+            let Self { manifest, entry: Entry { tree, source, .. }, .. } = self;
             let Some(known) = file.extensions.get_mut(&manifest.name) else { return false };
             let enabled = known.waiting.take().map_or(known.enabled, |waiting| waiting.enabled);
             known.enabled = false;
@@ -231,23 +246,58 @@ impl Proposal {
         Ok(waits)
     }
 
-    /// Whether exactly this is approved already, so that there is nothing to ask.
+    /// Whether exactly this is approved already and came from the same place, so that there is nothing to ask.
     pub fn is_approved(&self) -> bool {
         self.before.as_ref().is_some_and(|before| {
             let Before { entry: before, difference } = before;
             let same = (before.tree, &before.interpreter, before.sandbox)
                 == (self.entry.tree, &self.entry.interpreter, self.entry.sandbox);
-            // A tree that is gone is put back.
-            same && difference.is_some() && before.waiting.is_none()
+            // A tree that is gone, or is not what it was, is put back.
+            same && before.source.is_same_place(&self.entry.source)
+                && difference.as_ref().is_some_and(Difference::is_empty)
+                && before.waiting.is_none()
         })
+    }
+
+    /// Whether nobody has approved, removed or gone back to anything of this name since this was made.
+    fn is_about(&self, file: &LockFile) -> bool {
+        let now = file.find(self.manifest.name.as_str()).map(|(_, entry)| entry);
+        match (now, self.before()) {
+            (None, None) => true,
+            (Some(now), Some(before)) => now.is_same_version(before),
+            (None, Some(_)) | (Some(_), None) => false,
+        }
+    }
+
+    /// Of what is approved already, writes down what is new of where it came from: the commit, which may be another one that
+    /// holds the same. Says whether that is other than before.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn record(self) -> Result<bool, InstallError> {
+        let Self { approved, manifest, entry, .. } = self;
+        let _workshop = Workshop::open(approved.trees().dir())?;
+        let source = looked_at(entry.source, &entry.tree);
+        let recorded = approved.edit(|file| {
+            let known = file.extensions.get_mut(&manifest.name).filter(|known| known.tree == entry.tree)?;
+            let is_other = known.source.to_string() != source.to_string();
+            known.source = source;
+            Some(is_other)
+        })?;
+        Ok(recorded.unwrap_or_default())
     }
 
     /// Approves it: from now on exactly this runs. `haft` is the version of the program that asked.
     ///
     /// # Errors
-    /// [`InstallError`]; then nothing is approved that was not before.
+    /// [`InstallError`], also when something of this name was approved meanwhile; then nothing is approved that was not
+    /// before. What fails after it was approved is a warning.
     pub fn accept(self, how: How, haft: &str) -> Result<Accepted, InstallError> {
-        let Self { approved, workshop, bench, manifest, contents, entry, before } = self;
+        let workshop = Workshop::open(self.approved.trees().dir())?;
+        if !self.is_about(&self.approved.load()?) {
+            return Err(InstallError::Meanwhile { name: self.manifest.name });
+        }
+        let Self { approved, bench, manifest, contents, entry, before } = self;
         let (trees, name) = (approved.trees(), manifest.name);
         let tree = entry.tree;
         let put = || trees.put(&workshop, &bench.path().join("tree"), &tree);
@@ -273,11 +323,10 @@ impl Proposal {
         if !is_up(Defence::WholeInstalls) {
             put()?;
         }
-        if entry.runs_in_copy() {
-            copies::restore(&contents, &trees.place(&entry.tree), &dir)?;
-        }
-        trees.sweep(&workshop, &keep)?;
-        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept })
+        let restores = || copies::restore(&contents, &trees.place(&entry.tree), &dir);
+        let copy = if entry.runs_in_copy() { restored(restores()) } else { None };
+        let warnings = copy.into_iter().chain(swept(trees.sweep(&workshop, &keep))).collect();
+        Ok(Accepted { name, entry, dir, replaced: before.is_some(), kept, warnings })
     }
 }
 
@@ -295,3 +344,6 @@ fn looked_at(source: Came, tree: &Digest) -> Came {
 fn now() -> String {
     jiff::Timestamp::now().strftime("%FT%TZ").to_string()
 }
+
+#[cfg(test)]
+mod tests;

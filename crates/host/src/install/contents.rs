@@ -1,6 +1,5 @@
 //! What a tree holds: every file, link and directory, and one digest of all of it.
 
-mod difference;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -11,9 +10,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest as _, Sha256};
 
 use super::copy::open;
-use super::digest::Digest;
-use super::{InstallError, MAX_BYTES};
-pub use difference::Difference;
+use super::digest::{self, Digest};
+use super::{Difference, InstallError, MAX_BYTES};
 pub(crate) use walk::Looks;
 pub(super) use walk::walk;
 
@@ -72,7 +70,7 @@ impl Contents {
             let count = file.read(&mut piece).map_err(InstallError::io("read", path))?;
             let bytes = piece.get(..count).unwrap_or_default();
             if bytes.is_empty() {
-                return Ok(Digest::of(hasher));
+                return Ok(digest::of(hasher));
             }
             self.bytes += bytes.len() as u64;
             if self.bytes > MAX_BYTES {
@@ -100,7 +98,12 @@ impl Contents {
                 Item::File { executable: false, digest } => text(b'f', digest.bytes()),
             }
         }
-        Digest::of(all)
+        digest::of(all)
+    }
+
+    /// What is not as it was before.
+    pub fn since(&self, before: &Self) -> Difference {
+        Difference::between(&before.items, &self.items, |path| path.display().to_string())
     }
 
     /// The digest of one file; none when there is no such file.

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::InstallError;
 use super::contents::{Contents, Item, is_executable};
 use super::copy::{make_link, open};
-use super::digest::Digest;
+use super::digest::{self, Digest};
 use super::workshop::{SCRAP, remove};
 use crate::timeouts::SCRAP_AGE;
 pub use kept::Kept;
@@ -164,7 +164,7 @@ fn copied(from: &Path, mut to: Option<&mut File>) -> std::io::Result<Digest> {
         let count = source.read(&mut piece)?;
         let bytes = piece.get(..count).unwrap_or_default();
         if bytes.is_empty() {
-            return Ok(Digest::of(hasher));
+            return Ok(digest::of(hasher));
         }
         hasher.update(bytes);
         if let Some(to) = &mut to {

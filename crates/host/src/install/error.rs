@@ -33,6 +33,28 @@ pub enum InstallError {
         /// Where.
         dir: PathBuf,
     },
+    /// What is installed already has that name, or one that differs in case only.
+    #[error(
+        "extension {known} is installed already, from {from}{}; `haft ext remove {known}` first, if this one is to take its \
+         place",
+        if name == known { String::new() } else { format!(", and {name} is the same name in other letters") }
+    )]
+    Taken {
+        /// The name.
+        name: ExtensionName,
+        /// The name of the one that is there.
+        known: ExtensionName,
+        /// Where that came from.
+        from: String,
+    },
+    /// Somebody else changed what is approved of it while it was asked about.
+    #[error(
+        "what is approved of {name} has changed since this was shown, so nothing was done; try again to see what it is now"
+    )]
+    Meanwhile {
+        /// The extension.
+        name: ExtensionName,
+    },
     /// None of that name is installed.
     #[error("extension {name:?} not found; `haft ext list` shows what is installed")]
     NotFound {
@@ -100,6 +122,16 @@ pub enum InstallError {
     NoOlder {
         /// The extension.
         name: ExtensionName,
+    },
+    /// There are older versions, and none of them can be used.
+    #[error(
+        "no older version of {name} can be gone back to: {why}; `haft ext update {name}` fetches it again"
+    )]
+    NoneUsable {
+        /// The extension.
+        name: ExtensionName,
+        /// Why, of each.
+        why: String,
     },
     /// A version cannot be gone back to.
     #[error("the older version of {name} cannot be used")]

@@ -2,15 +2,15 @@
 
 mod bounded;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use haft_protocol::defence::{Defence, is_up};
 
 use super::copy::{MAX_BYTES, MAX_ENTRIES};
+use super::interpreter::Places;
 use super::{GitUrl, InstallError};
-use crate::manifest::find_in_path;
 use crate::timeouts::CLONE;
 use bounded::{Bounds, Ended};
 
@@ -63,30 +63,33 @@ const CLONE_ARGS: &[&str] =
 /// repository itself.
 const BOUNDS: Bounds = Bounds { time: CLONE, bytes: 2 * MAX_BYTES, entries: MAX_ENTRIES + 1_000 };
 
+/// Why nothing can be cloned where haft finds no git that it would run.
+const NO_GIT: &str = "there is no git in PATH, where haft passes over relative directories, those of the project and those \
+                      that all users may write to; install it";
+
 /// How much of what git says goes into an error, in characters.
 const MAX_DETAIL: usize = 2_000;
 
 /// Clones the newest commit of `url` into `into`, which must not exist and lies in a directory of its own. What is
 /// there afterwards are the files of that commit and nothing of the repository. Returns the commit's name, in
 /// hexadecimal digits.
-pub(super) fn clone(url: &GitUrl, into: &Path, path: Option<&OsStr>) -> Result<String, InstallError> {
+pub(super) fn clone(url: &GitUrl, into: &Path, places: Places<'_>) -> Result<String, InstallError> {
     // Tests have repositories in directories.
     let protocols = if is_up(Defence::CloneProtocols) { "https:ssh" } else { "https:ssh:file" };
-    clone_over(url, into, path, protocols, BOUNDS)
+    clone_over(url, into, places, protocols, BOUNDS)
 }
 
 /// As [`clone`], over the given protocols and within the given bounds.
 fn clone_over(
     url: &GitUrl,
     into: &Path,
-    path: Option<&OsStr>,
+    places: Places<'_>,
     protocols: &str,
     bounds: Bounds,
 ) -> Result<String, InstallError> {
     let failed = |detail: String| InstallError::Git { url: url.to_string(), detail };
     let dir = into.parent().unwrap_or(into);
-    let git = Git::find(path, dir, protocols)
-        .ok_or_else(|| failed("there is no git in PATH; install it".into()))?;
+    let git = Git::find(places, dir, protocols).ok_or_else(|| failed(NO_GIT.into()))?;
     let mut command = git.command();
     command.args(CLONE_ARGS).arg(url.as_str()).arg(into);
     if !is_up(Defence::HardenedGit) {
@@ -116,14 +119,14 @@ struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// The one in an absolute directory of `path`.
-    fn find(path: Option<&OsStr>, dir: &'a Path, protocols: &str) -> Option<Self> {
-        let program = find_in_path("git", path)?;
+    /// The one where only the user and the system put programs; what it starts itself is found there, too.
+    fn find(places: Places<'_>, dir: &'a Path, protocols: &str) -> Option<Self> {
+        let program = places.program("git")?;
         let kept = KEPT.iter().filter_map(|&name| Some((name.into(), std::env::var_os(name)?)));
         let set = SET.iter().map(|&(name, value)| (name.into(), value.into()));
         let mut env: Vec<(OsString, OsString)> = kept.chain(set).collect();
         env.push(("GIT_ALLOW_PROTOCOL".into(), protocols.into()));
-        env.extend(absolute(path).map(|path| ("PATH".into(), path)));
+        env.extend(places.cleaned().map(|path| ("PATH".into(), path)));
         Some(Self { program, dir, env })
     }
 
@@ -159,12 +162,6 @@ fn naive(git: &Git<'_>, url: &GitUrl, into: &Path) -> Command {
     let mut command = Command::new(&git.program);
     command.args(["clone", "--depth", "1", url.as_str()]).arg(into).current_dir(git.dir);
     command
-}
-
-/// The absolute directories of a `PATH`: the others would let the current directory choose what git starts.
-fn absolute(path: Option<&OsStr>) -> Option<OsString> {
-    let dirs = std::env::split_paths(path?).filter(|dir| dir.is_absolute());
-    std::env::join_paths(dirs).ok()
 }
 
 /// What git said, without how far it had come.
@@ -210,8 +207,11 @@ mod tests {
         GitUrl::unchecked(format!("file://{}", dir.display()))
     }
 
-    fn path() -> Option<OsString> {
-        std::env::var_os("PATH")
+    /// Those of whoever runs the tests.
+    fn places() -> Places<'static> {
+        static PATH: std::sync::LazyLock<OsString> =
+            std::sync::LazyLock::new(|| std::env::var_os("PATH").unwrap_or_default());
+        Places { path: Some(&PATH), workspace: None }
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
     fn a_clone_holds_the_files_and_no_links() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let into = to.path().join("checkout");
-        let commit = clone_over(&repository(from.path()), &into, path().as_deref(), "file", BOUNDS).unwrap();
+        let commit = clone_over(&repository(from.path()), &into, places(), "file", BOUNDS).unwrap();
         assert!(commit.len() == 40 && !into.join(".git").exists(), "{commit}");
         assert!(into.join("extension.json").is_file());
         assert!(!into.join("link").is_symlink());
@@ -230,7 +230,7 @@ mod tests {
     fn git_itself_refuses_other_protocols() {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let into = to.path().join("checkout");
-        let error = clone(&repository(from.path()), &into, path().as_deref()).unwrap_err().to_string();
+        let error = clone(&repository(from.path()), &into, places()).unwrap_err().to_string();
         assert!(error.contains("not allowed"), "{error}");
         assert!(!into.exists());
     }
@@ -248,7 +248,7 @@ mod tests {
                       git update-ref HEAD $(git -c user.name=t -c user.email=t@example.invalid commit-tree -m x $t)";
         shell(from.path(), script);
         let bounds = Bounds { entries: 2_000, ..BOUNDS };
-        let error = clone_over(&url, &to.path().join("c"), path().as_deref(), "file", bounds).unwrap_err();
+        let error = clone_over(&url, &to.path().join("c"), places(), "file", bounds).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("it wrote more than 2000 files, and was stopped"), "{error}");
     }
@@ -265,16 +265,14 @@ mod tests {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         git(from.path(), &["init"]);
         let url = GitUrl::unchecked(format!("file://{}", from.path().display()));
-        let error = clone_over(&url, &to.path().join("c"), path().as_deref(), "file", BOUNDS).unwrap_err();
+        let error = clone_over(&url, &to.path().join("c"), places(), "file", BOUNDS).unwrap_err();
         assert!(error.to_string().contains("no commit"), "{error}");
     }
 
     #[test]
     fn the_callers_directory_and_variables_choose_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let path = std::env::join_paths([Path::new("."), Path::new("bin"), dir.path()]).unwrap();
-        assert_eq!(absolute(Some(&path)), Some(dir.path().as_os_str().to_owned()));
-        let Some(git) = Git::find(self::path().as_deref(), dir.path(), "https:ssh") else { return };
+        let Some(git) = Git::find(places(), dir.path(), "https:ssh") else { return };
         for (name, _) in &git.env {
             let name = name.to_str().unwrap();
             let known = KEPT.contains(&name) || SET.iter().any(|(set, _)| *set == name);
@@ -293,7 +291,43 @@ mod tests {
     fn no_git_is_an_error_that_says_so() {
         let to = tempfile::tempdir().unwrap();
         let url = GitUrl::unchecked("https://example.invalid/x".into());
-        let error = clone(&url, &to.path().join("c"), Some(to.path().as_os_str())).unwrap_err().to_string();
+        let places = Places { path: Some(to.path().as_os_str()), workspace: None };
+        let error = clone(&url, &to.path().join("c"), places).unwrap_err().to_string();
         assert!(error.contains("there is no git in PATH"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn no_git_of_the_project_nor_of_others_is_run() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let at = |path: &str| root.join(path);
+        let mode = |path: &str, mode| {
+            std::fs::set_permissions(at(path), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for dir in ["project/bin", "open", "safe", "loose"] {
+            std::fs::create_dir_all(at(dir)).unwrap();
+            // It says no commit, so a clone by it fails; what it was called for is written down.
+            let script = format!("#!/bin/sh\necho '{dir}' \"$PATH\" >> '{}'\n", at("ran").display());
+            std::fs::write(at(dir).join("git"), script).unwrap();
+            mode(&format!("{dir}/git"), 0o755);
+        }
+        mode("open", 0o777);
+        mode("loose/git", 0o777);
+        symlink(at("project/bin"), at("link")).unwrap();
+        let hostile = [".".into(), "bin".into(), at("project/bin"), at("link"), at("open"), at("loose")];
+        let url = GitUrl::unchecked("https://example.invalid/x".into());
+        let ran = |dirs: &[std::path::PathBuf]| {
+            let path = std::env::join_paths(dirs).unwrap();
+            let places = Places { path: Some(&path), workspace: Some(&at("project")) };
+            clone(&url, &at("clone"), places).unwrap_err();
+            std::fs::read_to_string(at("ran")).ok()
+        };
+        assert_eq!(ran(&hostile), None);
+        let path = |dirs: [&str; 2]| dirs.map(|dir| at(dir).display().to_string()).join(":");
+        let line = format!("safe {}\n", path(["loose", "safe"]));
+        let text = ran(&[&hostile[..], &[at("safe")]].concat()).unwrap();
+        assert!(!text.is_empty() && text.lines().all(|ran| format!("{ran}\n") == line), "{text}");
     }
 }

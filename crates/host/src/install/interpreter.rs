@@ -1,4 +1,4 @@
-//! Which program runs an extension: looked for once, when it is approved, where nobody else can put one.
+//! Which program runs an extension, or is `git`: looked for where nobody else can put one.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -6,36 +6,64 @@ use std::path::{Component, Path, PathBuf};
 use haft_protocol::defence::{Defence, is_up};
 
 use super::InstallError;
-use crate::manifest::{Exec, Manifest};
+use crate::manifest::{Exec, Manifest, find_in_path};
 use crate::spec::Launch;
 
-/// Where a program is looked for, and where it must not be found.
+/// Where programs are looked for, and where they must not be found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lookup<'a> {
+pub(super) struct Places<'a> {
     /// The value of `PATH`.
     pub(super) path: Option<&'a OsStr>,
     /// The directory that the user works in: what lies in it is not the user's own.
     pub(super) workspace: Option<&'a Path>,
-    /// Where the extension came from, for an `exec` that leads out of it.
-    pub(super) origin: Option<&'a Path>,
 }
 
-/// The program that `exec` means, if it lies outside of the extension, whose files are in `tree`.
+impl Places<'_> {
+    /// A program by its name, unless others may have put it there or may change it.
+    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
+        let dirs = self.cleaned()?;
+        std::env::split_paths(&dirs)
+            .filter_map(|dir| find_in_path(name, Some(dir.as_os_str())))
+            .find(|program| !is_others(program) || !is_up(Defence::CleanPath))
+    }
+
+    /// The directories that only the user and the system write to: those that are absolute, outside of the workspace, and
+    /// closed to other users.
+    pub(super) fn cleaned(&self) -> Option<OsString> {
+        let path = self.path?;
+        if !is_up(Defence::CleanPath) {
+            return Some(path.to_owned());
+        }
+        let workspace = self.workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !is_users(dir));
+        let keeps = |dir: &PathBuf| {
+            let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
+            let is_projects =
+                |place: &Path| workspace.as_ref().is_some_and(|workspace| place.starts_with(workspace));
+            dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_others(&real)
+        };
+        // Nothing that was split cannot be joined.
+        Some(std::env::join_paths(std::env::split_paths(path).filter(keeps)).unwrap_or_default())
+    }
+}
+
+/// The program that `exec` means, if it lies outside of the extension, whose files are in `tree`. `origin` is where the
+/// extension came from, for an `exec` that leads out of it.
 ///
 /// # Errors
 /// When there is none, or others may have put it there.
 pub(super) fn outside(
     manifest: &Manifest,
     tree: &Path,
-    lookup: Lookup<'_>,
+    origin: Option<&Path>,
+    places: Places<'_>,
 ) -> Result<Option<PathBuf>, InstallError> {
     let Some(exec) = &manifest.exec else { return Ok(None) };
     let leads_out = leads_out(&exec.program);
-    let dir = match lookup.origin {
+    let dir = match origin {
         Some(origin) if leads_out => origin,
         Some(_) | None => tree,
     };
-    let path = lookup.path.map(|path| cleaned(path, lookup.workspace));
+    let path = places.cleaned();
     match manifest.launch(dir, path.as_deref())? {
         Launch::Process { program, .. } if exec.is_shared() || leads_out => {
             let refused = |problem: &str| {
@@ -75,23 +103,6 @@ fn leads_out(path: &str) -> bool {
         }
         Component::CurDir | Component::RootDir | Component::Prefix(_) => false,
     })
-}
-
-/// The directories of `PATH` that only the user and the system write to: those that are absolute, outside of the workspace,
-/// and closed to other users.
-pub(super) fn cleaned(path: &OsStr, workspace: Option<&Path>) -> OsString {
-    if !is_up(Defence::CleanPath) {
-        return path.to_owned();
-    }
-    let workspace = workspace.and_then(|dir| dir.canonicalize().ok()).filter(|dir| !is_users(dir));
-    let keeps = |dir: &PathBuf| {
-        let real = dir.canonicalize().unwrap_or_else(|_| dir.clone());
-        let is_projects =
-            |place: &Path| workspace.as_ref().is_some_and(|workspace| place.starts_with(workspace));
-        dir.is_absolute() && !is_projects(dir) && !is_projects(&real) && !is_others(&real)
-    };
-    // Nothing that was split cannot be joined.
-    std::env::join_paths(std::env::split_paths(path).filter(keeps)).unwrap_or_default()
 }
 
 /// Whoever works in the home directory, or above it, has all programs of the user's own in the workspace.
@@ -155,8 +166,8 @@ mod tests {
             });
             let path = std::env::join_paths(dirs).unwrap();
             let (project, source) = (self.at("project"), self.at("source/deep"));
-            let lookup = Lookup { path: Some(&path), workspace: Some(&project), origin: Some(&source) };
-            outside(&manifest, &self.at("tree"), lookup).map_err(|error| error.to_string())
+            let places = Places { path: Some(&path), workspace: Some(&project) };
+            outside(&manifest, &self.at("tree"), Some(&source), places).map_err(|error| error.to_string())
         }
     }
 

@@ -3,10 +3,13 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use haft_launch::sandbox::Level;
+
 use super::lock::Entry;
 use super::{Held, Owned};
 use crate::discovery::{Candidate, dir_name, scan};
 use crate::manifest::Exec;
+use crate::permission::Permissions;
 use crate::spec::Origin;
 
 /// One extension that is there.
@@ -28,6 +31,8 @@ pub struct Row {
     pub dir: PathBuf,
     /// Where it runs.
     pub runs_in: PathBuf,
+    /// The sandbox that it runs in by itself, or would run in; none for one that would have the user's rights.
+    pub level: Option<Level>,
     /// What was approved of it.
     pub entry: Option<Entry>,
     /// Whether it can run.
@@ -75,7 +80,7 @@ pub(super) fn owned(owned: Owned, path: Option<&OsStr>) -> Row {
         None if !entry.enabled => State::Disabled,
         None => State::Enabled,
     };
-    Row { name: name.as_str().to_owned(), runs_in: dir, entry: Some(entry), ..row }
+    Row { name: name.as_str().to_owned(), runs_in: dir, level: entry.sandbox, entry: Some(entry), ..row }
 }
 
 fn row(candidate: Candidate, origin: Origin, path: Option<&OsStr>) -> Row {
@@ -93,9 +98,10 @@ fn row(candidate: Candidate, origin: Origin, path: Option<&OsStr>) -> Row {
         }
         Err(error) => (None, broken(error.to_string())),
     };
+    let level = manifest.as_ref().and_then(|manifest| manifest.permissions.as_ref()).map(Permissions::level);
     let (version, language, description, exec) = manifest
         .map(|manifest| (manifest.version, manifest.language, manifest.description, manifest.exec))
         .unwrap_or_default();
     let runs_in = dir.clone();
-    Row { origin, name, version, language, description, exec, dir, runs_in, entry: None, state }
+    Row { origin, name, version, language, description, exec, dir, runs_in, level, entry: None, state }
 }

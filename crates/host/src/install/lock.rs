@@ -4,12 +4,14 @@
 
 mod entry;
 mod open;
+mod seen;
 mod tools;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::step::step;
@@ -19,6 +21,9 @@ use super::digest::Digest;
 use super::trees::Trees;
 use super::{copies, workshop};
 use crate::log::slug;
+use crate::registration::Glance;
+use seen::{Known, Seen};
+
 pub use entry::{Approval, Came, Entry, How, Waiting};
 
 /// The version of the form that is written.
@@ -27,10 +32,13 @@ const VERSION: u32 = 1;
 /// What the next lock file is called until it is whole.
 const NEW: &str = "extensions.lock.json.new";
 
-/// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`.
+/// Where the user's approvals are kept, and what was approved: `$HAFT_HOME`. Clones remember together what the lock file
+/// said last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     root: PathBuf,
+    trees: Trees,
+    seen: Seen,
 }
 
 /// What the lock file says.
@@ -123,7 +131,8 @@ impl LockFile {
 impl Approved {
     /// Below this directory, which need not be there yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        let root = root.into();
+        Self { trees: Trees::at(root.join("store")), root, seen: Seen::default() }
     }
 
     /// `extensions.lock.json`.
@@ -133,7 +142,7 @@ impl Approved {
 
     /// `store`.
     pub fn trees(&self) -> Trees {
-        Trees::at(self.root.join("store"))
+        self.trees.clone()
     }
 
     /// Sweeps up what a killed process left, unless somebody is at work there. Where there is nothing it is a look at two
@@ -158,21 +167,32 @@ impl Approved {
     /// # Errors
     /// [`LockError`] when it is a link, another user's, can be written by others, or is damaged.
     pub fn load(&self) -> Result<LockFile, LockError> {
-        let path = self.file();
-        let Some(text) = open::text(&path)? else { return Ok(LockFile::default()) };
-        let damaged = |error: serde_json::Error| LockError::Damaged {
-            path: path.clone(),
-            line: error.line(),
-            column: error.column(),
-            detail: error.to_string(),
-        };
-        // First, so that what only a newer haft knows is not taken for damage.
-        let Version { version } = serde_json::from_str(&text).map_err(damaged)?;
-        if version == VERSION {
-            serde_json::from_str(&text).map_err(damaged)
-        } else {
-            Err(LockError::Newer { path })
+        self.read().map(Arc::unwrap_or_clone)
+    }
+
+    /// What the lock file says. It is read only when it looks otherwise than when this process read or wrote it last.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn current(&self) -> Result<Arc<LockFile>, LockError> {
+        // Of the name itself: a link in its place is another thing.
+        let now = self.file().symlink_metadata().ok().as_ref().map(Glance::of);
+        match now.and_then(|now| self.seen.looks(now)) {
+            Some(file) => Ok(file),
+            None => self.read(),
         }
+    }
+
+    /// Reads it, and takes it apart unless it holds what it held.
+    fn read(&self) -> Result<Arc<LockFile>, LockError> {
+        let path = self.file();
+        let Some((text, glance)) = open::text(&path)? else { return Ok(Arc::default()) };
+        if let Some(file) = self.seen.says(&text, glance) {
+            return Ok(file);
+        }
+        let file = Arc::new(parsed(&path, &text)?);
+        self.seen.keep(Known { glance, text, file: Arc::clone(&file) });
+        Ok(file)
     }
 
     /// Changes the lock file. Two that do it at the same time do it one after the other.
@@ -188,11 +208,15 @@ impl Approved {
         lock.lock().map_err(write)?;
         // Nobody else is at it, so what is there was left by somebody who was killed.
         _ = fs::remove_file(self.root.join(NEW));
-        let before = self.load()?;
-        let mut file = before.clone();
+        // What it looks like is not enough here: what another process has written must not be lost.
+        let before = self.read()?;
+        let mut file = LockFile::clone(&before);
         let outcome = change(&mut file);
-        if file != before {
-            replace(&path, &file).map_err(write)?;
+        if file != *before {
+            let (text, glance) = replace(&path, &file).map_err(write)?;
+            if let Some(glance) = glance {
+                self.seen.keep(Known { glance, text, file: Arc::new(file) });
+            }
         }
         Ok(outcome)
     }
@@ -203,8 +227,27 @@ struct Version {
     version: u32,
 }
 
+fn parsed(path: &Path, text: &str) -> Result<LockFile, LockError> {
+    let newer = || LockError::Newer { path: path.into() };
+    match serde_json::from_str::<LockFile>(text) {
+        Ok(file) if file.version == VERSION => Ok(file),
+        Ok(_) => Err(newer()),
+        Err(error) => match serde_json::from_str(text) {
+            // What only a newer haft knows is no damage.
+            Ok(Version { version }) if version != VERSION => Err(newer()),
+            Ok(_) | Err(_) => Err(LockError::Damaged {
+                path: path.into(),
+                line: error.line(),
+                column: error.column(),
+                detail: error.to_string(),
+            }),
+        },
+    }
+}
+
 /// Writes beside the file and then puts the new one in its place. Made by `tempfile`, it has mode 600 from the start.
-fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
+/// Returns its text, and what it looks like if that can be told.
+fn replace(path: &Path, content: &LockFile) -> io::Result<(String, Option<Glance>)> {
     let dir = path.parent().unwrap_or(Path::new("."));
     step();
     let mut file = tempfile::Builder::new().prefix(NEW).rand_bytes(0).tempfile_in(dir)?;
@@ -214,10 +257,16 @@ fn replace(path: &Path, content: &LockFile) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     step();
-    file.persist(path).map_err(|error| error.error)?;
+    let file = file.persist(path).map_err(|error| error.error)?;
     step();
-    // The name is what makes it permanent.
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
+    // The name is what makes it permanent. It holds already, so the change is no failure when this is one.
+    if cfg!(unix)
+        && let Err(error) = File::open(dir).and_then(|dir| dir.sync_all())
+    {
+        tracing::warn!(dir = %dir.display(), %error, "a power failure may undo what was just approved or removed");
+    }
+    // Of what was written, and not of what has the name by now.
+    Ok((text, file.metadata().ok().as_ref().map(Glance::of)))
 }
 
 #[cfg(test)]

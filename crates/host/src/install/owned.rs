@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ids::ExtensionName;
 
 use super::contents::{Contents, Looks};
-use super::digest::Digest;
+use super::digest::digest_of;
 use super::lock::{Approved, Came, Entry, LockError};
 use super::pin::Pin;
 use crate::discovery::{Candidate, scan};
@@ -38,15 +39,15 @@ pub(crate) struct Held {
 /// # Errors
 /// Beside them, why nothing counts as approved.
 pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, Option<LockError>) {
-    let (file, error) = match approved.load() {
-        Ok(file) => (file, None),
+    let (file, error) = match approved.current() {
+        Ok(file) => (Arc::unwrap_or_clone(file), None),
         Err(error) => (super::lock::LockFile::default(), Some(error)),
     };
-    let (mut entries, mut by_place) = (BTreeMap::new(), BTreeMap::new());
+    let (mut entries, mut by_place) = (Vec::new(), BTreeMap::new());
     for (name, entry) in file.extensions {
         match &entry.source {
             Came::Placed { path, .. } => _ = by_place.insert(path.clone(), (name, entry)),
-            Came::Git { .. } | Came::Directory { .. } => _ = entries.insert(name, entry),
+            Came::Git { .. } | Came::Directory { .. } => entries.push((name, entry, false)),
         }
     }
     let mut all: Vec<Owned> = Vec::new();
@@ -57,7 +58,8 @@ pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, 
         });
     }
     let gone = by_place.into_values().map(|(name, entry)| (name, entry, true));
-    for (name, entry, gone) in entries.into_iter().map(|(name, entry)| (name, entry, false)).chain(gone) {
+    all.reserve(entries.len());
+    for (name, entry, gone) in entries.into_iter().chain(gone) {
         all.push(stored(approved, name, entry, gone));
     }
     // What was approved comes first, or something beside it could take its name with other letters.
@@ -74,7 +76,11 @@ fn placed(approved: &Approved, name: ExtensionName, entry: Entry, found: Candida
     let changed = difference(approved, &entry, &found.dir).map(|what| {
         format!("it is not what was approved: {what}; `haft ext trust {name}` shows what changed, and asks")
     });
-    held(approved, name, entry, found.dir, changed)
+    if changed.is_none() && !is_up(Defence::PinnedManifest) {
+        let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
+        return Owned { candidate: found, held: Some(held) };
+    }
+    held(approved, name, entry, Some(found.dir), changed)
 }
 
 /// One that lies in the store only.
@@ -86,24 +92,24 @@ fn stored(approved: &Approved, name: ExtensionName, entry: Entry, gone: bool) ->
         )),
         Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => None,
     };
-    let dir = approved.trees().place(&entry.tree);
-    held(approved, name, entry, dir, changed)
+    held(approved, name, entry, None, changed)
 }
 
-/// What was approved, with the manifest that was: whatever lies elsewhere may be another one by the time it is read.
+/// What was approved, with the manifest that was: whatever lies elsewhere may be another one by the time it is read. What
+/// has no `place` lies in the store only.
 fn held(
     approved: &Approved,
     name: ExtensionName,
     entry: Entry,
-    place: PathBuf,
+    place: Option<PathBuf>,
     changed: Option<String>,
 ) -> Owned {
     let code = approved.trees().place(&entry.tree);
-    let is_it = |bytes: &[u8]| Digest::of_bytes(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
+    let is_it = |bytes: &[u8]| digest_of(bytes) == entry.manifest || !is_up(Defence::PinnedCode);
     let (manifest, unusable) = match Manifest::read_if(&code, is_it) {
         Ok(Some(manifest)) => (Ok(manifest), None),
         Ok(None) => {
-            let error = ManifestError::Missing { dir: code };
+            let error = ManifestError::Missing { dir: code.clone() };
             (Err(error.into()), Some("its manifest is not the one that was approved".to_owned()))
         }
         Err(error) => {
@@ -115,7 +121,7 @@ fn held(
         .map(|why| format!("its code in the store cannot be used: {why}; install or approve it again"));
     let changed = changed.or(unusable);
     let held = Held { dir: approved.runs_in(&name, &entry), name, entry, changed };
-    Owned { candidate: Candidate { dir: place, manifest }, held: Some(held) }
+    Owned { candidate: Candidate { dir: place.unwrap_or(code), manifest }, held: Some(held) }
 }
 
 /// How a directory differs from what was approved of it; nothing when it does not. It is read only when it looks otherwise

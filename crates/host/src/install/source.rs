@@ -3,7 +3,7 @@
 mod address;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use haft_protocol::defence::{Defence, is_up};
 
@@ -57,6 +57,9 @@ fn directory(path: PathBuf) -> Result<Source, String> {
     if bare {
         return Err("it is a repository without its files; `git clone` it and install that directory".into());
     }
+    // `a/../b` is `b`, unless `a` is a link. Other links stay: whoever names one wants what it leads to by then.
+    let has_up = path.components().any(|part| part == Component::ParentDir);
+    let path = if has_up { path.canonicalize().unwrap_or(path) } else { path };
     Ok(Source::Directory(path))
 }
 

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
 
-use super::lock::{Approved, LockFile};
+use super::lock::Approved;
 use crate::pins::{PinnedTool, ToolPins};
-use crate::registration::Glance;
 
-/// What the lock file says of the texts of tools. It is read once, and again when it has changed.
+/// What the lock file says of the texts of tools. It is read again only when somebody else has changed it.
 ///
 /// A text that is new is written down behind the run's back; one that is lost with the run counts as new the next time.
 #[derive(Debug)]
@@ -23,7 +22,6 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    read: Option<(Glance, LockFile)>,
     /// What is to be written down.
     new: Vec<Registered>,
     writes: bool,
@@ -62,13 +60,8 @@ impl LockedTools {
 
 impl ToolPins for LockedTools {
     fn pinned(&self, extension: &ExtensionName) -> Option<BTreeMap<String, PinnedTool>> {
-        let mut state = self.0.state();
-        let now = std::fs::metadata(self.0.approved.file()).ok().as_ref().map(Glance::of)?;
-        if state.read.as_ref().is_none_or(|(then, _)| *then != now) {
-            // One that cannot be used approves nothing, and that is told where extensions are looked for.
-            state.read = self.0.approved.load().ok().map(|file| (now, file));
-        }
-        let (_, file) = state.read.as_ref()?;
+        // One that cannot be used approves nothing, and that is told where extensions are looked for.
+        let file = self.0.approved.current().ok()?;
         file.extensions.get(extension).map(|entry| entry.tools.clone())
     }
 
@@ -101,7 +94,7 @@ impl Inner {
                     let Some(entry) = file.extensions.get_mut(&extension) else { continue };
                     for (name, tool) in tools {
                         match differ {
-                            true => drop(entry.changed.insert(name, tool)),
+                            true => entry.lock_tool(name, tool),
                             false => _ = entry.tools.entry(name).or_insert(tool),
                         }
                     }

@@ -3,19 +3,21 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use haft_protocol::step::step;
 
-use super::contents::{Contents, Difference, is_executable, walk};
+use super::contents::{Contents, is_executable, walk};
 use super::digest::Digest;
+use super::error::with_causes;
 use super::lock::Entry;
 use super::workshop::Workshop;
-use super::{InstallError, Kept, copies};
+use super::{Difference, InstallError, Kept, copies};
 
 /// `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trees {
-    dir: PathBuf,
+    dir: Arc<Path>,
 }
 
 /// A tree of the store is not what its name says.
@@ -23,13 +25,13 @@ pub struct Trees {
 #[non_exhaustive]
 pub enum TreeError {
     /// It is not there.
-    #[error("its code is gone from {}", dir.display())]
+    #[error("its code is gone from {}", shown(dir))]
     Missing {
         /// Where it should be.
         dir: PathBuf,
     },
     /// It holds something else.
-    #[error("its code in {} is not what was approved", dir.display())]
+    #[error("its code in {} is not what was approved", shown(dir))]
     Changed {
         /// Where it is.
         dir: PathBuf,
@@ -39,9 +41,15 @@ pub enum TreeError {
     Read(#[source] Box<InstallError>),
 }
 
+/// A place in the store, for people: nobody reads a whole digest.
+fn shown(dir: &Path) -> String {
+    let name = crate::discovery::dir_name(dir);
+    format!("store/{}…", name.chars().take(12).collect::<String>())
+}
+
 impl Trees {
     pub(super) fn at(dir: PathBuf) -> Self {
-        Self { dir }
+        Self { dir: dir.into() }
     }
 
     /// Where all trees are.
@@ -70,7 +78,7 @@ impl Trees {
 
     /// What is different between the tree of a digest and what is there now; none where there is no such tree to compare.
     pub fn difference(&self, tree: &Digest, now: &Contents) -> Option<Difference> {
-        Contents::read(&self.place(tree)).ok().map(|before| Difference::between(&before, now))
+        Contents::read(&self.place(tree)).ok().map(|before| now.since(&before))
     }
 
     /// Gets the private copy of an extension ready for `now`, which comes after `before`; says what of the extension's own was
@@ -119,7 +127,7 @@ impl Trees {
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
         // Only now: a directory that nobody may write to cannot be moved.
         protect(&place, 0o555).map_err(InstallError::io("protect", &place))?;
-        sync(&self.dir).map_err(InstallError::io("write to", &self.dir))
+        sync(&self.dir).map_err(InstallError::io("write to", &*self.dir))
     }
 
     /// Removes all trees but these.
@@ -128,7 +136,7 @@ impl Trees {
     /// When one cannot be removed.
     pub(super) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
-        let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
+        let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
         let is_tree = |path: &PathBuf| !crate::discovery::dir_name(path).starts_with('.');
         for path in entries.flatten().map(|entry| entry.path()).filter(is_tree) {
             if !keep.contains(&path) {
@@ -137,6 +145,24 @@ impl Trees {
         }
         Ok(())
     }
+}
+
+/// What is said of a sweep that failed after a change was made: the change counts.
+pub(super) fn swept(outcome: Result<(), InstallError>) -> Option<String> {
+    let error = outcome.err()?;
+    Some(format!(
+        "the store still holds code that nobody needs: {}; the next change tries again",
+        with_causes(&error)
+    ))
+}
+
+/// What is said when a private copy could not be put in order after a change was made: the change counts.
+pub(super) fn restored(outcome: Result<(), InstallError>) -> Option<String> {
+    let error = outcome.err()?;
+    let why = with_causes(&error);
+    Some(format!(
+        "its private copy is not in order: {why}; each start tries again, and does not happen without it"
+    ))
 }
 
 /// Makes everything in a tree read-only and puts it on the disk. The tree's own directory can still be moved.

@@ -12,7 +12,10 @@ use crate::discovery::dir_name;
 /// Something is being prepared or thrown away; of no use once nobody holds the lock.
 pub(super) const SCRAP: &str = ".scrap-";
 
-/// The right to change a directory of extensions; one process has it at a time.
+/// What is locked in a bench as long as somebody needs it.
+const IN_USE: &str = ".lock";
+
+/// The right to change a directory of extensions; one process has it at a time, and never while a person is asked.
 #[derive(Debug)]
 pub(super) struct Workshop {
     dir: PathBuf,
@@ -20,10 +23,21 @@ pub(super) struct Workshop {
     _lock: File,
 }
 
+/// Somewhere to prepare something in; it is gone when this is dropped. It outlives the workshop that it was made in: as
+/// long as this process has it nobody sweeps it up.
+#[derive(Debug)]
+pub(super) struct Bench {
+    /// Held for its lock. Dropped first: some systems remove no file that is open.
+    _lock: File,
+    dir: TempDir,
+}
+
 /// Sweeps up what an interrupted process left in a directory, unless somebody is at work there. Where there is nothing it is
 /// one look.
 pub(super) fn tidy(dir: &Path) {
-    let is_scrap = |entry: std::fs::DirEntry| dir_name(&entry.path()).starts_with(SCRAP);
+    let is_scrap = |entry: std::fs::DirEntry| {
+        entry.file_name().as_encoded_bytes().starts_with(SCRAP.as_bytes()) && is_left(&entry.path())
+    };
     if std::fs::read_dir(dir).into_iter().flatten().flatten().any(is_scrap) {
         // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
         _ = Workshop::open(dir);
@@ -45,30 +59,32 @@ impl Workshop {
             Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
         }
         let workshop = Self { dir: dir.into(), _lock: lock };
-        workshop.sweep()?;
+        workshop.sweep();
         Ok(workshop)
     }
 
-    /// The directory that is changed.
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    fn sweep(&self) -> Result<(), InstallError> {
-        let entries = std::fs::read_dir(&self.dir).map_err(InstallError::io("list", &self.dir))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if dir_name(&path).starts_with(SCRAP) {
-                remove(&path)?;
+    /// What cannot be removed is in nobody's way, and must keep nobody from changing anything.
+    fn sweep(&self) {
+        for path in std::fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if dir_name(&path).starts_with(SCRAP)
+                && is_left(&path)
+                && let Err(error) = remove(&path)
+            {
+                tracing::warn!(path = %path.display(), %error, "cannot sweep up what an interrupted change left");
             }
         }
-        Ok(())
     }
 
-    /// A directory to prepare something in; it is gone when it is dropped.
-    pub(super) fn bench(&self) -> Result<TempDir, InstallError> {
+    /// A directory to prepare something in.
+    pub(super) fn bench(&self) -> Result<Bench, InstallError> {
+        let write = || InstallError::io("write to", &self.dir);
         step();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(SCRAP).tempdir_in(&self.dir).map_err(InstallError::io("write to", &self.dir))
+        let dir = tempfile::Builder::new().prefix(SCRAP).tempdir_in(&self.dir).map_err(write())?;
+        step();
+        // Before anybody else may sweep.
+        let lock = File::create(dir.path().join(IN_USE)).map_err(write())?;
+        lock.lock().map_err(write())?;
+        Ok(Bench { _lock: lock, dir })
     }
 
     /// Takes an extension out of its place at once, then deletes it.
@@ -80,6 +96,25 @@ impl Workshop {
         std::fs::rename(place, &aside).map_err(InstallError::io("remove", place))?;
         remove(&aside)
     }
+}
+
+impl Bench {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Leaves it where it is.
+    #[cfg(test)]
+    pub(super) fn keep(self) -> PathBuf {
+        self.dir.keep()
+    }
+}
+
+/// Whether nobody is at work in what was being prepared.
+fn is_left(scrap: &Path) -> bool {
+    let lock = File::options().write(true).open(scrap.join(IN_USE));
+    !lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Deletes a directory with what is in it, also where nobody may write to it, or a symlink without what it points to.
@@ -127,6 +162,23 @@ mod tests {
         drop(busy);
         tidy(dir.path());
         assert!(!scrap.exists());
+    }
+
+    #[test]
+    fn a_bench_outlives_its_workshop_and_is_nobody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
+        tree(&bench.path().join("tree"), "shown");
+        tidy(dir.path());
+        drop(Workshop::open(dir.path()).unwrap());
+        assert_eq!(read(&bench.path().join("tree")), "shown");
+        let left = bench.keep();
+        Workshop::open(dir.path()).unwrap();
+        assert!(!left.exists(), "nobody needs it any more");
+        let bench = Workshop::open(dir.path()).unwrap().bench().unwrap();
+        let place = bench.path().to_owned();
+        drop(bench);
+        assert!(!place.exists());
     }
 
     #[test]

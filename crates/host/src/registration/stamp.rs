@@ -4,15 +4,18 @@
 //! A date tells nothing of a second change within its own step: 2 s on some file systems. A file that was changed within
 //! a step before the extension was started is not relied upon, nor the date of a directory that was changed within one
 //! before it was looked at.
+//!
+//! What was approved is put back before each start, so that the digest of it says all of those files.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::install::{Digest, Pin};
 use crate::manifest::MANIFEST_FILE;
 use crate::spec::{ExtensionSpec, Launch};
 use crate::timeouts::{CLOCK_LAG, DATE_STEP};
@@ -27,6 +30,9 @@ const LEFT_OUT: &[&str] = &["node_modules", "__pycache__", "target", "venv"];
 /// All files of an extension, its program and its script among them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
+    /// The approved code, none of whose files is named below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<Digest>,
     dirs: Vec<Directory>,
     /// Ordered by path.
     files: Vec<File>,
@@ -70,6 +76,18 @@ impl Glances {
     }
 }
 
+/// What the user approved, and is run.
+fn code(spec: &ExtensionSpec) -> Option<Digest> {
+    spec.pin.as_ref().map(|pin| pin.tree)
+}
+
+/// Whether this is a file of the approved code. A link of it may lead to one that is not.
+fn is_put_back(pin: &Pin, path: &Path) -> bool {
+    let is_below = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let approved = || pin.trees.place(&pin.tree).join(path).symlink_metadata();
+    is_below && approved().is_ok_and(|metadata| metadata.is_file())
+}
+
 fn glance(path: &Path) -> Option<Glance> {
     fs::metadata(path).ok().filter(Metadata::is_file).as_ref().map(Glance::of)
 }
@@ -77,12 +95,19 @@ fn glance(path: &Path) -> Option<Glance> {
 impl Stamp {
     /// Looks at everything; nothing when that is too much, or cannot be written down.
     pub(crate) fn take(spec: &ExtensionSpec) -> Option<Self> {
-        let mut stamp = Self { dirs: Vec::new(), files: Vec::new() };
+        let mut stamp = Self { code: code(spec), dirs: Vec::new(), files: Vec::new() };
         stamp.add_dir(&spec.dir, String::new())?;
         if let Launch::Process { program, args } = &spec.launch {
             stamp.add_file(&spec.dir, program.strip_prefix(&spec.dir).unwrap_or(program).to_str()?)?;
             for arg in args.iter().filter(|arg| spec.dir.join(arg).is_file()) {
                 stamp.add_file(&spec.dir, arg)?;
+            }
+        }
+        if let Some(pin) = &spec.pin {
+            stamp.files.retain(|File(path, ..)| !is_put_back(pin, Path::new(path)));
+            if pin.copy.is_none() {
+                // Nobody adds anything there, or it is not started.
+                stamp.dirs.clear();
             }
         }
         stamp.files.sort();
@@ -103,7 +128,8 @@ impl Stamp {
         let same_names = |Directory(path, change): &Directory| {
             fs::metadata(spec.dir.join(path)).is_ok_and(|now| Some(Change::of(&now)) == *change)
         };
-        self.files.iter().all(same_file)
+        self.code == code(spec)
+            && self.files.iter().all(same_file)
             // A name that came and went, or is none of a file that counts, changes nothing.
             && (self.dirs.iter().all(same_names) || Self::take(spec).is_some_and(|now| now.files == self.files))
     }
@@ -207,7 +233,12 @@ fn step(date: i64) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::host::stream_spec;
+    use crate::install::digest_of;
+    use crate::install::lock::Approved;
 
     const SECOND: i64 = 1_000_000_000;
 
@@ -226,6 +257,53 @@ mod tests {
             check(date, step, false);
             check(date, step + Duration::from_nanos(1), true);
         }
+    }
+
+    /// An approved extension, and where it runs.
+    fn approved(root: &Path, runs_in_copy: bool) -> ExtensionSpec {
+        let trees = Approved::at(root).trees();
+        let tree = digest_of(b"x");
+        let (place, copy) = (trees.place(&tree), root.join("copy"));
+        for dir in [&place, &copy] {
+            fs::create_dir_all(dir).unwrap();
+            fs::write(dir.join("extension.json"), "{}").unwrap();
+            fs::write(dir.join("run"), "").unwrap();
+        }
+        let dir = if runs_in_copy { copy.clone() } else { place };
+        let copy = runs_in_copy.then_some(copy);
+        let pin = Arc::new(Pin { trees, tree, copy, interpreter: None, changed: None });
+        let launch = Launch::Process { program: dir.join("run"), args: vec!["../run".into(), "own".into()] };
+        ExtensionSpec { dir, launch, pin: Some(pin), ..stream_spec("x") }
+    }
+
+    #[test]
+    fn of_what_was_approved_only_its_own_files_are_looked_at() {
+        let root = tempfile::tempdir().unwrap();
+        let spec = approved(root.path(), true);
+        fs::write(spec.dir.join("own"), "1").unwrap();
+        fs::write(root.path().join("run"), "").unwrap();
+        let stamp = Stamp::take(&spec).unwrap();
+        let names: Vec<_> = stamp.files.iter().map(|File(path, ..)| path.as_str()).collect();
+        assert_eq!(names, ["../run", "own"]);
+        let holds = |spec: &ExtensionSpec| stamp.holds(spec, &Glances::default());
+        fs::write(spec.dir.join("run"), "put back before it starts").unwrap();
+        assert!(holds(&spec));
+        let pin = Pin { tree: digest_of(b"y"), ..Pin::clone(spec.pin.as_ref().unwrap()) };
+        assert!(!holds(&ExtensionSpec { pin: Some(Arc::new(pin)), ..spec.clone() }), "other code");
+        assert!(!holds(&ExtensionSpec { pin: None, ..spec.clone() }), "not approved");
+        fs::write(spec.dir.join("new"), "").unwrap();
+        assert!(!holds(&spec));
+        fs::remove_file(spec.dir.join("new")).unwrap();
+        assert!(holds(&spec));
+        fs::write(spec.dir.join("own"), "22").unwrap();
+        assert!(!holds(&spec));
+    }
+
+    #[test]
+    fn what_runs_in_the_store_is_its_digest() {
+        let root = tempfile::tempdir().unwrap();
+        let stamp = Stamp::take(&approved(root.path(), false)).unwrap();
+        assert_eq!((stamp.dirs.len(), stamp.files.len(), stamp.code), (0, 0, Some(digest_of(b"x"))));
     }
 
     #[test]

@@ -86,6 +86,10 @@ impl Agency {
         Self { agent: builder.build().unwrap(), bash }
     }
 
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
     pub(crate) fn into_agent(self) -> Agent {
         self.agent
     }

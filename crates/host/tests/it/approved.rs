@@ -5,14 +5,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
-use haft_host::discovery::{Discovery, Project, Search, SkipReason, Trust};
+use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
 use haft_host::install::lock::{Approved, How};
 use haft_host::install::{Accepted, Source, Store};
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError};
 use haft_protocol::ids::ExtensionName;
+use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{Events, brisk, config, fault};
+use crate::support::{Events, blocked, brisk, call, config, fault};
 
 /// Says hello, counts its starts beside its code, and stays.
 const RUN: &str = "#!/bin/sh\necho start >> starts\necho '{\"type\":\"hello\",\"name\":\"'$1'\"}'\n\
@@ -124,6 +125,59 @@ fn only_what_was_approved_is_found_and_the_rest_keeps_its_name() {
     assert_eq!(names(&world.found()).1[0], ("a", "pin_mismatch"));
 }
 
+/// Another path to a directory of the user's leads to what was approved there, and to nothing else.
+#[test]
+fn a_place_that_configuration_names_again_is_taken_once() {
+    let world = World::new();
+    let dir = world.placed("a", "");
+    world.trust(&dir);
+    let link = world.root.path().join("link");
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    let further = vec![Further { dir: link, origin: Origin::Global }];
+    let found = || Discovery::run(&Search { further: further.clone(), ..world.search() });
+    assert_eq!(names(&found()), (vec!["a"], vec![]));
+    world.write(&dir, "b", "");
+    assert_eq!(names(&found()), (vec![], vec![("a", "pin_mismatch")]), "what is there has another name now");
+}
+
+#[tokio::test]
+async fn one_that_waits_is_started_as_it_was_approved_and_after_an_update_at_once() {
+    let world = World::new();
+    let source = world.write(&world.root.path().join("src/x"), "x", "");
+    // It keeps nothing beside its code.
+    let script = |more: &str| RUN.replace("echo start >> starts", more);
+    fs::write(source.join("run"), script("")).unwrap();
+    let install = || {
+        let proposal = world.store.propose(&Source::Directory(source.clone())).unwrap();
+        proposal.accept(How::Yes, "1").unwrap();
+    };
+    install();
+    let events = Events::default();
+    let state = async || {
+        let host = world.host(&events).await;
+        let state = host.states().remove(0).state;
+        host.shutdown().await;
+        state
+    };
+    assert_eq!(state().await, ExtensionState::Ready);
+    assert_eq!(state().await, ExtensionState::Idle);
+    let copy = world.root.path().join("home/copies/x");
+    fs::remove_file(copy.join("run")).unwrap();
+    fs::write(copy.join("run"), "#!/bin/sh\ntouch evil\n").unwrap();
+    let host = world.host(&events).await;
+    assert_eq!(host.states()[0].state, ExtensionState::Idle);
+    host.restart(&ExtensionName::new("x")).await.unwrap();
+    host.shutdown().await;
+    assert_eq!(fs::read_to_string(copy.join("run")).unwrap(), script(""));
+    assert!(!copy.join("evil").exists());
+    fs::write(source.join("run"), script("true")).unwrap();
+    install();
+    assert_eq!(state().await, ExtensionState::Ready);
+    assert_eq!(state().await, ExtensionState::Idle);
+    fs::write(copy.join("own"), "").unwrap();
+    assert_eq!(state().await, ExtensionState::Ready, "its own file may be why it registers something else");
+}
+
 #[test]
 fn no_name_in_other_letters_takes_the_place_of_what_was_approved() {
     let world = World::new();
@@ -162,14 +216,34 @@ fn a_guard_whose_new_version_waits_for_an_answer_is_missed() {
     assert_eq!(names(&world.found()).0, ["guard"]);
 }
 
-#[test]
-fn without_a_lock_file_that_can_be_used_no_tool_runs() {
+/// One failure, one event: no extension is invented that fails as well.
+#[tokio::test]
+async fn without_a_lock_file_that_can_be_used_no_tool_runs() {
     let world = World::new();
     world.installed("x");
-    fs::write(world.store.approved.file(), "{").unwrap();
-    let found = world.found();
-    let [spec] = &found.specs[..] else { panic!("{:?}", found.specs) };
-    assert!(spec.roles.required && matches!(spec.launch, Launch::Impossible { .. }), "{spec:?}");
+    let file = world.store.approved.file();
+    let good = fs::read(&file).unwrap();
+    fs::write(&file, "{").unwrap();
+    let (events, ls) = (Events::default(), call("bash", json!({"command": "ls"})));
+    let host = world.host(&events).await;
+    assert_eq!(events.faults(), [fault("extensions.lock.json", "lock_invalid")]);
+    assert!(host.states().is_empty());
+    let (by, reason) = blocked(&host, &ls).await.unwrap();
+    assert_eq!(by, "haft");
+    insta::assert_snapshot!(reason, @"blocked, because extensions.lock.json cannot be used and nobody knows which extensions have to be in place; the user has been told");
+    let why = host.blocked().unwrap();
+    assert!(reason.contains(&why), "{why}");
+    // Whoever mends it reloads.
+    fs::write(&file, &good).unwrap();
+    let stats = host.reload().await;
+    assert_eq!((stats.ready, stats.errors.len(), host.blocked()), (1, 0, None));
+    assert_eq!(blocked(&host, &ls).await, None);
+    fs::write(&file, "{").unwrap();
+    let stats = host.reload().await;
+    let codes: Vec<_> = stats.errors.iter().map(|error| error.code.as_str()).collect();
+    assert_eq!((codes, stats.stopped), (vec!["lock_invalid"], 1));
+    assert!(blocked(&host, &ls).await.is_some());
+    host.shutdown().await;
 }
 
 #[test]

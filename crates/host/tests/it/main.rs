@@ -7,6 +7,7 @@ mod agent;
 #[cfg(unix)]
 mod approved;
 mod bytes;
+mod changes;
 mod commands;
 mod discovery;
 mod gate_failures;

@@ -127,7 +127,7 @@ async fn exits_before_hello() {
     let row = Row::start("exit-before-hello", brisk(), &[]).await;
     let log = row.end(&["exited"]).await;
     assert_eq!(log.matches("usage: misbehave <fault>").count(), 1, "{log}");
-    assert!(log.contains("[haft] exited: before hello: exited with status 2\n"), "{log}");
+    assert!(log.contains("[haft] exited: ended before hello: exited with status 2\n"), "{log}");
 }
 
 #[tokio::test]

@@ -71,7 +71,7 @@ async fn one_that_does_not_come_up_again_goes_on_until_it_is_taken_away() {
         code: "manifest_invalid".into(),
         message: "a comma is missing".into(),
     };
-    let unreadable = Found { specs: Vec::new(), faults: vec![unreadable] };
+    let unreadable = Found { faults: vec![unreadable], ..Found::default() };
     let rounds =
         [vec![guard()].into(), vec![gone].into(), unreadable, vec![crash].into(), vec![guard()].into()];
     let events = Events::default();

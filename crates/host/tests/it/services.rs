@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use haft_core::Agent;
+use haft_core::error::TurnErrorKind;
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{ExtensionSpec, Host, Launch, Permissions, ServiceReach, Services};
 use haft_protocol::RawJson;
@@ -205,6 +206,42 @@ async fn a_call_that_nobody_wants_is_cancelled() {
     drop(peer);
     until(&tools, 4).await;
     assert_eq!(tools.all().last().unwrap(), "bash cancelled");
+}
+
+/// What an extension has done for a call of the model ends with the run; what it does on its own account goes on.
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_run_takes_along_what_was_asked_for_it() {
+    let tool = json!({"type": "register_tool", "name": "work", "schema": {"type": "object"}});
+    let intercept = json!({"type": "subscribe", "intercept": ["turn_start"]});
+    let (host, _agent, mut peer, _, tools) = serving([tool, intercept]).await;
+    peer.send(host_call("own", "exec", json!({"path": "slow"}))).await;
+    until(&tools, 1).await;
+    let agency = Agency::new(&host, [("work", json!({}))]);
+    host.serve(agency.agent().caller());
+    for kind in ["turn_start", "tool_call"] {
+        let run = agency.start();
+        let cancel = run.cancellation();
+        let (ran, ()) = tokio::join!(agency.finish(run), async {
+            if kind == "tool_call" {
+                let question = peer.expect("event_intercept").await;
+                peer.answer(&question, "event_intercept_response", json!({"block": false})).await;
+                peer.expect("tool_call").await;
+            } else {
+                peer.expect("event_intercept").await;
+            }
+            let before = tools.all().len();
+            peer.send(host_call(kind, "exec", json!({"path": "slow"}))).await;
+            until(&tools, before + 1).await;
+            cancel.cancel();
+            let ended = result(&mut peer).await;
+            assert_eq!((&ended["id"], &ended["code"]), (&json!(kind), &json!("cancelled")));
+        });
+        assert_eq!(ran.outcome.unwrap_err().kind, TurnErrorKind::Aborted);
+    }
+    let ended = tools.all().iter().filter(|note| note.ends_with("cancelled")).count();
+    assert_eq!(ended, 2, "{:?}", tools.all());
+    peer.send(json!({"type": "host_call_cancel", "id": "own"})).await;
+    assert_eq!(result(&mut peer).await["id"], "own");
 }
 
 async fn until(tools: &Tools, notes: usize) {

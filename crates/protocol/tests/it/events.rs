@@ -155,6 +155,7 @@ fn extension_events() -> Vec<AgentEvent> {
             content: vec![Content::text("no")],
             details: None,
         },
+        AgentEvent::EventGap { lost: 3 },
         AgentEvent::GateOff { extension: extension(), reason: "did not answer within 5 s".into() },
         AgentEvent::ExtensionError(ExtensionFault {
             extension: extension(),
@@ -205,6 +206,7 @@ fn lines() {
     {"type":"host_call_start","id":"host-1","extension":"todo","name":"write","args":{"path":"a","content":"b"}}
     {"type":"host_call_end","id":"host-1","extension":"todo","name":"write","is_error":false,"content":[{"type":"text","text":"created a"}]}
     {"type":"host_call_end","id":"host-2","extension":"todo","name":"bash","is_error":true,"code":"blocked","content":[{"type":"text","text":"no"}]}
+    {"type":"event_gap","lost":3}
     {"type":"gate_off","extension":"todo","reason":"did not answer within 5 s"}
     {"type":"extension_error","extension":"todo","code":"call_timeout","message":"tool todo was not answered within 60 s"}
     "#);

@@ -86,6 +86,7 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },
+        AgentEvent::EventGap { lost: 3 },
         AgentEvent::GateOff { extension: guard(), reason: "late".into() },
         AgentEvent::ExtensionError(fault),
     ]
@@ -145,6 +146,7 @@ fn every_event_has_its_line() {
     {"type":"ext_notify","extension":"guard","level":"warn","message":"m"}
     {"type":"ext_display","extension":"guard","text":"t"}
     {"type":"ext_clear_notes","extension":"guard"}
+    {"type":"event_gap","lost":3}
     {"type":"gate_off","extension":"guard","reason":"late"}
     {"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
     {"type":"host_call_start","id":"host-1","extension":"guard","name":"write","args":{}}

@@ -43,7 +43,10 @@ async fn results_and_failures_have_types() {
     })
     .await;
     let run = harness.tool("run", json!({})).await.joined_text();
-    assert_eq!(run, r#"Ok(CommandOutput { output: "made\n", exit_code: 0, remarks: [] })"#);
+    assert_eq!(
+        run,
+        r#"Ok(CommandOutput { output: "made\n", exit_code: 0, full_output: None, remarks: [] })"#
+    );
     let edit = harness.tool("edit", json!({})).await.joined_text();
     assert_eq!(edit, r#"Err(PermissionDenied { permission: "fs.write", reason: "no" })"#);
 }

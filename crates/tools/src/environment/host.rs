@@ -117,7 +117,8 @@ impl HostEnvironment {
 
     /// Keeps what is read and changed within a reach, as [`with_root`](Self::with_root) does for changes: every way to a
     /// file is looked up with its links first, and then gone without following any. Nothing is listed or searched then.
-    /// Commands are not kept anywhere.
+    /// Commands are not kept anywhere; what they printed and was too long for their results may be read where it is
+    /// kept, by this environment and its clones and for the last 256 of them.
     ///
     /// # Errors
     /// On systems other than Unix.

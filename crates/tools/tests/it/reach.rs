@@ -35,6 +35,14 @@ impl Place {
         symlink("../other", at("work/dirlink")).unwrap();
         symlink("sub", at("work/inner")).unwrap();
         symlink("haft/auth.json", at("home/auth-link")).unwrap();
+        let mut place = Self { dir, tools: Vec::new() };
+        place.tools = place.others(bounded);
+        place
+    }
+
+    /// Tools with the same reach, of somebody else.
+    fn others(&self, bounded: bool) -> Vec<Arc<dyn Tool>> {
+        let at = |name: &str| self.path(name);
         let reach = Reach {
             read: bounded.then(|| vec![at("other/d"), at("home")]),
             write: bounded.then(|| vec![at("work")]),
@@ -42,9 +50,8 @@ impl Place {
             never: vec![at("home/haft")],
         };
         let environment =
-            HostEnvironment::new(at("work")).with_state(at("state")).with_scratch(at("scratch"));
-        let tools = service_tools(Arc::new(environment.with_reach(&reach).unwrap()));
-        Self { dir, tools }
+            HostEnvironment::new(at("work")).with_state(at("state")).with_scratch(at("home/haft/results"));
+        service_tools(Arc::new(environment.with_reach(&reach).unwrap()))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -153,6 +160,32 @@ async fn what_is_in_a_file_stands_apart_from_what_is_said_of_it() {
     let failed = place.call("bash", json!({ "command": "echo hi; exit 3" })).await;
     assert_eq!(texts(&failed), ["hi\n", "exit code 3"]);
     assert_eq!((failed.is_error, failed.details.unwrap().as_str()), (true, r#"{"exit_code":3}"#));
+}
+
+/// Wherever it is kept: here among haft's own files.
+#[tokio::test]
+async fn the_whole_of_a_long_output_is_read_by_whoever_had_the_command_run_and_by_nobody_else() {
+    for bounded in [true, false] {
+        let place = Place::new(bounded);
+        let ran = place.call("bash", json!({ "command": "seq 9000; exit 3" })).await;
+        let details: Value = ran.details.unwrap().read().unwrap();
+        assert_eq!(details["exit_code"], 3);
+        let path = details["full_output"].as_str().unwrap();
+        assert!(path.starts_with(place.path("home/haft/results").to_str().unwrap()), "{path}");
+        let first = place.call("read", json!({ "path": path, "limit": 1 })).await;
+        assert_eq!(first.content[0], Content::text("1\n"));
+        reached(&place.call("write", json!({ "path": path, "content": "" })).await, false, path);
+        let other = Place { tools: place.others(bounded), dir: place.dir };
+        reached(&other.call("read", json!({ "path": path })).await, false, path);
+        let of_other = other.call("bash", json!({ "command": "seq 9000" })).await;
+        let of_other: Value = of_other.details.unwrap().read().unwrap();
+        reached(&other.call("read", json!({ "path": of_other["full_output"] })).await, true, "its own");
+        // What is put in its place is another file.
+        let moved = of_other["full_output"].as_str().unwrap();
+        fs::remove_file(moved).unwrap();
+        symlink(other.path("home/haft/auth.json"), moved).unwrap();
+        reached(&other.call("read", json!({ "path": moved })).await, false, "a link");
+    }
 }
 
 #[tokio::test]

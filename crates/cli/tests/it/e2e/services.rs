@@ -71,3 +71,61 @@ fn an_extension_works_under_the_gates_and_what_it_does_is_told() {
     let log = scene.log_of("helper");
     assert!(log.contains("host_call exec: blocked"), "{log}");
 }
+
+/// Two of them, in a sandbox where they can open nothing: what a command of the first printed is for the first alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_long_output_is_read_by_whoever_had_the_command_run() {
+    use super::confined::has_standard;
+
+    const BOTH: &str = r#"
+stream = frames()
+
+def asked(call, **args):
+    emit("host_call", id="c", call=call, args=args)
+    for frame in stream:
+        if frame["type"] == "host_result":
+            return frame
+
+def text(call, **args):
+    frame = asked(call, **args)
+    return frame.get("code", frame["content"][0]["text"])
+
+def by_itself(path):
+    try:
+        return open(path).read(1)
+    except OSError:
+        return "refused"
+
+tool(NAME)
+emit("ready")
+for frame in stream:
+    if frame["type"] == "tool_call":
+        if NAME == "maker":
+            path = asked("exec", command="seq 9000")["details"]["full_output"]
+            asked("write", path="where", content=path)
+        path = text("read", path="where")
+        result(frame, json.dumps([
+            text("read", path=path, offset=9000), text("read", path=path, limit=1), by_itself(path),
+        ]))
+"#;
+    if !has_standard() {
+        return;
+    }
+    let call = |name| Scenario::new().tool(name, name, "{}");
+    let scene = Scene::new(vec![call("maker"), call("other"), Scenario::text("Fine.")]);
+    for name in ["other", "maker"] {
+        let permissions = json!({"tools": {"register": [name]}, "host": ["fs.read", "fs.write", "exec"]});
+        let more = json!({"permissions": permissions, "required": false, "lazy": false});
+        scene.named_python(name, &more, BOTH);
+        let config = format!("extensions = [{}]", json!(scene.world.home().join("more")));
+        std::fs::write(scene.world.home().join("config.toml"), config).unwrap();
+    }
+    let ran = scene.haft(&["--json", "--tools", "maker,other", "go"]);
+    ran.expect(0);
+    let results = said(&scene.server.requests()[2], "tool");
+    let [maker, other] = &results[..] else { panic!("{results:?}") };
+    let told = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+    assert_eq!(told(maker), json!(["9000\n", "1\n", "refused"]));
+    assert_eq!(told(other), json!(["permission_denied", "permission_denied", "refused"]));
+}

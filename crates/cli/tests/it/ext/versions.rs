@@ -65,3 +65,58 @@ fn mended_code_is_approved_without_the_texts_that_were_locked() {
     let lock: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert!(lock["extensions"]["hello"].get("changed").is_none(), "{lock}");
 }
+
+#[test]
+fn the_same_code_from_elsewhere_is_asked_about() {
+    let world = World::new();
+    approve(&world, "1", "");
+    let manifest = r#"{"name":"hello","version":"1","exec":"./run"}"#;
+    let run = std::fs::read(world.project().join("src/hello/run")).unwrap();
+    let mirror = world.extension("mirror", manifest);
+    std::fs::write(mirror.join("run"), run).unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(mirror.join("run"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let before = "! it came from somewhere else before: the directory ROOT/project/src/hello";
+    let ended = world.haft(&["ext", "install", "mirror"]);
+    assert!(ended.code == 8 && ended.stdout.contains(before), "{ended:?}");
+    assert!(world.haft(&["ext", "lock"]).stdout.contains("from: the directory ROOT/project/src/hello\n"));
+    assert_eq!(world.haft(&["ext", "install", "-y", "mirror"]).code, 0);
+    assert!(world.haft(&["ext", "lock"]).stdout.contains("from: the directory ROOT/project/mirror\n"));
+    let ended = world.haft(&["ext", "install", "-y", "mirror"]);
+    assert!(ended.stderr.contains("exactly as it is; nothing was changed"), "{ended:?}");
+}
+
+#[test]
+fn going_back_is_an_answer_to_a_version_that_waits() {
+    let world = World::new();
+    approve(&world, "1", r#","permissions":{}"#);
+    approve(&world, "2", r#","permissions":{}"#);
+    world.extension(
+        "src/hello",
+        r#"{"name":"hello","version":"3","exec":"./run","permissions":{"net":"all"}}"#,
+    );
+    let ended = world.haft(&["ext", "update", "hello"]);
+    assert!(ended.code == 8 && ended.stderr.contains("hello is disabled until you agree"), "{ended:?}");
+    let ended = world.haft(&["ext", "rollback", "-y", "hello"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stderr.contains("its newer version that waits for an answer is dropped"), "{ended:?}");
+    let line = world.haft(&["ext", "list"]).stdout.lines().last().unwrap().to_owned();
+    assert!(line.contains(" 1 ") && line.contains(" enabled "), "{line}");
+}
+
+#[cfg(unix)]
+#[test]
+fn removing_what_was_put_there_keeps_what_was_never_approved() {
+    let world = World::new();
+    let dir = placed(&world, GREETS);
+    assert_eq!(world.haft(&["ext", "trust", "-y", "hello"]).code, 0);
+    std::fs::write(dir.join("notes"), "mine").unwrap();
+    let ended = world.haft(&["ext", "remove", "-y", "hello"]);
+    let kept = "what lay there and was never approved is kept in ROOT/home/extensions/.removed/hello-1\n";
+    assert!(ended.code == 0 && ended.stderr.contains(kept), "{ended:?}");
+    let kept = world.home().join("extensions/.removed/hello-1");
+    assert_eq!(std::fs::read_to_string(kept.join("notes")).unwrap(), "mine");
+    assert!(!dir.exists() && !kept.join("run").exists());
+    assert!(world.haft(&["ext", "list"]).stderr.starts_with("no extensions installed"));
+}

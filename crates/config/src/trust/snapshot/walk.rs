@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::super::digest::Digest;
+use super::super::digest::{self, Digest};
 use super::{MAX_BYTES, MAX_FILES, SnapshotError, programs};
 
 /// The most directories that lie in each other.
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         if self.files.len() >= MAX_FILES {
             return Err(SnapshotError::TooMany { path: path.into() });
         }
-        self.files.insert(name.to_owned(), Digest::of(hasher));
+        self.files.insert(name.to_owned(), digest::of(hasher));
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use anyhow::{Context, Result, ensure};
 use haft_host::install::lock::How;
 use haft_host::install::{Source, Store};
-use haft_protocol::defence::{Defence, take_down};
+use haft_protocol::defence::{Defence, VARIABLE, take_down};
 use serde_json::{Value, json};
 
 use super::project::{Hostile, executable, write};
@@ -20,8 +20,15 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         id: "T-09",
         title: "files of an extension are swapped while it is approved, and between that and its start",
-        cases: &[Case { play: |world| Box::pin(swapped(world)), ..CASE }],
-        undefend: Some(|_| take_down(Defence::PinnedCode)),
+        cases: &[
+            Case { play: |world| Box::pin(swapped(world)), ..CASE },
+            Case { play: |world| Box::pin(manifest_swapped(world)), notices_alone: true, ..CASE },
+        ],
+        undefend: Some(|_| {
+            // The second case is about this one alone: what was looked at is what was approved, but not what was read.
+            take_down(Defence::PinnedManifest);
+            take_down(Defence::PinnedCode);
+        }),
     },
     Row {
         id: "T-10",
@@ -55,7 +62,7 @@ pub(crate) const ROWS: &[Row] = &[
     },
     Row {
         id: "T-17",
-        title: "the project, and others, have programs of an interpreter's name in PATH",
+        title: "the project, and others, have programs in PATH that are called as an interpreter is, or as git",
         cases: &[Case { play: |world| Box::pin(hijacked(world)), ..CASE }],
         undefend: Some(|_| take_down(Defence::CleanPath)),
     },
@@ -73,18 +80,22 @@ impl Racer {
         let (ends, swaps) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (stop, count) = (Arc::clone(&ends), Arc::clone(&swaps));
         let thread = std::thread::spawn(move || {
-            let beside = file.with_file_name(".swap");
+            // Not in the file's own directory, which is what was approved, or is not, at every moment.
+            let beside = file.parent().map(|dir| dir.with_extension("swap")).unwrap_or_default();
+            let Ok(mode) = fs::metadata(&file).map(|metadata| metadata.permissions()) else { return };
             for text in texts.iter().cycle() {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
                 // By one rename, so that what is there is one or the other, whole.
-                if write(&beside, text).and_then(|()| executable(&beside)).is_ok()
+                if fs::write(&beside, text).is_ok()
+                    && fs::set_permissions(&beside, mode.clone()).is_ok()
                     && fs::rename(&beside, &file).is_ok()
                 {
                     count.fetch_add(1, Ordering::Relaxed);
                 }
             }
+            _ = fs::remove_file(beside);
         });
         Self { ends, swaps, thread: Some(thread) }
     }
@@ -128,8 +139,38 @@ async fn swapped(world: &mut World) -> Result<()> {
     drop(racer);
     let fired = hostile.fired();
     ensure!(!fired.contains(&"swapped".to_owned()), "run in {runs} runs: {fired:?}");
+    ensure!(fired.contains(&"approved".to_owned()), "what was approved never ran in {runs} runs");
     while_approved(&hostile, world.amount(10, 60))?;
     world.found(&format!("{swaps} swaps in {runs} runs: nothing ran but what was approved"));
+    Ok(())
+}
+
+/// A manifest is swapped between the moment that it is read to know what lies there and the moment that it is held against
+/// what was approved.
+async fn manifest_swapped(world: &mut World) -> Result<()> {
+    let mut hostile = Hostile::new(world, "manifest")?;
+    hostile.own_extension("x", "approved")?;
+    let file = hostile.home.root().join("extensions/x/extension.json");
+    let fires = format!("echo swapped >> '{}'", hostile.place_of_names().display());
+    let swapped = json!({"name": "x", "exec": "/bin/sh", "args": ["-c", fires]}).to_string();
+    let texts = [fs::read_to_string(&file).context("read the manifest")?, swapped];
+    if world.mode.undefended {
+        // Alone, or the digest of the code would be missed in its place.
+        hostile.home = hostile.home.variable(VARIABLE, &format!("{:?}", Defence::PinnedManifest));
+    }
+    world.mark("swapped")?;
+    let racer = Racer::new(file, texts);
+    let runs = if world.mode.undefended { 200 } else { world.amount(20, 200) };
+    let mut approved = 0;
+    for run in 1..=runs {
+        hostile.told(&["-p", "go"]).await?;
+        let fired = hostile.fired();
+        ensure!(!fired.contains(&"swapped".to_owned()), "run in run {run}: {fired:?}");
+        approved += usize::from(!fired.is_empty());
+    }
+    ensure!(approved > 0, "what was approved never ran in {runs} runs");
+    let swaps = racer.swaps();
+    world.found(&format!("{swaps} swaps of the manifest in {runs} runs, {approved} of what was approved"));
     Ok(())
 }
 
@@ -152,14 +193,14 @@ fn while_approved(hostile: &Hostile, times: usize) -> Result<()> {
         let code = store.approved.trees().verify(&shown).context("what was approved is in the store")?;
         let runs = fs::read_to_string(accepted.dir.join("run.sh")).context("what would run")?;
         ensure!(texts.contains(&runs), "what would run is none of both: {runs:?}");
-        let digest = haft_host::install::Digest::of_bytes(runs.as_bytes());
+        let digest = haft_host::install::digest_of(runs.as_bytes());
         ensure!(code.file_digest(Path::new("run.sh")) == Some(digest), "what would run was not approved");
         approved += 1;
     }
     ensure!(approved > 0, "nothing could be approved in {times} tries");
     drop(racer);
     let row = store.find("y", None).context("find it")?;
-    store.remove(&row).context("remove it")
+    store.remove(&row).map(drop).context("remove it")
 }
 
 async fn rewritten(world: &mut World) -> Result<()> {
@@ -280,11 +321,14 @@ async fn shown(world: &mut World) -> Result<()> {
 async fn hijacked(world: &mut World) -> Result<()> {
     let mut hostile = Hostile::new(world, "hijacked")?;
     let safe = world.dir.join("hijacked-safe");
-    for dir in ["node_modules/.bin", ".bin"] {
-        hostile.program(&format!("{dir}/runtime"), "shadow")?;
+    for program in ["runtime", "git"] {
+        for dir in ["node_modules/.bin/", ".bin/", ""] {
+            hostile.program(&format!("{dir}{program}"), "shadow")?;
+        }
     }
-    hostile.program("runtime", "shadow")?;
     let open = world.dir.join("hijacked-open");
+    write(&open.join("git"), &hostile.fire("open"))?;
+    executable(&open.join("git"))?;
     for (dir, leaves) in [(&open, "open"), (&safe, "safe")] {
         write(&dir.join("runtime"), &hostile.fire(leaves))?;
         executable(&dir.join("runtime"))?;
@@ -307,6 +351,9 @@ async fn hijacked(world: &mut World) -> Result<()> {
     hostile.told(&["-p", "go"]).await?;
     let fired = hostile.fired();
     ensure!(fired == ["safe"], "run: {fired:?}");
+    let (code, text) = ext(&hostile, &["install", "-y", "https://127.0.0.1:9/x"]).await?;
+    let fired = hostile.fired();
+    ensure!(code == 8 && fired.is_empty(), "run to clone: {fired:?}; said: {text}");
     // It is looked for once: where it was, and nowhere else.
     fs::remove_file(safe.join("runtime")).context("remove the program")?;
     let told = hostile.told(&["-p", "go"]).await?;

@@ -14,14 +14,27 @@ use crate::services::Wanted;
 /// The calls that are under way.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    open: Vec<RequestId>,
+    open: Vec<Call>,
     /// It was reported that it asks for more than it may.
     denied: bool,
 }
 
+#[derive(Debug)]
+struct Call {
+    id: RequestId,
+    /// How many lines it had been written when it asked: what of them is open is what it serves.
+    behind: u64,
+}
+
+impl Calls {
+    fn has(&self, id: &RequestId) -> bool {
+        self.open.iter().any(|call| call.id == *id)
+    }
+}
+
 impl<T> Session<T> {
     pub(super) fn on_host_call(&mut self, call: HostCall, bytes: usize, now: Instant) {
-        if self.calls.open.contains(&call.id) {
+        if self.calls.has(&call.id) {
             // An answer could be taken for that of the other.
             self.count(bytes, now);
             let id = excerpt(call.id.as_str().as_bytes());
@@ -31,7 +44,7 @@ impl<T> Session<T> {
         match self.admit(&call) {
             Ok(kind) => {
                 self.count_call(bytes, now);
-                self.calls.open.push(call.id.clone());
+                self.calls.open.push(Call { id: call.id.clone(), behind: self.lines });
                 self.out.push_back(Output::Call(Wanted { id: call.id, kind, args: call.args }));
             }
             Err(refused) => {
@@ -88,14 +101,25 @@ impl<T> Session<T> {
     pub(super) fn on_host_call_cancel(&mut self, id: RequestId, bytes: usize, now: Instant) {
         // One that is over was answered, and the two have crossed.
         self.count(bytes, now);
-        if self.calls.open.contains(&id) {
+        if self.calls.has(&id) {
             self.out.push_back(Output::CancelCall(id));
+        }
+    }
+
+    /// Nobody waits any more for the answer to the question in this line. Calls that were made while it was open end with
+    /// it, unless another question is open that they may be for; those that were made on the extension's own account go
+    /// on.
+    pub(super) fn end_calls_for(&mut self, line: u64) {
+        for call in self.calls.open.iter().filter(|call| line <= call.behind) {
+            if !self.pending.has_within(call.behind) {
+                self.out.push_back(Output::CancelCall(call.id.clone()));
+            }
         }
     }
 
     /// A call is over.
     pub(crate) fn handle_result(&mut self, result: HostResult, now: Instant) {
-        let Some(place) = self.calls.open.iter().position(|id| *id == result.id) else { return };
+        let Some(place) = self.calls.open.iter().position(|call| call.id == result.id) else { return };
         self.calls.open.swap_remove(place);
         self.say(&result, now);
     }

@@ -80,7 +80,7 @@ impl<T> Session<T> {
                 };
                 self.fail(code, text.to_owned());
             }
-            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("before hello: {text}")),
+            Phase::AwaitHello { .. } => self.fail(FaultCode::Exited, format!("ended before hello: {text}")),
             Phase::Registering { .. } | Phase::Ready => self.fail(FaultCode::Exited, text.to_owned()),
             Phase::Closed(_) => {}
         }

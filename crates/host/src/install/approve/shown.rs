@@ -139,7 +139,7 @@ fn permission(verb: &str, PermissionLine { permission, text, red }: &PermissionL
 }
 
 /// As a shell would need it, where that makes a difference.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -160,7 +160,7 @@ impl std::fmt::Display for Came {
 
 impl Came {
     /// Whether it is the same repository, or the same directory.
-    fn is_same_place(&self, other: &Self) -> bool {
+    pub(super) fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Git { url, .. }, Self::Git { url: other, .. }) => url == other,
             (Self::Directory { path }, Self::Directory { path: other })

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::digest::digest_of;
 use super::*;
 
 fn tree() -> tempfile::TempDir {
@@ -21,7 +22,7 @@ fn check(change: impl FnOnce(&Path), expect: &str) {
     change(dir.path());
     let now = Contents::read(dir.path()).unwrap();
     assert_eq!(now.digest() == before.digest(), expect.is_empty());
-    assert_eq!(Difference::between(&before, &now).to_string(), expect);
+    assert_eq!(now.since(&before).to_string(), expect);
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
 fn the_digest_is_that_of_every_version_and_machine() {
     let contents = Contents::read(tree().path()).unwrap();
     assert_eq!((contents.files(), contents.bytes()), (2, 6));
-    assert_eq!(contents.file_digest(Path::new("run")), Some(Digest::of_bytes(b"one")));
+    assert_eq!(contents.file_digest(Path::new("run")), Some(digest_of(b"one")));
     insta::assert_snapshot!(
         contents.digest(),
         @"sha256:e39218f7d893c53a677cc23e4f8b6e8e89cc35d49778090dab0ca40d11253ef6"

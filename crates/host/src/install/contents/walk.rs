@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use sha2::{Digest as _, Sha256};
 
 use super::super::copy::{MAX_DEPTH, MAX_ENTRIES, is_repository};
-use super::super::digest::Digest;
+use super::super::digest::{self, Digest};
 use super::{InstallError, slashed};
 use crate::registration::Change;
 
@@ -104,7 +104,7 @@ impl Looks {
 
     /// What it came to, and whether the same again means that nothing has changed.
     pub(crate) fn end(self) -> (Digest, bool) {
-        (Digest::of(self.all), self.tells)
+        (digest::of(self.all), self.tells)
     }
 }
 

@@ -41,6 +41,9 @@ pub struct Entry {
     /// What it would be told now of those that came with other texts, which are locked until the user agrees.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, PinnedTool>,
+    /// How often each tool came with texts that it had not had before, since this code was approved.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub locks: BTreeMap<String, u32>,
     /// Whether it runs.
     pub enabled: bool,
     /// A newer version that asks for more than was granted, and that nobody has agreed to. Until then neither runs.
@@ -121,6 +124,31 @@ impl Entry {
         self.permissions.is_none()
     }
 
+    /// Whether the texts of a tool are other ones again and again, so that agreeing to some does not help.
+    pub fn is_unsteady(&self, tool: &str) -> bool {
+        self.locks.get(tool).is_some_and(|times| *times > 1)
+    }
+
+    /// Keeps the texts that a tool has now and that are locked.
+    pub(in super::super) fn lock_tool(&mut self, name: String, tool: PinnedTool) {
+        if self.changed.get(&name).is_none_or(|was| !was.is_same(&tool)) {
+            let times = self.locks.entry(name.clone()).or_default();
+            *times = times.saturating_add(1);
+        }
+        self.changed.insert(name, tool);
+    }
+
+    /// Whether it is this version that was approved, by the same word of the user's: what runs and what the user switches on
+    /// and off leave their own marks in an entry.
+    pub fn is_same_version(&self, other: &Self) -> bool {
+        let version = |entry: &Self| (entry.tree, entry.manifest, entry.sandbox);
+        version(self) == version(other)
+            && self.approved == other.approved
+            && self.source == other.source
+            && self.interpreter == other.interpreter
+            && self.permissions == other.permissions
+    }
+
     /// This version and those before it.
     pub(super) fn versions(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.previous)
@@ -134,6 +162,7 @@ impl Entry {
         if before.tree == self.tree {
             self.tools = before.tools;
             self.changed = before.changed;
+            self.locks = before.locks;
         } else {
             self.previous.insert(0, before);
             self.previous.truncate(MAX_PREVIOUS);
@@ -141,18 +170,21 @@ impl Entry {
         self
     }
 
-    /// The version before this one, with this one behind it; none when there is none, or when the user keeps its files, which
-    /// are not haft's to change.
-    pub fn rolled_back(&self) -> Option<Self> {
+    /// One of the versions before this one, counted from the newest, with this one behind it; none when there is none, or when
+    /// the user keeps its files, which are not haft's to change. Going back is an answer to a newer version that waits for
+    /// one: it runs if this one ran before that.
+    pub fn rolled_back(&self, index: usize) -> Option<Self> {
         let mut rest = self.previous.clone();
-        if rest.first().is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
+        if rest.get(index).is_none_or(|older| matches!(older.source, Came::Placed { .. })) {
             return None;
         }
-        let mut back = rest.remove(0);
+        let mut back = rest.remove(index);
         let mut this = self.clone();
         this.previous.clear();
+        this.enabled = this.waiting.take().map_or(this.enabled, |waiting| waiting.enabled);
+        back.enabled = this.enabled;
         rest.insert(0, this);
-        (back.previous, back.enabled) = (rest, self.enabled);
+        back.previous = rest;
         Some(back)
     }
 }

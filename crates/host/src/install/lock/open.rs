@@ -9,6 +9,7 @@ use std::path::Path;
 use haft_protocol::defence::{Defence, is_up};
 
 use super::LockError;
+use crate::registration::Glance;
 
 /// The longest file that is read, in bytes: 64 MiB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -16,8 +17,8 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// What is said of one that its mode opens to others.
 pub(super) const LOOSE: &str = "can be written by other users";
 
-/// Its text; none where there is no file.
-pub(super) fn text(path: &Path) -> Result<Option<String>, LockError> {
+/// Its text, and what it looked like when that was read; none where there is no file.
+pub(super) fn text(path: &Path) -> Result<Option<(String, Glance)>, LockError> {
     let read = |source| LockError::Read { path: path.into(), source };
     let foreign = |what| LockError::Foreign { path: path.into(), what };
     let defended = is_up(Defence::LockFile);
@@ -38,7 +39,7 @@ pub(super) fn text(path: &Path) -> Result<Option<String>, LockError> {
     }
     let mut text = String::with_capacity(usize::try_from(metadata.len().min(MAX_FILE)).unwrap_or_default());
     file.take(MAX_FILE).read_to_string(&mut text).map_err(read)?;
-    Ok(Some(text))
+    Ok(Some((text, Glance::of(&metadata))))
 }
 
 #[cfg(unix)]

@@ -1,13 +1,14 @@
 //! What is tested here is in the module above.
 
+use super::super::digest::digest_of;
 use super::*;
 use crate::pins::ToolPins as _;
 
 fn entry(text: &str) -> Entry {
     Entry {
         source: Came::Directory { path: "/src".into() },
-        tree: Digest::of_bytes(text.as_bytes()),
-        manifest: Digest::of_bytes(b"manifest"),
+        tree: digest_of(text.as_bytes()),
+        manifest: digest_of(b"manifest"),
         interpreter: Some("/usr/bin/python3".into()),
         required: false,
         permissions: None,
@@ -15,6 +16,7 @@ fn entry(text: &str) -> Entry {
         enabled: true,
         tools: BTreeMap::new(),
         changed: BTreeMap::new(),
+        locks: BTreeMap::new(),
         waiting: None,
         approved: Approval { at: "2026-01-02T03:04:05Z".into(), how: How::Terminal, haft: "1".into() },
         previous: Vec::new(),
@@ -98,12 +100,12 @@ fn the_versions_before_can_be_gone_back_to() {
     let versions = ["one", "two", "three", "four", "five"].map(entry);
     let newest = versions.into_iter().reduce(|before, next| next.replace(Some(before))).unwrap();
     let trees = |entry: &Entry| entry.versions().map(|entry| entry.tree).collect::<Vec<_>>();
-    let expect = |texts: [&str; 4]| texts.map(|text| Digest::of_bytes(text.as_bytes())).to_vec();
+    let expect = |texts: [&str; 4]| texts.map(|text| digest_of(text.as_bytes())).to_vec();
     assert_eq!(trees(&newest), expect(["five", "four", "three", "two"]));
-    let back = newest.rolled_back().unwrap();
+    let back = newest.rolled_back(0).unwrap();
     assert_eq!(trees(&back), expect(["four", "five", "three", "two"]));
-    assert_eq!(back.rolled_back().unwrap(), newest);
-    assert_eq!(entry("one").rolled_back(), None);
+    assert_eq!(back.rolled_back(0).unwrap(), newest);
+    assert_eq!(entry("one").rolled_back(0), None);
     // The same code again is no other version.
     assert_eq!(trees(&entry("one").replace(Some(entry("one")))).len(), 1);
     let off = Entry { enabled: false, ..entry("one") };
@@ -125,6 +127,46 @@ fn two_that_write_at_once_lose_nothing() {
         }
     });
     assert_eq!(approved.load().unwrap().extensions.len(), 21);
+}
+
+#[test]
+fn what_another_process_writes_is_seen_and_not_lost() {
+    let (_root, one) = approved();
+    let two = Approved::at(one.root.clone());
+    let insert = |approved: &Approved, name: &str| {
+        approved.edit(|file| file.extensions.insert(ExtensionName::new(name), entry(name))).unwrap();
+    };
+    let names = |approved: &Approved| {
+        let file = approved.current().unwrap();
+        file.extensions.keys().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    for (number, (writer, reader)) in [(&one, &two), (&two, &one), (&two, &one)].into_iter().enumerate() {
+        let before = names(reader);
+        insert(writer, &format!("b{number}"));
+        assert_eq!(names(reader).len(), before.len() + 1);
+    }
+    insert(&one, "c");
+    assert_eq!(names(&one), ["a", "b0", "b1", "b2", "c"]);
+    fs::remove_file(one.file()).unwrap();
+    assert_eq!(names(&one), Vec::<String>::new());
+}
+
+#[test]
+fn what_did_not_change_is_not_read_again() {
+    let (_root, approved) = approved();
+    let written = approved.current().unwrap();
+    assert!(Arc::ptr_eq(&written, &approved.clone().current().unwrap()), "by whoever looks");
+    assert!(Arc::ptr_eq(&written, &approved.read().unwrap()), "nor is the same text taken apart again");
+    let text = fs::read(approved.file()).unwrap();
+    fs::write(approved.file(), text).unwrap();
+    assert!(Arc::ptr_eq(&written, &approved.current().unwrap()));
+    approved.edit(|file| file.extensions.clear()).unwrap();
+    assert!(approved.current().unwrap().extensions.is_empty() && written.extensions.len() == 1);
+    #[cfg(unix)]
+    {
+        fs::set_permissions(approved.file(), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+        assert!(approved.current().unwrap_err().is_loose(), "whose word it is may have changed");
+    }
 }
 
 /// A tool's schema is a text within the text.
@@ -151,8 +193,18 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
     approved.agree(&name, &other).unwrap();
     assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
+    assert!(!approved.load().unwrap().extensions[&name].is_unsteady("t"));
+    // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
+    for (text, unsteady) in [("third", true), ("third", true)] {
+        pins.locked(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
+        assert_eq!(approved.load().unwrap().extensions[&name].is_unsteady("t"), unsteady);
+    }
+    let third = BTreeMap::from([("t".to_owned(), tool("third"))]);
+    approved.agree(&name, &third).unwrap();
+    assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
     let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
     assert!(with_tools.changed.is_empty());
     assert_eq!(entry("one").replace(Some(with_tools.clone())).tools.len(), 2);
-    assert!(entry("two").replace(Some(with_tools)).tools.is_empty(), "other code has other tools");
+    let other = entry("two").replace(Some(with_tools));
+    assert!(other.tools.is_empty() && other.locks.is_empty(), "other code has other tools");
 }

@@ -161,7 +161,8 @@ impl Collector {
     }
 }
 
-/// A file that is written by a thread of its own, so that a slow disk holds nobody up.
+/// A file that is written by a thread of its own, so that a slow disk holds nobody up. What waits for the disk is
+/// bounded by what is written in all, [`MAX_FULL`].
 struct Spill {
     pieces: mpsc::Sender<Vec<u8>>,
     writer: JoinHandle<io::Result<NamedTempFile>>,

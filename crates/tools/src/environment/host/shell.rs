@@ -41,7 +41,16 @@ pub(super) async fn run(
     // Whatever is left after a regular end was put into the background on purpose. A killed group is gone.
     child.release();
     report_rest(&mut collector, progress);
-    let collected = off_thread(move || Ok(collector.finish())).await?;
+    let reads = host.reads.clone();
+    let collected = off_thread(move || {
+        let collected = collector.finish();
+        // Whoever had it run may read all of it, wherever it is kept.
+        if let (Some(reads), Some(full)) = (&reads, &collected.full) {
+            reads.admit(&full.path);
+        }
+        Ok(collected)
+    });
+    let collected = collected.await?;
     Ok(RunReport {
         end,
         tail: collected.tail,

@@ -59,6 +59,32 @@ fn each_call_is_answered_once_and_no_more_are_taken_than_may_be_under_way() {
     "#);
 }
 
+/// Two questions are open when the first call is made, none when the second is, and one when the third is.
+#[test]
+fn a_call_ends_with_the_last_question_that_it_may_be_for() {
+    let mut bench = Bench::ready();
+    let (tool, guard) = (bench.tool("tool"), bench.guard("guard"));
+    call(&mut bench, "both", "exec");
+    bench.session.cancel(&tool);
+    bench.settle();
+    assert!(!bench.transcript.contains("cancel"), "{}", bench.transcript);
+    bench.session.cancel(&guard);
+    bench.settle();
+    call(&mut bench, "own", "exec");
+    let tool = bench.tool("tool");
+    call(&mut bench, "one", "exec");
+    bench.session.cancel(&tool);
+    bench.settle();
+    let tool = bench.tool("tool");
+    call(&mut bench, "answered", "exec");
+    bench.line(&format!(r#"{{"type":"tool_result","id":"{tool}","content":[]}}"#));
+    bench.session.cancel(&tool);
+    bench.settle();
+    let cancelled: Vec<&str> =
+        bench.transcript.lines().filter_map(|line| line.split_once("* cancel ")).map(|(_, id)| id).collect();
+    assert_eq!(cancelled, ["both", "one"]);
+}
+
 #[test]
 fn nothing_is_taken_before_ready() {
     let mut bench = Bench::new();

@@ -1,8 +1,10 @@
 //! Where a file is to be written: an open directory, which one gets to without links, and a name in it.
 
+use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use haft_protocol::defence::{Defence, is_up};
 use rustix::io::Errno;
@@ -19,9 +21,14 @@ pub(in super::super) struct Root {
     never: Vec<PathBuf>,
     /// Everything, if none are named.
     within: Option<Vec<Place>>,
+    /// Files that came within reach one by one, by their resolved paths; the oldest first.
+    admitted: Mutex<VecDeque<PathBuf>>,
     /// What is not done elsewhere: `read` or `written`.
     done: &'static str,
 }
+
+/// How many single files stay within reach.
+const ADMITTED: usize = 256;
 
 /// A directory with all below it, or a single file.
 #[derive(Debug)]
@@ -37,7 +44,13 @@ impl Root {
     pub(in super::super) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let place = Place { dir: Dir::open(&path)?, dir_path: path.clone(), path };
-        Ok(Self { own: Vec::new(), never: Vec::new(), within: Some(vec![place]), done: "written" })
+        Ok(Self {
+            own: Vec::new(),
+            never: Vec::new(),
+            within: Some(vec![place]),
+            admitted: Mutex::default(),
+            done: "written",
+        })
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "other systems cannot do it")]
@@ -54,8 +67,23 @@ impl Root {
             own: places(own),
             never: never.iter().map(resolved).collect(),
             within: within.map(places),
+            admitted: Mutex::default(),
             done,
         })
+    }
+
+    /// From here on a file is within reach, wherever it lies; of many, those that came last.
+    pub(in super::super) fn admit(&self, file: &Path) {
+        let Ok(path) = file.canonicalize() else { return };
+        let mut admitted = self.admitted.lock().unwrap_or_else(PoisonError::into_inner);
+        if admitted.len() == ADMITTED {
+            admitted.pop_front();
+        }
+        admitted.push_back(path);
+    }
+
+    fn is_admitted(&self, path: &Path) -> bool {
+        self.admitted.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|admitted| admitted == path)
     }
 
     /// Whether a file may have other names, which may be out of reach.
@@ -68,6 +96,9 @@ impl Root {
         let of = |places: &'_ [Place]| places.iter().position(|place| path.starts_with(&place.path));
         if let Some(place) = of(&self.own).and_then(|place| self.own.get(place)) {
             return place.open_dir(parent);
+        }
+        if self.is_admitted(path) {
+            return Dir::open(parent).map_err(|error| unreached(parent, error));
         }
         if self.never.iter().any(|never| path.starts_with(never)) {
             return Err(EnvironmentError::outside(

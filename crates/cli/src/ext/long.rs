@@ -1,0 +1,66 @@
+//! `haft ext list --long`: everything that is known of each.
+
+use haft_config::SandboxLevel;
+use haft_core::sanitize::sanitize_line;
+use haft_host::install::lock::{Entry, How};
+use haft_host::install::quoted;
+
+use super::list::Listed;
+
+/// A paragraph for each.
+pub(crate) fn text(listed: &[Listed]) -> String {
+    let paragraph = |listed: &Listed| {
+        let lines = lines(listed);
+        lines.iter().map(|line| sanitize_line(line)).collect::<Vec<_>>().join("\n")
+    };
+    listed.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
+}
+
+fn lines(listed: &Listed) -> Vec<String> {
+    let row = &listed.row;
+    let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut lines = vec![format!("{}{version}", row.name)];
+    lines.extend(row.description.iter().map(|text| format!("  says of itself: {text}")));
+    lines.push(format!("  scope: {}", listed.scope()));
+    lines.push(format!("  state: {}", listed.word()));
+    lines.push(format!("  sandbox: {}", sandbox(listed)));
+    match &row.entry {
+        Some(entry) => lines.push(format!("  from: {}", entry.source)),
+        None => lines.push(format!("  lies in: {}", row.dir.display())),
+    }
+    lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
+    lines.extend(row.exec.as_ref().map(|exec| {
+        let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| quoted(word)).collect();
+        format!("  runs: {}", words.join(" "))
+    }));
+    lines.extend(row.entry.iter().flat_map(|entry| approved(listed, entry)));
+    lines
+}
+
+fn sandbox(listed: &Listed) -> String {
+    let level = listed.sandbox.map_or("unknown: config.toml cannot be read", SandboxLevel::name);
+    match (&listed.row.exec, listed.runs()) {
+        (None, _) => "no program is run".to_owned(),
+        (Some(_), true) => level.to_owned(),
+        (Some(_), false) => format!("not run; {level}, once it is"),
+    }
+}
+
+fn approved(listed: &Listed, entry: &Entry) -> Vec<String> {
+    let how = match entry.approved.how {
+        How::Terminal => "in a terminal",
+        How::Yes => "by --yes",
+    };
+    let mut lines: Vec<_> =
+        entry.interpreter.iter().map(|program| format!("  run by: {}", program.display())).collect();
+    lines.push(format!("  runs in: {}", listed.row.runs_in.display()));
+    lines.push(format!("  code: {}", entry.tree));
+    lines.push(format!("  approved: {} {how}, haft {}", entry.approved.at, entry.approved.haft));
+    if !entry.changed.is_empty() {
+        let tools: Vec<_> = entry.changed.keys().map(String::as_str).collect();
+        lines.push(format!("  locked tools: {}", tools.join(", ")));
+    }
+    let older = entry.previous.iter();
+    lines.extend(older.map(|entry| format!("  before: {} of {}", entry.tree.short(), entry.approved.at)));
+    lines
+}

@@ -1,0 +1,129 @@
+//! The table of `haft ext list`: a line for each, as wide as the terminal at most.
+
+use std::path::{Path, PathBuf};
+
+use haft_config::SandboxLevel;
+use haft_core::sanitize::sanitize_line;
+use haft_host::install::Row;
+use haft_host::install::lock::Came;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use super::list::Listed;
+
+const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
+
+/// The columns of a version at most: it is whatever a manifest says.
+const VERSION: usize = 14;
+
+/// The columns of a name beside which the rest of its line still has room; a longer one has a line of its own.
+const NAME: usize = 24;
+
+/// The columns of the last column at least, however narrow the terminal.
+const FROM: usize = 16;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Below which directories paths are shortened.
+pub(crate) struct Places {
+    /// Written as `.`.
+    pub(crate) cwd: PathBuf,
+    /// Written as `~`.
+    pub(crate) home: Option<PathBuf>,
+}
+
+/// The heading, and a line for each.
+pub(crate) fn text(rows: &[Listed], places: &Places, width: usize) -> String {
+    let mut lines = vec![HEADER.map(str::to_owned)];
+    lines.extend(rows.iter().map(|row| cells(row, places)));
+    let widths: [usize; 6] = std::array::from_fn(|column| {
+        let cells = lines.iter().map(|line| line[column].width());
+        // Names that have lines of their own widen nothing.
+        cells.filter(|width| column > 0 || *width <= NAME).max().unwrap_or(0)
+    });
+    let before: usize = widths.iter().take(5).map(|width| width + GAP).sum();
+    let room = width.saturating_sub(before).max(FROM);
+    let text: Vec<String> = lines.into_iter().map(|line| aligned(line, &widths, room)).collect();
+    text.join("\n")
+}
+
+/// One line, or two where the name is long.
+fn aligned(
+    [name, version, scope, state, sandbox, from]: [String; 6],
+    widths: &[usize; 6],
+    room: usize,
+) -> String {
+    let (first, name) =
+        if name.width() > NAME { (format!("{name}\n"), String::new()) } else { (String::new(), name) };
+    let mut line = String::new();
+    for (cell, width) in [name, version, scope, state, sandbox].iter().zip(widths) {
+        line.push_str(cell);
+        line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + GAP));
+    }
+    format!("{first}{line}{}", end_of(&from, room)).trim_end().to_owned()
+}
+
+fn cells(listed: &Listed, places: &Places) -> [String; 6] {
+    let row = &listed.row;
+    let version = row.version.as_deref().map_or_else(|| "-".to_owned(), sanitize_line);
+    let sandbox = match listed.runs() {
+        true => listed.sandbox.map_or("?", SandboxLevel::name),
+        // Nothing runs that it could confine.
+        false => "-",
+    };
+    [
+        sanitize_line(&row.name),
+        beginning_of(&version, VERSION),
+        listed.scope().to_owned(),
+        listed.word().to_owned(),
+        sandbox.to_owned(),
+        sanitize_line(&from(row, places)),
+    ]
+}
+
+fn from(row: &Row, places: &Places) -> String {
+    match row.entry.as_ref().map(|entry| &entry.source) {
+        Some(Came::Git { url, .. }) => url.clone(),
+        Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(path),
+        None => places.short(&row.dir),
+    }
+}
+
+impl Places {
+    fn short(&self, path: &Path) -> String {
+        if let Ok(below) = path.strip_prefix(&self.cwd) {
+            return format!("./{}", below.display()).trim_end_matches('/').to_owned();
+        }
+        match self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(below) => format!("~/{}", below.display()),
+            None => path.display().to_string(),
+        }
+    }
+}
+
+/// The first of a text that has room.
+fn beginning_of(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut left = room.saturating_sub(1);
+    let fits = |c: &char| left.checked_sub(c.width().unwrap_or(0)).map(|rest| left = rest).is_some();
+    format!("{}…", text.chars().take_while(fits).collect::<String>())
+}
+
+/// The last of a text that has room: of a path and of an address that tells most. Where a part of it begins there, it is cut
+/// before that.
+fn end_of(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let backwards: String = text.chars().rev().collect();
+    let end: String = beginning_of(&backwards, room).chars().rev().collect();
+    end.find('/')
+        .and_then(|at| end.get(at..))
+        .filter(|part| part.len() > 1)
+        .map_or(end.clone(), |part| format!("…{part}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! What is tested here is in the module above, and what stands below the table.
+
+use std::time::{Duration, SystemTime};
+
+use haft_host::install::State;
+use haft_host::manifest::Exec;
+use haft_host::{LastFailure, Origin};
+
+use super::super::list::told;
+use super::*;
+
+fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
+    let exec = Some(Exec { program: "./run".into(), args: Vec::new() });
+    let row = Row {
+        origin,
+        name: name.into(),
+        version: Some("1.0.0".into()),
+        language: None,
+        description: None,
+        exec,
+        dir: dir.into(),
+        runs_in: dir.into(),
+        level: None,
+        entry: None,
+        state,
+    };
+    Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
+}
+
+/// It failed five minutes after the beginning of time.
+fn failed(listed: Listed, code: &str) -> Listed {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_secs(300);
+    let message = "exited with status 1: Name\x1b[31mError: x".into();
+    Listed { failure: Some(LastFailure { at, code: code.into(), message }), ..listed }
+}
+
+fn places() -> Places {
+    Places { cwd: "/w".into(), home: Some("/u".into()) }
+}
+
+#[test]
+fn columns_are_aligned_and_nothing_escapes() {
+    let mut todo = row("todo-panel", Origin::Global, State::Enabled, "/u/ext/todo");
+    todo.row.version = Some("1\x1b[31m.0\n".into());
+    todo.sandbox = Some(SandboxLevel::Standard);
+    let mut unread = row("unread", Origin::Global, State::Enabled, "/srv/off");
+    unread.sandbox = None;
+    let rows = [
+        todo,
+        unread,
+        row("off", Origin::Global, State::Disabled, "/srv/off"),
+        row("p", Origin::Project, State::Enabled, "/w/.haft/extensions/p"),
+        row("b", Origin::Global, State::Broken("why".into()), "/u/ext/b"),
+        row("c", Origin::Global, State::Changed("run (changed)\x1b[2J".into()), "/u/ext/c"),
+        row("n", Origin::Global, State::NotApproved, "/u/ext/n"),
+        failed(row("crash", Origin::Global, State::Enabled, "/u/ext/crash"), "exited"),
+        failed(row("q", Origin::Project, State::Enabled, "/w/q"), "exited"),
+        failed(row("pinned", Origin::Global, State::Enabled, "/u/ext/pinned"), "pin_mismatch"),
+    ];
+    insta::assert_snapshot!(text(&rows, &places(), 80), @"
+    NAME        VERSION  SCOPE    STATE       SANDBOX   FROM
+    todo-panel  1.0      global   enabled     standard  ~/ext/todo
+    unread      1.0.0    global   enabled     ?         /srv/off
+    off         1.0.0    global   disabled    -         /srv/off
+    p           1.0.0    project  untrusted   -         ./.haft/extensions/p
+    b           1.0.0    global   broken      -         ~/ext/b
+    c           1.0.0    global   changed     -         ~/ext/c
+    n           1.0.0    global   unapproved  -         ~/ext/n
+    crash       1.0.0    global   failed      none      ~/ext/crash
+    q           1.0.0    project  untrusted   -         ./q
+    pinned      1.0.0    global   failed      none      ~/ext/pinned
+    ");
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(3 * 3600);
+    insta::assert_snapshot!(rows.iter().flat_map(|row| told(row, now)).collect::<Vec<_>>().join("\n"), @"
+    p: is not run, because the project is not trusted; `haft trust` shows and allows it
+    b: why
+    c: run (changed)
+    n: is not run, because it was not approved; `haft ext trust n` shows it, and asks
+    crash: failed 2 h ago (exited): exited with status 1: NameError: x. The next run starts it anew; `haft ext logs crash` shows all it printed
+    q: is not run, because the project is not trusted; `haft trust` shows and allows it
+    pinned: failed 2 h ago (pin_mismatch): exited with status 1: NameError: x; `haft ext trust pinned` shows what is there, and asks
+    ");
+}
+
+#[test]
+fn every_line_fits_the_terminal() {
+    let mut long = row(&"n".repeat(64), Origin::Project, State::NotApproved, "/w/.haft/extensions/long");
+    long.row.version = Some("1.0.0-alpha.20261122".into());
+    let deep = row(
+        "deep",
+        Origin::Global,
+        State::Enabled,
+        "/very/deep/directory/somewhere/on/this/machine/src/deep",
+    );
+    insta::assert_snapshot!(text(&[long, deep], &places(), 80), @"
+    NAME  VERSION         SCOPE    STATE       SANDBOX  FROM
+    nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn
+          1.0.0-alpha.2…  project  unapproved  -        ./.haft/extensions/long
+    deep  1.0.0           global   enabled     none     …/on/this/machine/src/deep
+    ");
+}
+
+#[track_caller]
+fn check(text: &str, room: usize, expect: (&str, &str)) {
+    assert_eq!((beginning_of(text, room).as_str(), end_of(text, room).as_str()), expect);
+}
+
+#[test]
+fn texts_are_cut_at_either_end() {
+    check("abc", 3, ("abc", "abc"));
+    check("abcd", 3, ("ab…", "…cd"));
+    check("/srv/me/src", 9, ("/srv/me/…", "…/me/src"));
+    check("日本語", 5, ("日本…", "…本語"));
+    check("日本語", 4, ("日…", "…語"));
+}

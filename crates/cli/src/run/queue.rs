@@ -1,0 +1,173 @@
+//! What extensions tell, on its way to the output.
+//!
+//! Extensions go on while a reader of events takes its time, so what they tell is bounded here: beyond a size, their notes and
+//! the events of what they have haft do are left out, and how many is told in their place ([`AgentEvent::EventGap`]).
+//! Everything else comes, for other limits bound it: of faults, each extension has a few for each code and process, and few
+//! processes in a time; texts of commands, dropped gates and summaries come one for each that a person or the run has caused,
+//! and those wait for the output.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use tokio::sync::mpsc;
+
+/// What may wait of that which can be left out, in bytes.
+const MOST: usize = 8 * 1024 * 1024;
+
+/// What an event takes beside its texts, in bytes.
+const EACH: usize = 256;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Sender {
+    events: mpsc::UnboundedSender<AgentEvent>,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+/// The other end.
+pub(crate) struct Receiver {
+    events: mpsc::UnboundedReceiver<AgentEvent>,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+/// Of what can be left out.
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: usize,
+    lost: u64,
+}
+
+pub(crate) fn queue() -> (Sender, Receiver) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let waiting = Arc::<Mutex<Waiting>>::default();
+    (Sender { events: sender, waiting: Arc::clone(&waiting) }, Receiver { events: receiver, waiting })
+}
+
+impl Sender {
+    /// Passes an event on. Never waits.
+    pub(crate) fn send(&self, event: AgentEvent) {
+        let mut waiting = lock(&self.waiting);
+        let bytes = size(&event).unwrap_or_default();
+        if bytes > 0 && waiting.bytes + bytes > MOST {
+            waiting.lost += 1;
+            return;
+        }
+        waiting.bytes += bytes;
+        // Nobody to read it any more is no reason to fail.
+        if let Some(gap) = waiting.gap() {
+            drop(self.events.send(gap));
+        }
+        drop(self.events.send(event));
+    }
+}
+
+impl Receiver {
+    /// The next event, when there is one.
+    pub(crate) async fn recv(&mut self) -> Option<AgentEvent> {
+        match self.try_recv() {
+            None => self.events.recv().await.inspect(|event| self.taken(event)),
+            event => event,
+        }
+    }
+
+    /// The next event, if there is one.
+    pub(crate) fn try_recv(&mut self) -> Option<AgentEvent> {
+        match self.events.try_recv() {
+            Ok(event) => {
+                self.taken(&event);
+                Some(event)
+            }
+            Err(_) => lock(&self.waiting).gap(),
+        }
+    }
+
+    fn taken(&self, event: &AgentEvent) {
+        lock(&self.waiting).bytes -= size(event).unwrap_or_default();
+    }
+}
+
+impl Waiting {
+    /// How many were left out and nobody has been told of.
+    fn gap(&mut self) -> Option<AgentEvent> {
+        let lost = std::mem::take(&mut self.lost);
+        (lost > 0).then_some(AgentEvent::EventGap { lost })
+    }
+}
+
+/// Counters, which a panic cannot leave half changed.
+fn lock(waiting: &Mutex<Waiting>) -> MutexGuard<'_, Waiting> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How much an event takes, if it can be left out.
+fn size(event: &AgentEvent) -> Option<usize> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
+    let texts = match event {
+        AgentEvent::ExtNotify { message, .. } => message.len(),
+        AgentEvent::ExtClearNotes { .. } => 0,
+        AgentEvent::HostCallStart { args, .. } => args.as_str().len(),
+        AgentEvent::HostCallEnd { content, details, .. } => {
+            let texts = content.iter().map(|block| match block {
+                Content::Text { text } => text.len(),
+                Content::Image(image) => image.data.len(),
+            });
+            texts.sum::<usize>() + details.as_ref().map_or(0, |details| details.as_str().len())
+        }
+        AgentEvent::ToolRewritten { args, changed, .. } => {
+            args.as_str().len() + changed.iter().map(String::len).sum::<usize>()
+        }
+        AgentEvent::ToolRewriteConflict { path, .. } => path.len(),
+        AgentEvent::ToolBlocked { reason, .. } => reason.len(),
+        AgentEvent::ToolProgress { text, .. } => text.len(),
+        _ => return None,
+    };
+    Some(EACH + texts)
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::event::{ExtensionFault, Level};
+    use haft_protocol::ids::ExtensionName;
+
+    use super::*;
+
+    fn note(bytes: usize) -> AgentEvent {
+        let (extension, message) = (ExtensionName::new("x"), "x".repeat(bytes - EACH));
+        AgentEvent::ExtNotify { extension, level: Level::Info, message }
+    }
+
+    fn fault() -> AgentEvent {
+        let (extension, code) = (ExtensionName::new("x"), "exited".to_owned());
+        AgentEvent::ExtensionError(ExtensionFault { extension, code, message: "exited".into() })
+    }
+
+    #[test]
+    fn beyond_the_size_notes_are_left_out_and_counted_and_no_fault_is() {
+        let (sender, mut events) = queue();
+        let half = || note(MOST / 2);
+        sender.send(half());
+        sender.send(half());
+        sender.send(note(EACH));
+        sender.send(note(EACH));
+        sender.send(fault());
+        assert_eq!(events.try_recv(), Some(half()));
+        sender.send(half());
+        sender.send(note(EACH));
+        let gap = |lost| AgentEvent::EventGap { lost };
+        for expect in [half(), gap(2), fault(), half(), gap(1)] {
+            assert_eq!(events.try_recv(), Some(expect));
+        }
+        assert_eq!(events.try_recv(), None);
+        sender.send(half());
+        assert_eq!(events.try_recv(), Some(half()), "there is room again");
+    }
+
+    #[tokio::test]
+    async fn it_ends_when_nobody_sends_any_more() {
+        let (sender, mut events) = queue();
+        sender.send(fault());
+        drop(sender);
+        assert_eq!((events.recv().await, events.recv().await), (Some(fault()), None));
+    }
+}

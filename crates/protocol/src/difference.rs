@@ -1,0 +1,104 @@
+//! What is not as it was when somebody looked at it, and how people are told.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The most names that are shown.
+const MAX_NAMES: usize = 8;
+
+/// The most that is shown of a name, in characters.
+const MAX_NAME: usize = 120;
+
+/// What is not as it was, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// What was not there.
+    pub added: Vec<String>,
+    /// What is another now.
+    pub changed: Vec<String>,
+    /// What is gone.
+    pub removed: Vec<String>,
+}
+
+impl Difference {
+    /// Between what there was and what there is; `name` says what people are told of a key.
+    pub fn between<K: Ord, V: PartialEq>(
+        before: &BTreeMap<K, V>,
+        now: &BTreeMap<K, V>,
+        name: impl Fn(&K) -> String,
+    ) -> Self {
+        let missing_in = |other: &BTreeMap<K, V>, these: &BTreeMap<K, V>| {
+            these.keys().filter(|key| !other.contains_key(*key)).map(&name).collect()
+        };
+        let changed = now.iter().filter(|(key, value)| before.get(*key).is_some_and(|was| was != *value));
+        Self {
+            added: missing_in(before, now),
+            changed: changed.map(|(key, _)| name(key)).collect(),
+            removed: missing_in(now, before),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.changed.is_empty() && self.removed.is_empty()
+    }
+}
+
+/// At most eight names, and how many more there are. What a name holds is not safe to be shown as it is.
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [("changed", &self.changed), ("added", &self.added), ("removed", &self.removed)];
+        let all: Vec<_> =
+            kinds.iter().flat_map(|(kind, names)| names.iter().map(move |name| (name, kind))).collect();
+        let shown = all.iter().take(MAX_NAMES).map(|(name, kind)| format!("{} ({kind})", shortened(name)));
+        f.write_str(&shown.collect::<Vec<_>>().join(", "))?;
+        match all.len().saturating_sub(MAX_NAMES) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+fn shortened(name: &str) -> String {
+    let mut short: String = name.chars().take(MAX_NAME).collect();
+    if short.len() < name.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &[(&str, u8)], now: &[(&str, u8)], expect: &str) {
+        let map = |pairs: &[(&str, u8)]| {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect::<BTreeMap<_, _>>()
+        };
+        let difference = Difference::between(&map(before), &map(now), String::clone);
+        assert_eq!(difference.to_string(), expect);
+        assert_eq!(difference.is_empty(), expect.is_empty());
+    }
+
+    #[test]
+    fn every_difference_is_named() {
+        check(&[("a", 1)], &[("a", 1)], "");
+        check(
+            &[("a", 1), ("b", 1), ("c", 1)],
+            &[("b", 2), ("c", 1), ("d", 1)],
+            "b (changed), d (added), a (removed)",
+        );
+    }
+
+    #[test]
+    fn what_is_shown_has_an_end() {
+        let long = "ä".repeat(MAX_NAME + 1);
+        check(&[], &[(&long, 1)], &format!("{}… (added)", "ä".repeat(MAX_NAME)));
+        let names: Vec<String> = (0..10).map(|number| number.to_string()).collect();
+        let pairs: Vec<(&str, u8)> = names.iter().map(|name| (name.as_str(), 1)).collect();
+        let shown: Vec<String> =
+            names.iter().take(MAX_NAMES).map(|name| format!("{name} (removed)")).collect();
+        check(&pairs, &[], &format!("{} and 2 more", shown.join(", ")));
+    }
+}

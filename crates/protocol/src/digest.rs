@@ -1,0 +1,181 @@
+//! A SHA-256 digest, as files and command lines write it. Nothing is hashed here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// The length of a digest, in bytes.
+const LENGTH: usize = 32;
+
+/// The digits of a digest that people are shown where the whole would be too long.
+const SHORT: usize = 12;
+
+/// What stands before the digits of a tagged one.
+const TAG: &str = "sha256:";
+
+/// A SHA-256 digest. Written as 64 hexadecimal digits in lower case; where it is `TAGGED`, behind `sha256:`, and then read in
+/// no other way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest<const TAGGED: bool>([u8; LENGTH]);
+
+/// A text is no digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is {before}64 hexadecimal digits{after}")]
+pub struct NoDigest {
+    before: &'static str,
+    after: &'static str,
+}
+
+impl<const TAGGED: bool> Digest<TAGGED> {
+    /// The one of these bytes.
+    pub fn new(bytes: [u8; LENGTH]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Its digits alone.
+    pub fn hex(&self) -> String {
+        // Each start asks for that of every extension, and a formatter takes a hundred times as long.
+        let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' - 10 + value });
+        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+    }
+
+    /// Its first digits, for people. Never compare these.
+    pub fn short(&self) -> String {
+        self.hex().chars().take(SHORT).collect()
+    }
+
+    fn error() -> NoDigest {
+        match TAGGED {
+            true => NoDigest { before: "`sha256:` and ", after: " in lower case" },
+            false => NoDigest { before: "", after: "; `haft trust --show` prints it" },
+        }
+    }
+}
+
+impl<const TAGGED: bool> fmt::Display for Digest<TAGGED> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if TAGGED { TAG } else { "" })?;
+        f.write_str(&self.hex())
+    }
+}
+
+impl<const TAGGED: bool> fmt::Debug for Digest<TAGGED> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<const TAGGED: bool> FromStr for Digest<TAGGED> {
+    type Err = NoDigest;
+
+    fn from_str(text: &str) -> Result<Self, NoDigest> {
+        let digits = if TAGGED { text.strip_prefix(TAG) } else { Some(text) };
+        let digits = digits.map(str::as_bytes).filter(|digits| digits.len() == 2 * LENGTH);
+        let value = |digit: &u8| match digit {
+            b'0'..=b'9' => Ok(digit - b'0'),
+            b'a'..=b'f' => Ok(digit - b'a' + 10),
+            // One that people pass on by hand may have been through something that writes it so.
+            b'A'..=b'F' if !TAGGED => Ok(digit - b'A' + 10),
+            _ => Err(Self::error()),
+        };
+        let (pairs, _) = digits.ok_or_else(Self::error)?.as_chunks::<2>();
+        let mut bytes = [0; LENGTH];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = value(high)? << 4 | value(low)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl<const TAGGED: bool> Serialize for Digest<TAGGED> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, const TAGGED: bool> Deserialize<'de> for Digest<TAGGED> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text<const TAGGED: bool>;
+        impl<const TAGGED: bool> Visitor<'_> for Text<TAGGED> {
+            type Value = Digest<TAGGED>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a digest")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: [u8; LENGTH] = [0xa5; LENGTH];
+
+    #[track_caller]
+    fn check<const TAGGED: bool>(text: &str, expect: bool) {
+        let read: Result<Digest<TAGGED>, _> = text.parse();
+        assert_eq!(
+            read,
+            if expect { Ok(Digest::new(BYTES)) } else { Err(Digest::<TAGGED>::error()) },
+            "{text}"
+        );
+        let json = serde_json::to_string(text).unwrap();
+        assert_eq!(serde_json::from_str::<Digest<TAGGED>>(&json).is_ok(), expect, "{text}");
+    }
+
+    #[test]
+    fn a_digest_is_read_as_it_is_written() {
+        let digits = "a5".repeat(LENGTH);
+        let (plain, tagged) = (Digest::<false>::new(BYTES), Digest::<true>::new(BYTES));
+        assert_eq!(
+            (plain.to_string(), plain.hex(), plain.short()),
+            (digits.clone(), digits.clone(), "a5a5a5a5a5a5".into())
+        );
+        assert_eq!((tagged.to_string(), tagged.hex()), (format!("sha256:{digits}"), digits.clone()));
+        assert_eq!(serde_json::to_string(&tagged).unwrap(), format!("\"sha256:{digits}\""));
+        check::<false>(&digits, true);
+        check::<false>(&digits.to_ascii_uppercase(), true);
+        check::<true>(&tagged.to_string(), true);
+    }
+
+    #[test]
+    fn nothing_else_is_one() {
+        let digits = "a5".repeat(LENGTH);
+        let more =
+            [format!("{digits}0"), format!("{digits}00"), digits.replacen("a5", "+5", 1), digits[2..].into()];
+        for text in more.iter().chain(&[String::new(), "ä".repeat(LENGTH)]) {
+            check::<false>(text, false);
+            check::<true>(&format!("sha256:{text}"), false);
+        }
+        check::<false>(&format!("sha256:{digits}"), false);
+        check::<true>(&digits, false);
+        check::<true>(&format!("sha256:{}", digits.to_ascii_uppercase()), false);
+        check::<true>(&format!("SHA256:{digits}"), false);
+    }
+
+    #[test]
+    fn an_error_says_what_is_expected() {
+        let error = |no: NoDigest| no.to_string();
+        assert_eq!(
+            error(Digest::<true>::error()),
+            "a digest is `sha256:` and 64 hexadecimal digits in lower case"
+        );
+        assert_eq!(
+            error(Digest::<false>::error()),
+            "a digest is 64 hexadecimal digits; `haft trust --show` prints it"
+        );
+    }
+}
