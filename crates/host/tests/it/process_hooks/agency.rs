@@ -23,7 +23,13 @@ use tokio_util::sync::CancellationToken;
 
 /// Says these, one after the other, and keeps what it was asked.
 #[derive(Clone, Default)]
-pub(super) struct Script(Arc<Mutex<(VecDeque<Vec<AssistantBlock>>, Vec<ModelRequest>)>>);
+struct Script(Arc<Mutex<Lines>>);
+
+#[derive(Default)]
+struct Lines {
+    says: VecDeque<Vec<AssistantBlock>>,
+    asked: Vec<ModelRequest>,
+}
 
 #[async_trait]
 impl Model for Script {
@@ -33,8 +39,8 @@ impl Model for Script {
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let mut script = self.0.lock().unwrap();
-        script.1.push(request);
-        let content = script.0.pop_front().unwrap_or_else(|| vec![said("done")]);
+        script.asked.push(request);
+        let content = script.says.pop_front().unwrap_or_else(|| vec![said("done")]);
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
         let stop = if calls { Stop::ToolUse } else { Stop::End };
         let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
@@ -83,7 +89,7 @@ pub(super) struct Ran {
 /// Works on a prompt with the hooks of a host and a model that says these.
 pub(super) async fn run(host: &Host, says: Vec<Vec<AssistantBlock>>) -> Ran {
     let (script, bash) = (Script::default(), Bash::default());
-    script.0.lock().unwrap().0.extend(says);
+    script.0.lock().unwrap().says.extend(says);
     let mut tools = haft_core::tool::ToolSet::default();
     tools.add(Arc::new(bash.clone())).unwrap();
     let agent = Agent::builder(script.clone()).hook_source(host.hook_source()).tools(tools).build().unwrap();
@@ -93,7 +99,7 @@ pub(super) async fn run(host: &Host, says: Vec<Vec<AssistantBlock>>) -> Ran {
         events.push(event);
     }
     let outcome = run.finish().await;
-    let requests = script.0.lock().unwrap().1.clone();
+    let requests = script.0.lock().unwrap().asked.clone();
     let messages = agent.messages().iter().cloned().collect();
     Ran { events, outcome, executions: bash.0.load(Ordering::Relaxed), requests, messages }
 }
@@ -106,18 +112,18 @@ pub(super) fn one_call() -> Vec<Vec<AssistantBlock>> {
 impl Ran {
     /// What the model was told of the call.
     pub(super) fn result(&self) -> (String, bool) {
-        let found = self.events.iter().find_map(|event| match event {
-            AgentEvent::ToolResult { content, is_error, .. } => Some((joined_text(content), *is_error)),
-            _ => None,
+        let found = self.events.iter().find_map(|event| {
+            let AgentEvent::ToolResult { content, is_error, .. } = event else { return None };
+            Some((joined_text(content), *is_error))
         });
         found.expect("a call has a result")
     }
 
     /// What the user was shown last.
     pub(super) fn answer(&self) -> String {
-        let shown = self.events.iter().rev().find_map(|event| match event {
-            AgentEvent::AssistantMessage { content, .. } => Some(haft_protocol::message::text_of(content)),
-            _ => None,
+        let shown = self.events.iter().rev().find_map(|event| {
+            let AgentEvent::AssistantMessage { content, .. } = event else { return None };
+            Some(haft_protocol::message::text_of(content))
         });
         shown.unwrap_or_default()
     }

@@ -58,9 +58,9 @@ async fn a_call_is_changed() {
     let (ran, calls, _) = turn("hook.before_tool", result).await;
     assert_eq!(ran.result(), (r#"ran {"command":"ls -1"}"#.to_owned(), false));
     assert_eq!(calls[3]["params"]["arguments"], json!({"command": "ls -1"}), "approval sees what will run");
-    let kept = ran.messages.iter().find_map(|message| match message {
-        Message::Assistant(message) => message.tool_calls().next().map(|call| call.args.to_string()),
-        _ => None,
+    let kept = ran.messages.iter().find_map(|message| {
+        let Message::Assistant(message) = message else { return None };
+        message.tool_calls().next().map(|call| call.args.to_string())
     });
     assert_eq!(kept.as_deref(), Some(r#"{"command":"ls"}"#), "the conversation keeps the model's call");
 }
@@ -92,9 +92,9 @@ async fn a_registered_tool_is_answered_for_and_approved_first() {
     let expect = ["hook.before_llm", "hook.after_llm", "hook.before_tool", "hook.approve_tool"];
     assert_eq!(methods(&calls[..4]), expect);
     assert!(!methods(&calls).contains(&"hook.after_tool"));
-    let shown = events.all().into_iter().find_map(|event| match event {
-        AgentEvent::ExtDisplay { text, .. } => Some(text),
-        _ => None,
+    let shown = events.all().into_iter().find_map(|event| {
+        let AgentEvent::ExtDisplay { text, .. } = event else { return None };
+        Some(text)
     });
     assert_eq!(shown.as_deref(), Some("cached"));
 }
@@ -203,9 +203,9 @@ async fn the_system_prompt_and_an_unknown_model_are_reported() {
     let messages: Vec<String> = events
         .all()
         .iter()
-        .filter_map(|event| match event {
-            AgentEvent::ExtensionError(fault) => Some(fault.message.clone()),
-            _ => None,
+        .filter_map(|event| {
+            let AgentEvent::ExtensionError(fault) = event else { return None };
+            Some(fault.message.clone())
         })
         .collect();
     assert_eq!(messages.len(), 2, "{messages:?}");
