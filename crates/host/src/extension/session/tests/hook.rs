@@ -241,8 +241,8 @@ fn one_that_ends_before_hello_says_what_it_printed() {
     bench.session.end("exited with status 1; it printed: SyntaxError: invalid syntax");
     bench.settle();
     insta::assert_snapshot!(bench.transcript, @r#"
-    +0.000 ! exited: before hello: exited with status 1; it printed: SyntaxError: invalid syntax
-    +0.000 · Failed { code: Exited, message: "before hello: exited with status 1; it printed: SyntaxError: invalid syntax" }
+    +0.000 ! exited: ended before hello: exited with status 1; it printed: SyntaxError: invalid syntax
+    +0.000 · Failed { code: Exited, message: "ended before hello: exited with status 1; it printed: SyntaxError: invalid syntax" }
     "#);
 }
 
