@@ -196,15 +196,15 @@ impl Queues {
         self.lock().take(Queue::Steering, self.modes.steering)
     }
 
-    /// What keeps a run going that would stop here. When that is nothing, the run is over: what is queued from here on
-    /// is not taken by it, and the next run may begin.
+    /// What keeps a run going that would stop here. When that is nothing, and nobody has just interrupted it, the run is
+    /// over: what is queued from here on is not taken by it, and the next run may begin.
     pub(crate) fn take_or_close(&self) -> Vec<Taken> {
         let mut state = self.lock();
         let mut taken = state.take(Queue::Steering, self.modes.steering);
         if taken.is_empty() {
             taken = state.take(Queue::FollowUp, self.modes.follow_up);
         }
-        if taken.is_empty() {
+        if taken.is_empty() && state.interrupt.is_none() {
             state.run = None;
         }
         taken

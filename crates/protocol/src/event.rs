@@ -2,6 +2,9 @@
 //!
 //! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
 
+mod fault;
+
+pub use fault::ExtensionFault;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
@@ -389,16 +392,4 @@ pub enum AgentEvent {
     },
     /// An extension failed. One event for one failure, never silent, never twice.
     ExtensionError(ExtensionFault),
-}
-
-/// One attributed failure of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExtensionFault {
-    /// Whose failure.
-    pub extension: ExtensionName,
-    /// The stable name of the case, for programs (`hello_timeout`, `frame_not_json`, …).
-    pub code: String,
-    /// What failed and what to do next, for people.
-    pub message: String,
 }

@@ -240,30 +240,16 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
             summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
         }
-        AgentEvent::ToolCall { name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
-        }
-        AgentEvent::ToolRewritten { by, tool, args, .. } => {
-            let what = tool.iter().map(|tool| format!("{tool} ")).collect::<String>();
-            Told::Meanwhile(format!("  {by} changed it to {what}{}", short(args.as_str())))
-        }
-        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
-            Told::Always(headed(&conflict(path, first, then), width()))
-        }
-        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
-        AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
         AgentEvent::Interrupted { .. } => Told::Meanwhile("… coming to an end".to_owned()),
         AgentEvent::TurnDiscarded { by, reason } => Told::Always(headed(&discarded(by, reason), width())),
-        AgentEvent::ToolResult { name, is_error, content, .. } => {
-            Told::Meanwhile(format!("{} {}", mark(*is_error), called(None, name, &joined_text(content))))
-        }
-        AgentEvent::HostCallStart { extension, name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
-        }
-        AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
-            let what = called(Some(extension), name, &joined_text(content));
-            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
-        }
+        AgentEvent::ToolCall { .. }
+        | AgentEvent::ToolRewritten { .. }
+        | AgentEvent::ToolRewriteConflict { .. }
+        | AgentEvent::ToolBlocked { .. }
+        | AgentEvent::ToolSkipped { .. }
+        | AgentEvent::ToolResult { .. }
+        | AgentEvent::HostCallStart { .. }
+        | AgentEvent::HostCallEnd { .. } => told_of_a_call(event, width),
         // Standard error has had a line for each before the run began.
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
@@ -285,6 +271,36 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => Told::Nothing,
+    }
+}
+
+/// What people are told of a call of a tool.
+fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+    match event {
+        AgentEvent::ToolCall { name, args, .. } => {
+            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
+        }
+        AgentEvent::ToolRewritten { by, tool, args, .. } => {
+            let what = tool.iter().map(|tool| format!("{tool} ")).collect::<String>();
+            Told::Meanwhile(format!("  {by} changed it to {what}{}", short(args.as_str())))
+        }
+        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
+            Told::Always(headed(&conflict(path, first, then), width()))
+        }
+        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
+        AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
+        AgentEvent::ToolResult { name, is_error, content, .. } => {
+            Told::Meanwhile(format!("{} {}", mark(*is_error), called(None, name, &joined_text(content))))
+        }
+        AgentEvent::HostCallStart { extension, name, args, .. } => {
+            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
+        }
+        AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
+            let what = called(Some(extension), name, &joined_text(content));
+            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
+        }
+        _ => Told::Nothing,
     }
 }
 
@@ -355,6 +371,8 @@ mod tests {
         );
         // The second step was suppressed.
         assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
+        let discarded = AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() };
+        assert_eq!(answer(&[step(1), said("the key is 1"), discarded]).await, None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Usage};
 
 use super::Turn;
+use super::response::held;
 use super::state::{Held, Input};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
 use crate::session::SessionError;
@@ -41,8 +42,7 @@ impl From<ModelError> for Unanswered {
 impl Turn {
     /// Sends the transcript to the model and waits for the whole answer.
     pub(super) async fn ask(&self, step: u32, last: bool) -> Input {
-        let held = self.held();
-        let mut asked = self.cancel.run_until_cancelled(self.stream(step, last, held)).await;
+        let mut asked = self.cancel.run_until_cancelled(self.stream(step, last)).await;
         if let Some(Err(Unanswered::Model(error))) = &asked
             && error.kind == ModelErrorKind::Overflow
             && !self.now().partial.begun
@@ -54,10 +54,10 @@ impl Turn {
             if let Err(input) = self.compact_after(error.clone()).await {
                 return input;
             }
-            asked = self.cancel.run_until_cancelled(self.stream(step, last, held)).await;
+            asked = self.cancel.run_until_cancelled(self.stream(step, last)).await;
         }
         match asked {
-            Some(Ok(response)) => self.receive(step, response, held).await,
+            Some(Ok((response, held))) => self.receive(step, response, held).await,
             // Whatever a cancelled request fails with, it is the user who ended it.
             Some(Err(_)) if self.cancel.is_cancelled() => self.aborted().await,
             Some(Err(Unanswered::Model(error))) => {
@@ -73,8 +73,12 @@ impl Turn {
         }
     }
 
-    async fn stream(&self, step: u32, last: bool, held: Held) -> Result<ModelResponse, Unanswered> {
-        let (model, request) = self.request(step, last).await.map_err(Unanswered::Unasked)?;
+    /// The whole answer, and what of it the user was not told while it came.
+    async fn stream(&self, step: u32, last: bool) -> Result<(ModelResponse, Held), Unanswered> {
+        let hooks = self.agent.hooks();
+        let held = held(&hooks);
+        let request = self.request(step, last, &hooks.before_model_request).await;
+        let (model, request) = request.map_err(Unanswered::Unasked)?;
         let info = model.info();
         self.now().asked = Some(info.clone());
         let mut events = model.stream(self.cancel.clone(), request).await?;
@@ -83,7 +87,7 @@ impl Turn {
         said.map_err(Unanswered::Session)?;
         while let Some(event) = next {
             if let Some(response) = self.pass_on(event?, held) {
-                return Ok(response);
+                return Ok((response, held));
             }
             next = events.next().await;
         }

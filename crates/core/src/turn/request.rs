@@ -8,7 +8,7 @@ use super::Turn;
 use super::state::Input;
 use crate::agent::{Models, Setup};
 use crate::call::PANICKED;
-use crate::hooks::{OutgoingRequest, RequestDecision, RequestEdit};
+use crate::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
 use crate::model::{Model, ModelRequest, RequestOptions};
 use crate::session::answered;
 use crate::tool::ToolSpec;
@@ -28,10 +28,11 @@ impl Turn {
         &self,
         step: u32,
         last: bool,
+        hooks: &[Arc<dyn BeforeModelRequest>],
     ) -> Result<(Arc<dyn Model>, ModelRequest), Input> {
         let setup = self.setup();
         let mut drafted = self.draft(&setup, step, last);
-        for hook in self.agent.hooks().before_model_request {
+        for hook in hooks {
             match self.settle(hook.before_model_request(&self.cancel, &drafted.request)).await {
                 Some(RequestDecision::Send) => {}
                 Some(RequestDecision::Edit { edit, .. }) => {

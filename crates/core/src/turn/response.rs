@@ -19,16 +19,6 @@ struct Unwanted {
 }
 
 impl Turn {
-    /// What is held back of an answer until hooks have decided.
-    pub(super) fn held(&self) -> Held {
-        let Hooks { before_assistant_message, after_model_response, .. } = self.agent.hooks();
-        if !before_assistant_message.is_empty() {
-            return Held::Thinking;
-        }
-        let holds_back = after_model_response.iter().any(|hook| hook.holds_back());
-        if holds_back { Held::Deltas } else { Held::Nothing }
-    }
-
     /// Lets the hooks decide about an answer, and puts what they leave into the transcript.
     pub(super) async fn receive(&self, step: u32, mut response: ModelResponse, held: Held) -> Input {
         let mut edited_by = Vec::new();
@@ -76,6 +66,15 @@ impl Turn {
             Err(error) => error.into(),
         }
     }
+}
+
+/// What is held back of an answer until hooks have decided.
+pub(super) fn held(hooks: &Hooks) -> Held {
+    if !hooks.before_assistant_message.is_empty() {
+        return Held::Thinking;
+    }
+    let holds_back = hooks.after_model_response.iter().any(|hook| hook.holds_back());
+    if holds_back { Held::Deltas } else { Held::Nothing }
 }
 
 fn received(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {

@@ -32,6 +32,9 @@ impl Turn {
             false => self.agent.queues.take_steering(),
         };
         let any = !taken.is_empty();
+        if !any && let Some(hint) = self.agent.queues.take_interrupt() {
+            return self.come_to_an_end(hint, stopping);
+        }
         self.now().over = stopping && !any;
         if !stopping && any {
             let bytes = taken.iter().map(|taken| taken.prompt.text_bytes()).sum();
