@@ -21,10 +21,11 @@ use crate::host::Found;
 use crate::install::lock::{Approved, LockError};
 use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
 use crate::permission::Permissions;
-use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::spec::{Dialect, ExtensionSpec, Launch, Origin};
 
 pub use haft_protocol::project::{Project, Trust};
 pub(crate) use scan::scan;
+pub use skipped::{SkipReason, Skipped};
 
 /// The stable name of a manifest with a mistake, as `extension_error` events carry it.
 const MANIFEST_INVALID: &str = "manifest_invalid";
@@ -69,40 +70,6 @@ pub struct Discovery {
     /// What should and cannot. An extension whose manifest says `required` and whose program is not there is in
     /// `specs` all the same: the host cannot start it, and blocks what it guards.
     pub errors: Vec<DiscoveryError>,
-}
-
-/// An extension that is there and does not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
-    /// The manifest's name.
-    pub name: ExtensionName,
-    /// Its directory, absolute.
-    pub dir: PathBuf,
-    /// Where it was found.
-    pub origin: Origin,
-    /// Why it does not run.
-    pub reason: SkipReason,
-}
-
-/// Why an extension does not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SkipReason {
-    /// Its manifest says `"enabled": false`.
-    Disabled,
-    /// The project is not trusted.
-    Untrusted,
-    /// It lies in the user's directory, and the user has not approved it.
-    NotApproved,
-    /// It is not what the user approved.
-    Changed {
-        /// What is different, and what to do.
-        summary: String,
-    },
-    /// An earlier one has its name.
-    NameTaken {
-        /// The earlier one's directory.
-        by: PathBuf,
-    },
 }
 
 /// An extension that should run and cannot.
@@ -300,6 +267,7 @@ impl Collect<'_> {
             version: manifest.version,
             dir,
             launch,
+            dialect: Dialect::Native,
             origin,
             roles: manifest.roles,
             permissions: manifest.permissions,

@@ -41,6 +41,8 @@ mod modes;
 mod observed;
 mod outline;
 mod question;
+#[cfg(feature = "schema")]
+mod results;
 pub mod texts;
 
 pub use after_llm::{AfterLlm, ChangedResponse, PartialResponse, ResponseDecision, ResponseReply};
@@ -67,6 +69,8 @@ pub use message::{
 pub use modes::{InterceptPoint, Mode, Watch, WatchError};
 pub use observed::{Observed, UnsupportedEvent};
 pub use question::{Action, Decided, Malformed, Question};
+#[cfg(feature = "schema")]
+pub use results::Results;
 
 use serde::Deserializer;
 

@@ -1,12 +1,47 @@
-//! What is said of an extension that was not run.
+//! An extension that is there and is not run: why, and what is said of it.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ExtensionName;
 
-use super::{SkipReason, Skipped};
 use crate::fault::FaultCode;
 use crate::spec::Origin;
+
+/// An extension that is there and does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The manifest's name.
+    pub name: ExtensionName,
+    /// Its directory, absolute.
+    pub dir: PathBuf,
+    /// Where it was found.
+    pub origin: Origin,
+    /// Why it does not run.
+    pub reason: SkipReason,
+}
+
+/// Why an extension does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkipReason {
+    /// Its manifest says `"enabled": false`.
+    Disabled,
+    /// The project is not trusted.
+    Untrusted,
+    /// It lies in the user's directory, and the user has not approved it.
+    NotApproved,
+    /// It is not what the user approved.
+    Changed {
+        /// What is different, and what to do.
+        summary: String,
+    },
+    /// An earlier one has its name.
+    NameTaken {
+        /// The earlier one's directory.
+        by: PathBuf,
+    },
+}
 
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

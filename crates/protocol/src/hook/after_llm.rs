@@ -134,7 +134,7 @@ impl Question for AfterLlm {
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","response":{"response":{"content":"…","tool_calls":[…]}}}"#;
 
     fn decide(&self, result: &RawJson) -> Result<Decided<ResponseDecision>, Malformed> {
-        let reading = Reading::of::<Self>(result);
+        let reading = Reading::new(self, result);
         let strays = ["content", "tool_calls"];
         let (verb, head) = reading.head(|head| head.response.is_some(), "response", &strays)?;
         let reason = head.reason;
@@ -156,7 +156,7 @@ impl AfterLlm {
     fn changed(
         &self,
         ChangedResponse { response }: ChangedResponse,
-        reading: &Reading<'_>,
+        reading: &Reading<'_, Self>,
     ) -> Result<ResponseDecision, Malformed> {
         let Some(response) = response else { return Ok(ResponseDecision::Continue) };
         let mut merged = merge(&self.response, response);

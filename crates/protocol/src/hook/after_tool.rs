@@ -161,7 +161,7 @@ impl Question for AfterTool {
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#;
 
     fn decide(&self, result: &RawJson) -> Result<Decided<ResultDecision>, Malformed> {
-        let reading = Reading::of::<Self>(result);
+        let reading = Reading::new(self, result);
         let (verb, head) = reading.head(|head| head.result.is_some(), "result", FLAT_RESULT.fields)?;
         let reason = head.reason;
         let decision = match verb {

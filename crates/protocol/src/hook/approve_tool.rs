@@ -55,7 +55,7 @@ impl ApproveTool {
 /// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 pub struct ApprovalReply {
     /// Whether the tool may run.
     pub approved: bool,
@@ -83,14 +83,14 @@ impl Question for ApproveTool {
     const SHAPE: &'static str = r#"{"approved":true|false,"reason":"…"}"#;
 
     fn decide(&self, result: &RawJson) -> Result<Decided<ApprovalDecision>, Malformed> {
-        let reading = Reading::of::<Self>(result);
+        let reading = Reading::new(self, result);
         let ApprovalReply { approved, reason } = reading.read()?;
         if approved {
             return Ok(Decided::plain(ApprovalDecision::Approve));
         }
         let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
         if Fields::of(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
-            decided.reports.push(reading.malformed("it says no \"approved\", which denies").to_string());
+            decided.report(reading.malformed("it says no \"approved\", which denies").to_string());
         }
         Ok(decided)
     }

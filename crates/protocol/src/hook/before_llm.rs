@@ -153,7 +153,7 @@ impl Question for BeforeLlm {
     const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","request":{"model":"…","messages":[…],"tools":[…],"options":{…}}}"#;
 
     fn decide(&self, result: &RawJson) -> Result<Decided<LlmDecision>, Malformed> {
-        let reading = Reading::of::<Self>(result);
+        let reading = Reading::new(self, result);
         let strays = ["model", "messages", "tools", "options"];
         let (verb, head) = reading.head(|head| head.request.is_some(), "request", &strays)?;
         let reason = head.reason;

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
+use super::question::{Action, Decided, Head, Malformed, Payload, Question, Reading, Verb};
 use super::{Meta, Method, ToolResult, TurnContext};
 use crate::json::{self, RawJson};
 
@@ -156,23 +156,29 @@ impl Question for BeforeTool {
     const SHAPE: &'static str = r#"{"action":"continue|modify|respond|deny_tool|abort_turn|hard_abort","reason":"…","call":{"tool":"…","arguments":{…}},"result":{"for_llm":"…"}}"#;
 
     fn decide(&self, result: &RawJson) -> Result<Decided<ToolDecision>, Malformed> {
-        let reading = Reading::of::<Self>(result);
+        let reading = Reading::new(self, result);
         let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
         let (verb, head) = reading.head(|head| head.call.is_some(), "call", &strays)?;
-        let call = head.call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose()?;
-        let reason = head.reason;
+        let Head { action, reason, call, result, .. } = head;
+        let call = || call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
             Verb::Go => {
-                let mut decided = Decided::plain(self.changed(call.unwrap_or_default()));
-                if head.result.is_some() {
-                    decided.reports.push("\"result\" counts with the action \"respond\" only".to_owned());
+                let mut decided = Decided::plain(self.changed(call()?.unwrap_or_default()));
+                if result.is_some_and(|result| result.as_str() != "{}") {
+                    let stray = "\"result\" counts with the action \"respond\" only";
+                    if action.is_none() {
+                        return Err(reading.malformed(stray));
+                    }
+                    decided.report(stray.to_owned());
                 }
                 return Ok(decided);
             }
-            Verb::Respond => match (head.result, call.and_then(|call| call.hook_result)) {
-                (Some(json), _) => ToolDecision::Respond(reading.payload(&json, &FLAT_RESULT)?),
-                (None, Some(result)) => ToolDecision::Respond(result),
-                (None, None) => return Err(reading.malformed("respond without \"result\"")),
+            Verb::Respond => match result {
+                Some(json) => ToolDecision::Respond(reading.payload(&json, &FLAT_RESULT)?),
+                None => match call()?.and_then(|call| call.hook_result) {
+                    Some(result) => ToolDecision::Respond(result),
+                    None => return Err(reading.malformed("respond without \"result\"")),
+                },
             },
             Verb::DenyTool => ToolDecision::Deny { reason },
             Verb::AbortTurn => ToolDecision::AbortTurn { reason },

@@ -42,7 +42,7 @@ pub struct Reply {
 /// A hook's failure, `error` on the wire.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 #[error("{}", self.message_or_code())]
 pub struct RpcError {
     /// JSON-RPC's code, -32000 for whatever the hook itself met.
@@ -135,8 +135,8 @@ pub fn read_reply(line: &[u8], bounds: Bounds, known: Plain) -> Result<Reply, Un
         return Err(Unread::invalid(None, "a call: a hook only replies"));
     }
     let outcome = match (error, result) {
-        (Some(error), _) => Err(fold::read_text(error)
-            .map_err(|detail| Unread::invalid(Some(id), format!("error: {detail}; {ERROR_SHAPE}")))?),
+        (Some(error), _) => Err(fold::read_field("error", error)
+            .map_err(|detail| Unread::invalid(Some(id), format!("{detail}; {ERROR_SHAPE}")))?),
         (None, Some(result)) => Ok(RawJson::checked(result)),
         (None, None) => Ok(RawJson::empty_object()),
     };

@@ -28,17 +28,32 @@ pub fn read<T: DeserializeOwned>(json: &RawJson) -> Result<T, String> {
 
 /// [`read`] out of JSON that is well-formed.
 pub(super) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    read_field("", text)
+}
+
+/// [`read_text`] of a field of this name, for messages.
+pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
     T::deserialize(Value(text)).map_err(|error| {
         // Keeping track of the path costs time, so only a text that failed is read again with it.
         match serde_path_to_error::deserialize::<_, T>(Value(text)) {
-            Ok(_) => without_position(&error),
-            Err(error) => match error.path().to_string().as_str() {
-                "." => without_position(error.inner()),
-                path => format!("{path}: {}", without_position(error.inner())),
-            },
+            Ok(_) => at(name, "", &error),
+            Err(error) => at(name, error.path().to_string().trim_matches('.'), error.inner()),
         }
     })
 }
+
+/// What is wrong, and where. What the message quotes may be long.
+fn at(name: &str, path: &str, error: &Error) -> String {
+    let message: String = without_position(error).chars().take(LONGEST_MESSAGE).collect();
+    let dot = if name.is_empty() || path.is_empty() || path.starts_with('[') { "" } else { "." };
+    match format!("{name}{dot}{path}") {
+        place if place.is_empty() => message,
+        place => format!("{place}: {message}"),
+    }
+}
+
+/// Characters of a message.
+const LONGEST_MESSAGE: usize = 200;
 
 /// The fields of an object, in order.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ pub const VERSION: u32 = 1;
 pub struct Hello {
     /// The hook's name in the configuration.
     pub name: String,
-    /// Always [`VERSION`].
+    /// The version of the protocol: 1, in all of PicoClaw's dialects.
     pub version: u32,
     /// What the hook is called for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,7 +60,7 @@ impl Question for Hello {
     const SHAPE: &'static str = r#"{"ok":true}"#;
 
     fn decide(&self, result: &RawJson) -> Result<Decided<()>, Malformed> {
-        let reading = Reading::of::<Self>(result);
+        let reading = Reading::new(self, result);
         match result.as_str() {
             "null" => Ok(Decided::plain(())),
             _ if result.is_object() => Ok(Decided::plain(())),

@@ -11,7 +11,7 @@ pub(super) fn outline(json: &str) -> String {
 }
 
 /// Objects within objects that are shown.
-const DEEPEST: usize = 3;
+const DEEPEST: usize = 2;
 
 /// Fields of one object that are shown.
 const MOST: usize = 8;
@@ -22,7 +22,7 @@ const LONGEST: usize = 32;
 fn write(out: &mut String, name: &str, json: &str, depth: usize) {
     match json.as_bytes().first() {
         Some(b'{') if depth < DEEPEST => write_object(out, json, depth),
-        Some(b'{') => out.push_str("{…}"),
+        Some(b'{') => out.push_str(if json == "{}" { "{}" } else { "{…}" }),
         Some(b'[') => out.push_str(if json == "[]" { "[]" } else { "[…]" }),
         Some(b'"') if name.eq_ignore_ascii_case("action") && is_action(json) => out.push_str(json),
         Some(b'"') => out.push_str(if json == "\"\"" { "\"\"" } else { "\"…\"" }),
@@ -54,7 +54,7 @@ fn write_object(out: &mut String, json: &str, depth: usize) {
 fn is_action(json: &str) -> bool {
     let word = json.trim_matches('"');
     word.len() <= Action::HardAbort.name().len() + 6
-        && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte == b'-')
+        && word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'-')
 }
 
 #[cfg(test)]
@@ -73,8 +73,8 @@ mod tests {
         check("[1,2]", "[…]");
         check("7", "a number");
         check(
-            r#"{"Action":"block","call":{"args":{"key":{"a":1}},"n":-1.5,"on":true,"x":null,"t":"","l":[]}}"#,
-            r#"{"Action":"block","call":{"args":{"key":{…}},"n":a number,"on":true,"x":null,"t":"","l":[]}}"#,
+            r#"{"Action":"block","call":{"args":{"key":1},"none":{},"n":-1.5,"on":true,"x":null,"t":"","l":[]}}"#,
+            r#"{"Action":"block","call":{"args":{…},"none":{},"n":a number,"on":true,"x":null,"t":"","l":[]}}"#,
         );
         check(r#"{"action":"sk-LIVE-0123456789"}"#, r#"{"action":"…"}"#);
         check(r#"{"action":{"b":1},"\n":1}"#, "{\"action\":{\"b\":a number},\"\\n\":a number}");

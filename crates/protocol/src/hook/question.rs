@@ -12,7 +12,7 @@ use super::{Call, Method};
 use crate::json::RawJson;
 
 /// A call that is answered: the params of a request.
-pub trait Question: Into<Call> {
+pub trait Question: Serialize + Into<Call> {
     /// What the hook decides.
     type Decision;
 
@@ -34,9 +34,9 @@ pub trait Question: Into<Call> {
 pub struct Decided<D> {
     /// The decision.
     pub decision: D,
-    /// What was asked for and is not done, for the user.
+    /// What was asked for and is not done, for the user; the first eight.
     pub reports: Vec<String>,
-    /// What was left aside without harm, for the log.
+    /// What was left aside without harm, for the log; the first eight.
     pub notes: Vec<String>,
 }
 
@@ -45,7 +45,22 @@ impl<D> Decided<D> {
     pub const fn plain(decision: D) -> Self {
         Self { decision, reports: Vec::new(), notes: Vec::new() }
     }
+
+    pub(super) fn report(&mut self, text: String) {
+        if self.reports.len() < MOST_REMARKS {
+            self.reports.push(text);
+        }
+    }
+
+    pub(super) fn note(&mut self, text: String) {
+        if self.notes.len() < MOST_REMARKS {
+            self.notes.push(text);
+        }
+    }
 }
+
+/// Remarks of one kind about one reply; a reply can have a hundred thousand faults.
+const MOST_REMARKS: usize = 8;
 
 /// A result that does not fit its question.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,12 +76,6 @@ pub struct Malformed {
     pub shape: &'static str,
 }
 
-impl Malformed {
-    pub(super) fn new<Q: Question>(detail: impl Into<String>, result: &RawJson) -> Self {
-        Self { method: Q::METHOD, detail: detail.into(), found: outline(result.as_str()), shape: Q::SHAPE }
-    }
-}
-
 /// What a hook wants to happen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -74,7 +83,6 @@ impl Malformed {
 pub enum Action {
     /// Go on, with what the payload changes. An empty action means the same.
     #[default]
-    #[serde(alias = "")]
     Continue,
     /// Go on, with what the payload changes.
     Modify,
@@ -88,7 +96,20 @@ pub enum Action {
     HardAbort,
 }
 
+/// Characters of an unknown action that are shown.
+const LONGEST_ACTION: usize = 32;
+
 impl Action {
+    /// Every action.
+    pub const ALL: &'static [Self] =
+        &[Self::Continue, Self::Modify, Self::Respond, Self::DenyTool, Self::AbortTurn, Self::HardAbort];
+
+    /// The action of that name; the empty one is [`Continue`](Self::Continue).
+    pub fn from_name(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().copied().find(|action| action.name() == name);
+        found.or_else(|| name.is_empty().then_some(Self::Continue))
+    }
+
     /// The name on the wire.
     pub const fn name(self) -> &'static str {
         match self {
@@ -104,9 +125,9 @@ impl Action {
 
 /// A result of one of the four interceptors, its payloads not looked at.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "an object")]
 pub(super) struct Head {
-    pub(super) action: Option<Action>,
+    pub(super) action: Option<String>,
     pub(super) reason: String,
     pub(super) request: Option<RawJson>,
     pub(super) response: Option<RawJson>,
@@ -126,9 +147,9 @@ pub(super) enum Verb {
 }
 
 /// A result on its way to a decision about one question.
-pub(super) struct Reading<'a> {
+pub(super) struct Reading<'a, Q> {
+    question: &'a Q,
     result: &'a RawJson,
-    malformed: fn(String, &RawJson) -> Malformed,
 }
 
 /// What a payload holds, by the names of its fields.
@@ -141,13 +162,14 @@ pub(super) struct Payload {
     pub(super) misnamed: &'static [(&'static str, &'static str)],
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn of<Q: Question>(result: &'a RawJson) -> Self {
-        Self { result, malformed: Malformed::new::<Q> }
+impl<'a, Q: Question> Reading<'a, Q> {
+    pub(super) fn new(question: &'a Q, result: &'a RawJson) -> Self {
+        Self { question, result }
     }
 
     pub(super) fn malformed(&self, detail: impl Into<String>) -> Malformed {
-        (self.malformed)(detail.into(), self.result)
+        let found = outline(self.result.as_str());
+        Malformed { method: Q::METHOD, detail: detail.into(), found, shape: Q::SHAPE }
     }
 
     /// The result as a whole.
@@ -164,7 +186,14 @@ impl<'a> Reading<'a> {
         strays: &[&str],
     ) -> Result<(Verb, Head), Malformed> {
         let head: Head = self.read()?;
-        let verb = match head.action {
+        if head.action.is_none() && self.is_echo() {
+            return Ok((Verb::Go, Head::default()));
+        }
+        let action = head.action.as_deref().map(|name| {
+            let short: String = name.chars().take(LONGEST_ACTION).collect();
+            Action::from_name(name).ok_or_else(|| self.malformed(format!("unknown action {short:?}")))
+        });
+        let verb = match action.transpose()? {
             Some(Action::Modify) if !payload(&head) => {
                 return Err(self.malformed(format!("modify without {payload_name:?}")));
             }
@@ -181,6 +210,17 @@ impl<'a> Reading<'a> {
         Ok((verb, head))
     }
 
+    /// Whether it is the params again, as they were.
+    fn is_echo(&self) -> bool {
+        let Ok(fields) = Fields::of(self.result.as_str()) else { return false };
+        fields.has("meta")
+            && serde_json::to_value(self.question).is_ok_and(|params| {
+                fields
+                    .iter()
+                    .all(|(name, value)| serde_json::from_str(value).ok().as_ref() == params.get(name))
+            })
+    }
+
     /// An action that means nothing where it was given.
     pub(super) fn not_here(&self, action: Action) -> Malformed {
         self.malformed(format!("the action {:?} means nothing here", action.name()))
@@ -194,8 +234,7 @@ impl<'a> Reading<'a> {
             if VERDICTS.iter().any(|(verdict, harmless)| *verdict == name && !harmless.contains(&value)) {
                 return Err(self.malformed(format!("it says {name:?} and no \"action\"")));
             }
-            // Whoever sends all params back says "go on".
-            if strays.contains(&&*name) && !fields.has("meta") {
+            if strays.contains(&&*name) {
                 return Err(self.malformed(format!("{name:?} stands beside {payload:?}, not in it")));
             }
         }
@@ -219,10 +258,7 @@ impl<'a> Reading<'a> {
         if fields.names().next().is_some() && !names.iter().any(|known| fields.has(known)) {
             return Err(self.malformed(format!("nothing in {name:?} has a name that counts")));
         }
-        fold::read(json).map_err(|detail| {
-            let dot = if detail.starts_with("invalid") || detail.starts_with('"') { ": " } else { "." };
-            self.malformed(format!("{name}{dot}{detail}"))
-        })
+        fold::read_field(name, json.as_str()).map_err(|detail| self.malformed(detail))
     }
 }
 

@@ -5,7 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::{BeforeLlm, LlmDecision, LlmOptions, PartialRequest};
 use crate::hook::question::Decided;
-use crate::hook::{Message, ToolDefinition};
+use crate::hook::{FunctionDefinition, Message, ToolDefinition};
+use crate::limits::{MAX_NAME, MAX_TOOL_DESCRIPTION, MAX_TOOL_SCHEMA, MAX_TOOLS};
+use crate::names;
 
 /// What a hook changes of one call of the model. What is `None` or empty stays as it was.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,7 +38,7 @@ pub(super) fn edit(asked: &BeforeLlm, request: PartialRequest) -> Decided<LlmDec
     let messages = request.messages.and_then(|messages| match edit_messages(&asked.messages, messages) {
         Ok(messages) => messages,
         Err(report) => {
-            decided.reports.push(report);
+            decided.report(report);
             None
         }
     });
@@ -140,20 +142,40 @@ fn added_tools(
         let name = tool.function.name.clone();
         match own.get(name.as_str()) {
             Some(own) if **own == tool => {}
-            Some(_) => decided.notes.push(format!("the tool {name:?} is offered as it was")),
-            None if name.is_empty() => {
-                decided.reports.push("a tool without a name is not offered".to_owned())
-            }
-            None if seen.contains(&name) => {
-                decided.reports.push(format!("the tool {name:?} is there twice; the first one is offered"));
-            }
-            None => added.push(tool),
+            Some(_) => decided.note(format!("the tool {name:?} is offered as it was")),
+            None => match unfit(&tool, &seen, added.len()) {
+                Some(why) => decided.report(format!("the tool {} is not offered: {why}", short(&name))),
+                None => added.push(tool),
+            },
         }
         seen.insert(name);
     }
     let missing = offered.iter().filter(|tool| !seen.contains(&tool.function.name)).count();
     if missing > 0 && !seen.is_empty() {
-        decided.notes.push(format!("{missing} tools that the reply leaves out are offered all the same"));
+        decided.note(format!("{missing} tools that the reply leaves out are offered all the same"));
     }
     added
+}
+
+/// Why the model cannot be offered this tool as well.
+fn unfit(tool: &ToolDefinition, seen: &BTreeSet<String>, added: usize) -> Option<&'static str> {
+    let FunctionDefinition { name, description, parameters } = &tool.function;
+    if !names::is_tool(name, MAX_NAME) {
+        return Some("a name is a letter and up to 63 letters, digits, _ and -");
+    }
+    if seen.contains(name) {
+        return Some("it is there twice");
+    }
+    if description.len() > MAX_TOOL_DESCRIPTION {
+        return Some("its description is longer than 4 KiB");
+    }
+    if parameters.as_str().len() > MAX_TOOL_SCHEMA {
+        return Some("its parameters are longer than 64 KiB");
+    }
+    (added == MAX_TOOLS).then_some("one hook can add 128 tools")
+}
+
+/// A name in quotes, cut when it is long.
+fn short(name: &str) -> String {
+    format!("{:?}", name.chars().take(MAX_NAME).collect::<String>())
 }
