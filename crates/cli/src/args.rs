@@ -191,7 +191,10 @@ pub(crate) struct ExtensionArgs {
     /// Run the extension in this directory too, before all others; may be repeated
     #[arg(short = 'e', long = "ext", value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(crate) ext: Vec<PathBuf>,
-    /// Run no installed extensions, only those named by --ext
+    /// Run the process hooks of this PicoClaw config.json too; may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) hooks_config: Vec<PathBuf>,
+    /// Run no installed extensions and no configured hooks, only those named by --ext and --hooks-config
     #[arg(long)]
     pub(crate) no_ext: bool,
     #[command(flatten)]

@@ -42,6 +42,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         session: Session::in_memory(&project),
         model: Arc::new(Scripted::from_json(SCRIPT)?),
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
+        hooks: Vec::new(),
         home: Home::at(place.path()),
         project_check: None,
         told: None,

@@ -14,7 +14,7 @@ mod settings;
 
 use std::path::PathBuf;
 
-use haft_config::{Auth, Config, Files, Home, Layer, Place, Project};
+use haft_config::{Auth, Config, Files, Home, Layer, Place, ProcessHook, Project};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::Discovery;
 use haft_host::install::lock::{Approved, LockFile};
@@ -23,7 +23,7 @@ use haft_providers::{Models, take_apart};
 use crate::args::{DoctorArgs, ExtensionArgs};
 use crate::console;
 use crate::exit::{Exit, OrExit as _};
-use crate::setup;
+use crate::{hooks, setup};
 use finding::{Finding, Words};
 
 /// What is looked at, read once.
@@ -37,7 +37,10 @@ struct Seen {
     config: Config,
     auth: Auth,
     models: Models,
+    /// Extensions, and the process hooks beside them.
     extensions: Discovery,
+    /// A hook that has the name of an extension.
+    ambiguous: Option<ProcessHook>,
     /// What the user approved. Why it is not read is told of the file.
     approved: LockFile,
     /// What is wrong with files that were read: the file, and what.
@@ -75,11 +78,27 @@ impl Seen {
         let env = env.unwrap_or_else(|_| Layer::empty(Place::Env));
         let config = files.below_unchecked(Layer::empty(Place::Flags), env, &apart);
         let search = setup::search(&ExtensionArgs::default(), &home, &config, project.clone());
-        let extensions = Discovery::run(&search);
+        let mut extensions = Discovery::run(&search);
+        let ambiguous = hooks::ambiguous(&extensions.specs, &config.hooks);
+        let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
+        extensions.specs = hooks::join(extensions.specs, &config.hooks, &cwd).specs;
         // Why it could not be read is told of the file.
         let auth = Auth::load(&home.auth_file()).unwrap_or_default();
         let approved = Approved::at(home.root()).load().unwrap_or_default();
-        Self { approved, words, cwd, project, told, config, auth, models, extensions, mistakes, home }
+        Self {
+            approved,
+            ambiguous,
+            words,
+            cwd,
+            project,
+            told,
+            config,
+            auth,
+            models,
+            extensions,
+            mistakes,
+            home,
+        }
     }
 
     /// All of them, in the order of the report; nobody who wrote a manifest or a file name writes to a terminal.

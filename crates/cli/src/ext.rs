@@ -2,6 +2,7 @@
 
 mod approve;
 mod as_json;
+mod hook;
 mod import;
 pub(crate) mod list;
 mod lock;
@@ -45,6 +46,11 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         workspace: Some(cwd.clone()),
         path: std::env::var_os("PATH"),
     };
+    if let ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) =
+        &args.command
+    {
+        hook::refuse(&store, &home, &cwd, &which.name).or_exit(Exit::Extensions)?;
+    }
     let outcome = match args.command {
         ExtCommand::List(args) => list::print(&store, &home, &seen, &args),
         ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes).map_err(named),

@@ -1,19 +1,21 @@
 //! Which extensions a run starts, and what the user is told about the others.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use haft_config::{Config, Granted, SandboxLevel, SettingOrigin};
+use haft_config::{Config, Granted, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search, SkipReason, Skipped};
-use haft_host::{ExtensionSpec, Origin, SpecSource};
+use haft_host::{ExtensionSpec, Found, Origin, SpecSource};
 
 use crate::console::{note, rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::grants;
+use crate::hooks::{self, Joined};
 
 /// The columns of a banner, on whatever terminal.
-const BANNER: usize = 80;
+pub(crate) const BANNER: usize = 80;
 
 /// What a trusted project sets for extensions of its own: where the first key of each stands, by name.
 #[derive(Debug, Clone, Default)]
@@ -51,11 +53,6 @@ impl OnlyProjects {
 /// # Errors
 /// What is wrong with the first one that cannot be used.
 pub(crate) fn check_named(search: &Search, config: &Config) -> anyhow::Result<()> {
-    // A gate that somebody counts on must not be passed over in silence.
-    if let Some(hook) = config.hooks.first() {
-        let told = anyhow::anyhow!("{}: process hooks are not run yet; disable {}", hook.origin, hook.name);
-        return Err(told).or_exit(Exit::Configuration);
-    }
     let named = Search { explicit: search.explicit.clone(), path: search.path.clone(), ..Search::default() };
     let found = Discovery::run(&named);
     if let Some(error) = found.errors.into_iter().next() {
@@ -92,7 +89,13 @@ fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
 
 /// Looks for extensions, at the start and at every reload. Says on standard error which are there and may not
 /// run; one that the user disabled is passed over in silence, unless the command line names it. What cannot run is reported by the host.
-pub(crate) fn source(search: Search, only_projects: OnlyProjects, granted: Vec<String>) -> SpecSource {
+pub(crate) fn source(
+    search: Search,
+    hooks: Vec<ProcessHook>,
+    cwd: PathBuf,
+    only_projects: OnlyProjects,
+    granted: Vec<String>,
+) -> SpecSource {
     Arc::new(move || {
         let found = Discovery::run(&search);
         let told = found
@@ -108,9 +111,13 @@ pub(crate) fn source(search: Search, only_projects: OnlyProjects, granted: Vec<S
         let not_handed = found.specs.iter().filter_map(|spec| only_projects.told(spec));
         not_handed.for_each(|text| note(&sanitize_line(&text)));
         // Any other may be for an extension of another project.
-        let unborne = grants::unborne(granted.iter().map(String::as_str), &grants::names(&found));
+        let mut names = grants::names(&found);
+        names.extend(hooks.iter().map(|hook| hook.name.as_str()));
+        let unborne = grants::unborne(granted.iter().map(String::as_str), &names);
         let misspelt = unborne.iter().filter(|(_, is_meant)| *is_meant);
         misspelt.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
-        found.into()
+        let Joined { specs, told } = hooks::join(found.specs.clone(), &hooks, &cwd);
+        told.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
+        Found { specs, ..found.into() }
     })
 }

@@ -1,8 +1,116 @@
-//! Process hooks: what is told of them.
+//! Process hooks: which ones run, and what is told of them.
 
-use haft_config::{Config, ProcessHook, ToolNames};
+mod joined;
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use haft_config::{Config, EventKind, HooksFile, OnTimeout, Owner, ProcessHook, SettingOrigin, ToolNames};
+use haft_core::sanitize::sanitize_line;
+use haft_host::discovery::{Discovery, Search};
+use haft_host::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts};
+use haft_protocol::ids::ExtensionName;
+
+use crate::args::ExtensionArgs;
+use crate::console::{note, rows};
+use crate::exit::{Exit, OrExit as _};
+use crate::extensions::BANNER;
 use crate::sandbox;
+
+pub(crate) use joined::{Joined, ambiguous, join};
+
+/// The hooks that a run starts: those of files that the command line names, and the configured ones. One that the command
+/// line names takes the place of a configured one.
+///
+/// # Errors
+/// What is wrong with a file; and which name two of them have.
+pub(crate) fn of_run(args: &ExtensionArgs, config: &Config) -> anyhow::Result<Vec<ProcessHook>> {
+    let mut hooks: Vec<ProcessHook> = Vec::new();
+    for path in &args.hooks_config {
+        let file = HooksFile::load(path).or_exit(Exit::Configuration)?;
+        if file.hooks().is_empty() {
+            note(&sanitize_line(&format!("haft: {} enables no process hook", path.display())));
+        }
+        for hook in file.hooks() {
+            if hooks.iter().any(|other| same(&other.name, &hook.name)) {
+                let told = anyhow::anyhow!("--hooks-config: two files have a hook of the name {}", hook.name);
+                return Err(told).or_exit(Exit::Configuration);
+            }
+            hooks.push(hook.clone());
+        }
+    }
+    let configured = config.hooks.iter().filter(|_| !args.no_ext);
+    let (replaced, configured): (Vec<_>, Vec<_>) =
+        configured.partition(|hook| hooks.iter().any(|named| same(&named.name, &hook.name)));
+    for ProcessHook { name, origin, .. } in replaced {
+        note(&sanitize_line(&format!(
+            "haft: {origin}: the hook {name} is not run: --hooks-config names another one"
+        )));
+    }
+    hooks.extend(configured.into_iter().cloned());
+    Ok(hooks)
+}
+
+/// The same, whatever the case of the letters.
+fn same(one: &str, other: &str) -> bool {
+    one.eq_ignore_ascii_case(other)
+}
+
+/// Makes sure that every hook has a name of its own, and says how those run that the command line names.
+///
+/// # Errors
+/// Which name a hook of the user's has in common with one of the user's extensions.
+pub(crate) fn check(hooks: &[ProcessHook], search: &Search, config: &Config) -> anyhow::Result<()> {
+    if hooks.is_empty() {
+        return Ok(());
+    }
+    let found = Discovery::run(search);
+    if let Some((hook, extension)) = ambiguous(&found.specs, hooks) {
+        let told = anyhow::anyhow!(
+            "{}: the hook {} has the name of an extension, in {}; rename the hook",
+            hook.origin,
+            hook.name,
+            extension.dir.display()
+        );
+        return Err(told).or_exit(Exit::Configuration);
+    }
+    let named = hooks.iter().filter(|hook| matches!(hook.origin, SettingOrigin::Flag(_)));
+    named.for_each(|hook| note(&banner(hook, config)));
+    Ok(())
+}
+
+fn banner(hook: &ProcessHook, config: &Config) -> String {
+    let how = match sandbox::level_of_hook(config, &hook.name) {
+        None => "unconfined, unpinned".to_owned(),
+        Some(level) => format!("unpinned, in a sandbox of level {level}"),
+    };
+    let told = format!("haft: running the hook {} ({}) {how}", hook.name, command(hook));
+    rows("", "  ", &sanitize_line(&told), Some(BANNER))
+}
+
+/// A hook as the host starts it; `cwd` is where the agent works.
+pub(crate) fn spec(hook: &ProcessHook, cwd: &Path) -> ExtensionSpec {
+    let host = HookSpec {
+        event_form: match hook.event_kind {
+            None => EventForm::Runtime,
+            Some(EventKind::Name) => EventForm::Name,
+            Some(EventKind::Number) => EventForm::Number,
+        },
+        priority: hook.priority,
+        timeouts: HookTimeouts { interceptor: hook.timeouts.interceptor, approval: hook.timeouts.approval },
+        on_timeout_allow: hook.on_timeout == OnTimeout::Allow,
+        vouches: hook.vouches.iter().cloned().collect::<BTreeSet<_>>(),
+        env: hook.env.clone(),
+        tool_names: match hook.tool_names {
+            ToolNames::Haft => haft_host::ToolNames::Haft,
+            ToolNames::PicoClaw => haft_host::ToolNames::PicoClaw,
+        },
+        of_project: hook.owner == Owner::Project,
+        ..HookSpec::new(hook.watch.clone())
+    };
+    let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
+    ExtensionSpec::hook(ExtensionName::new(hook.name.as_str()), host, &command, cwd)
+}
 
 /// The command, as people write it; it is not safe to be shown.
 pub(crate) fn command(hook: &ProcessHook) -> String {

@@ -18,7 +18,7 @@ use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::session::Sessions;
 use crate::setup::Setup;
-use crate::{console, extensions, logging, prompt};
+use crate::{console, extensions, hooks, logging, prompt};
 
 pub(crate) use compact::Wish;
 use drive::Task;
@@ -104,7 +104,8 @@ fn telling_repairs(
 /// Says what is not used, and makes sure that all that is named can be started.
 fn check(setup: &Setup) -> anyhow::Result<()> {
     setup.tell();
-    extensions::check_named(&setup.search, &setup.config)
+    extensions::check_named(&setup.search, &setup.config)?;
+    hooks::check(&setup.hooks, &setup.search, &setup.config)
 }
 
 /// The parts of work in a session, with the model and the level of thinking that arguments, session and settings lead to.

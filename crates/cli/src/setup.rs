@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use haft_config::{
-    Auth, Config, Decision, Digest, Files, Home, Layer, Owner, Project, Settings, Snapshot, Unused,
+    Auth, Config, Decision, Digest, Files, Home, Layer, Owner, ProcessHook, Project, Settings, Snapshot,
+    Unused,
 };
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Further, Search, SkipReason};
@@ -17,7 +18,7 @@ use crate::args::{ExtensionArgs, RunArgs, TrustProject};
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::resources::Resources;
-use crate::run;
+use crate::{hooks, run};
 
 /// What flags, environment and files together say.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) struct Setup {
     pub(crate) models: Models,
     /// Where to look for extensions.
     pub(crate) search: Search,
+    /// The process hooks that run beside them.
+    pub(crate) hooks: Vec<ProcessHook>,
 }
 
 impl Setup {
@@ -62,7 +65,20 @@ impl Setup {
         });
         let resources = Resources::find(&home, &project, config.settings.context_files.value);
         let search = search(&args.ext, &home, &config, project.clone());
-        Ok(Self { home, cwd, project, told: told.is_some(), code, config, resources, auth, models, search })
+        let hooks = hooks::of_run(&args.ext, &config)?;
+        Ok(Self {
+            home,
+            cwd,
+            project,
+            told: told.is_some(),
+            code,
+            config,
+            resources,
+            auth,
+            models,
+            search,
+            hooks,
+        })
     }
 
     /// Provider, model and the like, each with its origin.

@@ -170,8 +170,8 @@ impl ExtensionEnv {
     }
 }
 
-/// All of this program's environment, and what is set for one process hook: PicoClaw's hooks count on that.
-pub(crate) fn whole(
+/// An environment, and what is set for one process hook.
+pub(crate) fn with(
     own: impl Iterator<Item = (OsString, OsString)>,
     set: &BTreeMap<String, String>,
 ) -> Vec<(OsString, OsString)> {
@@ -251,12 +251,12 @@ mod tests {
     }
 
     #[test]
-    fn a_process_hook_has_everything_and_what_is_set_for_it() {
+    fn a_process_hook_has_what_is_set_for_it() {
         let own = [("OPENAI_API_KEY", "k"), ("MODE", "own")].map(|(name, value)| (name.into(), value.into()));
         let set = BTreeMap::from([("MODE".to_owned(), "set".to_owned())]);
         let expect: Vec<(OsString, OsString)> =
             vec![("OPENAI_API_KEY".into(), "k".into()), ("MODE".into(), "set".into())];
-        assert_eq!(whole(own.into_iter(), &set), expect);
+        assert_eq!(with(own.into_iter(), &set), expect);
     }
 
     #[test]

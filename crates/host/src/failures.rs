@@ -80,7 +80,7 @@ impl FailureFile {
     /// It failed.
     pub(crate) fn remember(&self, failure: &Failure) {
         // What is not installed is in no list, and nobody would clear its file away.
-        if !matches!(self.spec.origin, Origin::Global | Origin::Project) {
+        if !matches!(self.spec.origin, Origin::Global | Origin::Project | Origin::Hook) {
             return;
         }
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

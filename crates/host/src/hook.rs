@@ -8,6 +8,7 @@ mod audience;
 mod before_llm;
 mod before_tool;
 mod messages;
+mod names;
 mod output;
 mod part;
 mod spec;
@@ -20,6 +21,7 @@ use haft_core::hooks::Hooks;
 use haft_protocol::hook::Mode;
 
 pub(crate) use audience::HookAudience;
+pub use names::ToolNames;
 pub(crate) use part::HookPart;
 pub use spec::{EventForm, HookCommand, HookSpec, HookTimeouts};
 pub(crate) use turns::Turns;

@@ -58,7 +58,7 @@ pub use failures::{LastFailure, forget_failure, last_failure};
 pub use fault::FaultCode;
 pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
-pub use hook::{EventForm, HookCommand, HookSpec, HookTimeouts};
+pub use hook::{EventForm, HookCommand, HookSpec, HookTimeouts, ToolNames};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, RestartError, SpecSource,

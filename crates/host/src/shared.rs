@@ -26,7 +26,7 @@ use crate::project_check::Looked;
 use crate::registration::Registrations;
 use crate::services::{self, Desk, Provided, ServiceReach};
 use crate::silent::{self, SilentStarts};
-use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::spec::{ExtensionSpec, Launch};
 use crate::state_files::StateFiles;
 use crate::supervisor::Failure;
 use crate::timeouts::Timeouts;
@@ -118,7 +118,7 @@ impl Shared {
     /// Why it must not be started.
     pub(crate) async fn verify(&self, spec: &ExtensionSpec) -> Result<(), Failure> {
         let failed = |message| Failure { code: FaultCode::PinMismatch, message };
-        if let (Origin::Project, Some(check)) = (spec.origin, &self.config.project_check) {
+        if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
             let looked = self.looked.hold_now(check).await;
             looked.map_err(|why| failed(format!("was not started: {why}")))?;
         }
@@ -163,10 +163,14 @@ impl Shared {
     }
 
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
+        let confined = self.config.level_of(spec).is_some();
+        let mut env = match spec.as_hook() {
+            Some(_) if !confined => std::env::vars_os().collect(),
+            Some(_) | None => self.config.env.of(self.config.env_of(spec), std::env::vars_os()),
+        };
         if let Some(hook) = spec.as_hook() {
-            return environment::whole(std::env::vars_os(), &hook.env);
+            env = environment::with(env.into_iter(), &hook.env);
         }
-        let mut env = self.config.env.of(self.config.env_of(spec), std::env::vars_os());
         if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
         }

@@ -48,7 +48,12 @@ pub struct ExtensionSpec {
 impl ExtensionSpec {
     /// Whether it is run only while its code is what the user looked at, so that nothing may be written beside that.
     pub(crate) fn code_is_pinned(&self) -> bool {
-        self.origin == Origin::Project || self.pin.is_some()
+        self.is_projects() || self.pin.is_some()
+    }
+
+    /// Whether the project brings it.
+    pub(crate) fn is_projects(&self) -> bool {
+        self.origin == Origin::Project || self.as_hook().is_some_and(|hook| hook.of_project)
     }
 
     /// What the user says of it, if it is a process hook.

@@ -1,8 +1,9 @@
 //! Each extension: where it comes from, what confines it, and whether it can run.
 
+use std::path::PathBuf;
 use std::time::SystemTime;
 
-use haft_config::SandboxLevel;
+use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
 use haft_host::install::lock::{Approved, Entry};
 use haft_host::{ExtensionSpec, Launch, Origin, last_failure};
@@ -28,6 +29,12 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         findings.push(Area::Extensions.note(warning.extension.as_str(), &warning.message));
     }
     findings.extend(confining_nobody(seen));
+    findings.extend(seen.ambiguous.as_ref().map(|hook| {
+        let text =
+            format!("{} has the name of an extension; no run begins until one has another", hook.origin);
+        let file = editor(&seen.words.word(&seen.home.config_file()));
+        Area::Extensions.wrong(hook.name.clone(), text, file)
+    }));
     if findings.is_empty() {
         let text = "no extension is installed; `haft ext install DIR` installs one";
         findings.push(Area::Extensions.ok("none", text));
@@ -67,7 +74,11 @@ fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
     let version = spec.version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
     let whose = match spec.origin {
         Origin::Project => "the project's",
-        Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "yours",
+        Origin::Explicit | Origin::BuiltIn | Origin::Global => "yours",
+        Origin::Hook => match hook(seen, spec).map(|hook| hook.owner) {
+            Some(Owner::Project) => "the project's process hook",
+            Some(Owner::User) | None => "your process hook",
+        },
     };
     let approved =
         entry(seen, spec).map(|entry| format!(", approved {}", day(&entry.approved.at))).unwrap_or_default();
@@ -76,6 +87,21 @@ fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
         Some(level) => format!("sandbox {level}"),
     };
     format!("{version}{whose}{approved}, {level}")
+}
+
+/// What is configured of it, if it is a process hook.
+fn hook<'a>(seen: &'a Seen, spec: &ExtensionSpec) -> Option<&'a ProcessHook> {
+    let of_hook = (spec.origin == Origin::Hook).then_some(&seen.config.hooks)?;
+    of_hook.iter().find(|hook| hook.name == spec.name.as_str())
+}
+
+/// The file that says how it is started.
+fn described_in(seen: &Seen, spec: &ExtensionSpec) -> PathBuf {
+    match hook(seen, spec).map(|hook| &hook.origin) {
+        Some(SettingOrigin::File { path, .. }) => path.clone(),
+        Some(_) => seen.home.config_file(),
+        None => spec.dir.join("extension.json"),
+    }
 }
 
 /// What was approved of it, if it runs as that.
@@ -90,7 +116,7 @@ fn day(time: &str) -> &str {
 
 /// What keeps it from being started, and the next step.
 fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
-    let manifest = editor(&seen.words.word(&spec.dir.join("extension.json")));
+    let manifest = editor(&seen.words.word(&described_in(seen, spec)));
     let held = entry(seen, spec);
     let next = if spec.pin.is_some() { again(spec.name.as_str(), held).0 } else { manifest };
     let program = match &spec.launch {

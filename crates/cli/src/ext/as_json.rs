@@ -2,12 +2,13 @@
 
 use std::time::SystemTime;
 
-use haft_config::SandboxLevel;
+use haft_config::{SandboxLevel, SettingOrigin};
 use haft_host::install::Row;
 use haft_host::install::lock::Came;
 use haft_host::{LastFailure, Origin};
 use serde_json::{Value, json};
 
+use super::hook::OfHook;
 use super::list::Listed;
 use super::problem::problems;
 
@@ -18,6 +19,7 @@ pub(super) fn of(listed: &Listed, now: SystemTime) -> Value {
     let problems = problems(listed, now).into_iter();
     json!({
         "name": row.name,
+        "kind": if listed.hook.is_some() { "hook" } else { "extension" },
         "version": row.version,
         "description": row.description,
         "language": row.language,
@@ -25,7 +27,7 @@ pub(super) fn of(listed: &Listed, now: SystemTime) -> Value {
         "state": listed.word(),
         "runs": listed.runs(),
         "sandbox": sandbox.map(SandboxLevel::name),
-        "source": source(row),
+        "source": listed.hook.as_ref().map_or_else(|| source(row), configured),
         "dir": row.dir.to_string_lossy(),
         "runs_in": row.runs_in.to_string_lossy(),
         "code": entry.map(|entry| entry.tree),
@@ -45,6 +47,15 @@ fn source(row: &Row) -> Value {
             json!({"kind": "project", "path": row.dir.to_string_lossy()})
         }
         None => json!({"kind": "placed", "path": row.dir.to_string_lossy()}),
+    }
+}
+
+fn configured(hook: &OfHook) -> Value {
+    match &hook.origin {
+        SettingOrigin::File { path, line } => {
+            json!({"kind": "config", "path": path.to_string_lossy(), "line": line})
+        }
+        SettingOrigin::Flag(_) | SettingOrigin::Env(_) | SettingOrigin::Default => json!({"kind": "config"}),
     }
 }
 

@@ -11,6 +11,7 @@ use haft_host::{LastFailure, Origin, last_failure};
 use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
+use super::hook::{self, OfHook};
 use super::problem::{Problem, problems};
 use super::{as_json, long, table};
 use crate::args::ListArgs;
@@ -28,6 +29,8 @@ pub(crate) struct Listed {
     pub(crate) trusted: bool,
     /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
+    /// What there is to say of a process hook; none for an extension.
+    pub(crate) hook: Option<OfHook>,
 }
 
 /// The project that is listed beside what is the user's own.
@@ -49,8 +52,10 @@ pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) ->
     }
     let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
     let state = home.state_dir();
-    let look = |row| listed(row, &state, seen.trusted, grants.as_ref().ok());
-    let listed: Vec<Listed> = rows.into_iter().map(look).collect();
+    let look = |(row, hook)| listed(row, hook, &state, seen.trusted, grants.as_ref().ok());
+    let hooks = hook::all(home, &seen.cwd).into_iter().map(|(row, hook)| (row, Some(hook)));
+    let rows = rows.into_iter().map(|row| (row, None)).chain(hooks);
+    let listed: Vec<Listed> = rows.map(look).collect();
     let now = SystemTime::now();
     if args.json {
         let lines: String = listed.iter().map(|listed| format!("{}\n", as_json::of(listed, now))).collect();
@@ -102,14 +107,20 @@ fn tell(text: &str) {
 }
 
 /// What cannot run now did not fail when it ran.
-fn listed(row: Row, state: &Path, trusted: bool, grants: Option<&BTreeMap<String, Grant>>) -> Listed {
+fn listed(
+    row: Row,
+    hook: Option<OfHook>,
+    state: &Path,
+    trusted: bool,
+    grants: Option<&BTreeMap<String, Grant>>,
+) -> Listed {
     let failure = match &row.state {
         State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.runs_in),
         State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => None,
     };
     let own = row.level.map_or(SandboxLevel::None, level);
     let sandbox = grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(own));
-    Listed { row, failure, trusted, sandbox }
+    Listed { row, failure, trusted, sandbox, hook }
 }
 
 fn level(level: Level) -> SandboxLevel {

@@ -24,9 +24,13 @@ fn lines(listed: &Listed) -> Vec<String> {
     lines.push(format!("  scope: {}", listed.scope()));
     lines.push(format!("  state: {}", listed.word()));
     lines.push(format!("  sandbox: {}", sandbox(listed)));
-    match &row.entry {
-        Some(entry) => lines.push(format!("  from: {}", entry.source)),
-        None => lines.push(format!("  lies in: {}", row.dir.display())),
+    match (&row.entry, &listed.hook) {
+        (Some(entry), _) => lines.push(format!("  from: {}", entry.source)),
+        (None, Some(hook)) => {
+            lines.push(format!("  process hook of: {}", hook.origin));
+            lines.extend((!hook.asked.is_empty()).then(|| format!("  asked: {}", hook.asked)));
+        }
+        (None, None) => lines.push(format!("  lies in: {}", row.dir.display())),
     }
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
     lines.extend(row.exec.as_ref().map(|exec| {

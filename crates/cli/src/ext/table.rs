@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use haft_config::SandboxLevel;
+use haft_config::{SandboxLevel, SettingOrigin};
 use haft_core::sanitize::sanitize_line;
-use haft_host::install::Row;
 use haft_host::install::lock::Came;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
+use super::hook::OfHook;
 use super::list::Listed;
 
 const HEADER: [&str; 6] = ["NAME", "VERSION", "SCOPE", "STATE", "SANDBOX", "FROM"];
@@ -65,7 +65,12 @@ fn aligned(
 
 fn cells(listed: &Listed, places: &Places) -> [String; 6] {
     let row = &listed.row;
-    let version = row.version.as_deref().map_or_else(|| "-".to_owned(), sanitize_line);
+    let version = match (&row.version, &listed.hook) {
+        (Some(version), _) => sanitize_line(version),
+        // It has no version, and is not told apart by anything else.
+        (None, Some(_)) => "(hook)".to_owned(),
+        (None, None) => "-".to_owned(),
+    };
     let sandbox = match listed.runs() {
         true => listed.sandbox.map_or("?", SandboxLevel::name),
         // Nothing runs that it could confine.
@@ -77,11 +82,14 @@ fn cells(listed: &Listed, places: &Places) -> [String; 6] {
         listed.scope().to_owned(),
         listed.word().to_owned(),
         sandbox.to_owned(),
-        sanitize_line(&from(row, places)),
+        sanitize_line(&from(listed, places)),
     ]
 }
 
-fn from(row: &Row, places: &Places) -> String {
+fn from(Listed { row, hook, .. }: &Listed, places: &Places) -> String {
+    if let Some(OfHook { origin: SettingOrigin::File { path, line }, .. }) = hook {
+        return format!("{}:{line}", places.short(path));
+    }
     match row.entry.as_ref().map(|entry| &entry.source) {
         Some(Came::Git { url, .. }) => url.clone(),
         Some(Came::Directory { path } | Came::Placed { path, .. }) => places.short(path),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, Home, OnTimeout, Owner, Settings};
+use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Settings};
 use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::Observer;
@@ -44,6 +44,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
+    /// The process hooks that run beside extensions.
+    pub(crate) hooks: Vec<ProcessHook>,
     /// Whether extensions of the project are still what the user trusts.
     pub(crate) project_check: Option<ProjectCheck>,
     /// What programs that read events are told when the run begins.
@@ -113,6 +115,7 @@ impl Parts {
             session,
             model,
             search: setup.search,
+            hooks: setup.hooks,
             home: setup.home,
             lazy: config.settings.lazy_start.value,
             system,
@@ -234,7 +237,8 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
-    let source = extensions::source(parts.search, parts.only_projects, parts.grants);
+    let source =
+        extensions::source(parts.search, parts.hooks, parts.cwd.clone(), parts.only_projects, parts.grants);
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))

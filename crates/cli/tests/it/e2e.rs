@@ -14,6 +14,7 @@ mod login;
 mod models;
 mod order;
 mod permissions;
+mod process_hooks;
 mod providers;
 mod quick_start;
 mod requests;

@@ -46,7 +46,8 @@ impl HookAudience {
         let number = self.turns.next_event();
         for (entry, hook) in listeners {
             if let Some(extension) = entry.extension() {
-                extension.observe_words(|| words(&occurrence, hook.event_form, number));
+                extension
+                    .observe_words(|| words(&hook.tool_names.told_of(&occurrence), hook.event_form, number));
             }
         }
     }

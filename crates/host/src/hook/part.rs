@@ -8,6 +8,7 @@ use haft_protocol::hook::{Decided, InterceptPoint, Question};
 use tokio_util::sync::CancellationToken;
 
 use super::HookSpec;
+use super::names::NamesTools;
 use super::turns::Turns;
 use crate::entry::Entry;
 use crate::extension::Deadline;
@@ -40,15 +41,18 @@ impl HookPart {
     }
 
     /// Asks it. What of its answer does not count is reported.
-    pub(super) async fn ask<Q: Question + Clone>(
+    pub(super) async fn ask<Q: NamesTools + Clone>(
         &self,
         cancel: &CancellationToken,
         point: InterceptPoint,
         question: Q,
     ) -> Result<Q::Decision, Unanswered> {
         let entry = self.entry.current();
-        let answer = match consult(entry, cancel, point, question.clone(), &self.hook).await {
-            Ok(result) => self.read(point, &question, &result),
+        let names = self.hook.tool_names;
+        let mut told = question.clone();
+        told.tell(names);
+        let answer = match consult(entry, cancel, point, told.clone(), &self.hook).await {
+            Ok(result) => self.read(point, &told, &result).map(|decision| question.meant(decision, names)),
             Err(error) => Err(error),
         };
         match answer {

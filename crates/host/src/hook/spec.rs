@@ -8,6 +8,7 @@ use haft_launch::find_program;
 use haft_protocol::hook::{InterceptPoint, Mode, Watch};
 use haft_protocol::ids::ExtensionName;
 
+use super::names::ToolNames;
 use crate::spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 use crate::timeouts::{HOOK_APPROVAL, HOOK_HELLO, HOOK_INTERCEPT};
 
@@ -27,8 +28,12 @@ pub struct HookSpec {
     /// Tools in whose place its answers count without the word of those who approve calls; `*` for every tool. What only
     /// hooks know needs none.
     pub vouches: BTreeSet<String>,
-    /// Set in its environment, beside all of this program's.
+    /// Set in its environment, beside all of this program's; beside what extensions get, where it is confined.
     pub env: BTreeMap<String, String>,
+    /// Whose names of tools it knows.
+    pub tool_names: ToolNames,
+    /// Whether the project brings it, so that it runs only as long as that is what the user trusts.
+    pub of_project: bool,
 }
 
 /// How a hook is told what happens.
@@ -79,6 +84,8 @@ impl HookSpec {
             on_timeout_allow: false,
             vouches: BTreeSet::new(),
             env: BTreeMap::new(),
+            tool_names: ToolNames::default(),
+            of_project: false,
         }
     }
 
@@ -97,7 +104,8 @@ impl HookSpec {
 
     /// Whether its answers count in place of this tool without an approval.
     pub(crate) fn vouches_for(&self, tool: &str) -> bool {
-        self.vouches.contains("*") || self.vouches.contains(tool)
+        let told = self.tool_names.told(tool);
+        ["*", tool, told].iter().any(|name| self.vouches.contains(*name))
     }
 }
 
@@ -197,6 +205,10 @@ mod tests {
         assert!(!hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["bash".to_owned()]);
         assert!(hook.vouches_for("bash") && !hook.vouches_for("read"));
+        hook.vouches = BTreeSet::from(["exec".to_owned()]);
+        assert!(!hook.vouches_for("bash"));
+        hook.tool_names = ToolNames::PicoClaw;
+        assert!(hook.vouches_for("bash"));
         hook.vouches = BTreeSet::from(["*".to_owned()]);
         assert!(hook.vouches_for("read"));
     }

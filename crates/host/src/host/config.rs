@@ -17,7 +17,7 @@ use crate::environment::ExtensionEnv;
 use crate::log::slug;
 use crate::pins::ToolPins;
 use crate::project_check::ProjectCheck;
-use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::spec::{ExtensionSpec, Launch};
 use crate::timeouts::Timeouts;
 
 /// What a host needs to know of the program around it.
@@ -155,7 +155,7 @@ impl HostConfig {
     /// What this extension is told as `hello_ack.config`.
     pub(crate) fn config_of(&self, spec: &ExtensionSpec) -> Option<&ExtensionConfig> {
         let projects = self.project_extension_config.get(&spec.name);
-        let projects = projects.filter(|_| spec.origin == Origin::Project);
+        let projects = projects.filter(|_| spec.is_projects());
         projects.or_else(|| self.extension_config.get(&spec.name))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use haft_host::install::State;
+use haft_host::install::{Row, State};
 use haft_host::manifest::Exec;
 use haft_host::{LastFailure, Origin};
 
@@ -24,7 +24,7 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
         entry: None,
         state,
     };
-    Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
+    Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None), hook: None }
 }
 
 /// It failed five minutes after the beginning of time.

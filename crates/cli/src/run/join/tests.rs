@@ -37,6 +37,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         model: Arc::new(model),
         cwd: root.to_owned(),
         search,
+        hooks: Vec::new(),
         home: Home::at(root),
         project_check: None,
         told: None,

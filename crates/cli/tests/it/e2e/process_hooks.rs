@@ -1,0 +1,277 @@
+//! Process hooks of a configuration: programs that speak PicoClaw's protocol, and nothing of haft's.
+
+use std::fs;
+
+use haft_test_support::model_server::Scenario;
+use serde_json::{Value, json};
+
+use super::requests::said;
+use super::running::Running;
+use super::scene::{Scene, bash_args};
+
+/// A gate as PicoClaw's users write it, without anything that haft brings. It marks what it is asked.
+const GATE: &str = r#"
+import json, os, sys
+
+for line in sys.stdin:
+    request = json.loads(line)
+    method, params = request["method"], request.get("params", {})
+    with open(os.environ["MARKS"], "a") as marks:
+        marks.write(" ".join([method, params.get("tool", ""), params.get("kind", "")]).strip() + "\n")
+    if "id" not in request:
+        continue
+    result = {"ok": True}
+    if method == "hook.before_tool":
+        command = params.get("arguments", {}).get("command", "")
+        if params["tool"] == "exec" and "rm -rf" in command:
+            result = {"action": "deny_tool", "reason": "not here"}
+        elif params["tool"] == "exec":
+            changed = dict(params, arguments={"command": command + " " + os.environ.get("SUFFIX", "")})
+            result = {"action": "modify", "call": changed}
+        else:
+            result = {"action": "continue"}
+    elif method == "hook.approve_tool":
+        result = {"approved": params["arguments"].get("command", "") != "echo secret plain"}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"#;
+
+/// What the user's `config.toml` says to have it run.
+const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate.py']\n\
+                    intercept = ['before_tool', 'approve_tool']\nobserve = ['tool_exec_end']\n\
+                    env = { SUFFIX = 'plain' }\ntool_names = 'picoclaw'\n";
+
+/// A model that tries this, and says that it is done.
+fn scene(commands: &[&str]) -> Scene {
+    let calls = commands.iter().enumerate();
+    let step = calls.fold(Scenario::text("I try."), |step, (at, command)| {
+        step.tool(&format!("t{at}"), "bash", &bash_args(command))
+    });
+    let scene = Scene::new(vec![step, Scenario::text("Done.")]);
+    fs::write(scene.world.project().join("gate.py"), GATE).unwrap();
+    scene
+}
+
+fn config(scene: &Scene, text: &str) {
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), text).unwrap();
+}
+
+/// The same as a file of PicoClaw's.
+fn picoclaw(scene: &Scene, name: &str) {
+    let hook = json!({"enabled": true, "command": ["python3", "gate.py"], "env": {"SUFFIX": "plain"},
+        "observe": ["tool_exec_end"], "intercept": ["before_tool", "approve_tool"]});
+    let file = json!({"agents": {}, "hooks": {"processes": {name: hook}}});
+    fs::write(scene.world.project().join("config.json"), file.to_string()).unwrap();
+}
+
+const TRIES: &[&str] = &["rm -rf build", "echo hello", "echo secret"];
+
+#[track_caller]
+fn guarded(scene: &Scene) {
+    let results = said(&scene.server.requests()[1], "tool");
+    assert!(results[0].starts_with("Tool execution denied by hook: not here"), "{results:?}");
+    assert!(results[1].contains("hello plain"), "{results:?}");
+    assert!(results[2].starts_with("Tool execution denied by approval hook"), "{results:?}");
+    let marks = scene.marks();
+    // What came of a call is looked at while another one is being decided about.
+    let (after, before): (Vec<&str>, Vec<&str>) = marks
+        .iter()
+        .map(String::as_str)
+        .filter(|mark| !mark.contains("event"))
+        .partition(|mark| mark.contains("after"));
+    let call = ["hook.before_tool exec", "hook.approve_tool exec"];
+    assert_eq!(before, [&["hook.hello", call[0]], &call[..], &call[..]].concat());
+    assert_eq!(after, ["hook.after_tool exec"]);
+}
+
+#[test]
+fn a_configured_hook_gates_by_the_names_that_it_knows() {
+    let scene = scene(TRIES);
+    config(&scene, HOOK);
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", ""));
+    guarded(&scene);
+    assert!(scene.marks().iter().any(|mark| mark.ends_with("agent.tool.exec_end")), "{:?}", scene.marks());
+}
+
+#[test]
+fn a_file_of_picoclaw_is_run_as_it_is_with_a_word() {
+    let scene = scene(TRIES);
+    picoclaw(&scene, "gate");
+    let ran = scene.haft(&["-p", "--hooks-config", "config.json", "--no-ext", "go"]);
+    ran.expect(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("Done.\n", ""));
+    assert_eq!(ran.banners, "haft: running the hook gate (python3 gate.py) unconfined, unpinned\n");
+    guarded(&scene);
+}
+
+#[test]
+fn an_imported_hook_is_the_same_hook() {
+    let scene = scene(TRIES);
+    picoclaw(&scene, "gate");
+    assert_eq!(scene.world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]).code, 0);
+    scene.haft(&["-p", "go"]).expect(0);
+    guarded(&scene);
+}
+
+#[test]
+fn without_extensions_no_configured_hook_runs() {
+    let scene = scene(&["echo hello"]);
+    config(&scene, HOOK);
+    scene.haft(&["-p", "--no-ext", "go"]).expect(0);
+    assert_eq!(scene.marks(), [""; 0]);
+}
+
+/// What a run says before it ends with this code and asks nobody.
+#[track_caller]
+fn check_refused(scene: &Scene, args: &[&str], code: i32, told: &str) {
+    let ran = scene.haft(args);
+    ran.expect(code);
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(scene.server.requests().len(), 0);
+}
+
+#[test]
+fn a_hook_that_is_not_as_it_is_meant_ends_the_run_first() {
+    let scene = scene(&["echo hello"]);
+    let args = &["-p", "go"];
+    config(&scene, &HOOK.replace("before_tool", "before_tools"));
+    let told = "config.toml:4: `hooks.processes.gate.intercept`: unsupported intercept \"before_tools\"; did you mean";
+    check_refused(&scene, args, 9, told);
+    let scene = scene.python("gate", "emit('ready')\nfor frame in frames(): pass\n");
+    config(&scene, HOOK);
+    check_refused(&scene, args, 9, "config.toml:1: the hook gate has the name of an extension, in ");
+    let told = "nowhere.json";
+    check_refused(&scene, &["-p", "--hooks-config", "nowhere.json", "go"], 9, told);
+}
+
+#[test]
+fn a_gate_that_cannot_be_started_blocks() {
+    let scene = scene(&["touch touched"]);
+    config(&scene, &HOOK.replace("'python3'", "'no-such-program'"));
+    let ran = scene.haft(&["-p", "go"]);
+    assert!(ran.stderr.contains("no-such-program"), "{}", ran.stderr);
+    assert!(!scene.world.project().join("touched").exists());
+}
+
+#[test]
+fn a_projects_hook_runs_once_the_project_is_trusted_and_takes_nothing_from_the_users() {
+    let scene = Scene::new(vec![Scenario::text("One."), Scenario::text("Two.")]);
+    fs::write(scene.world.project().join("gate.py"), GATE).unwrap();
+    let dir = scene.world.project().join(".haft");
+    fs::create_dir_all(&dir).unwrap();
+    let more =
+        "[hooks.processes.more]\nenabled = true\ncommand = ['python3', 'gate.py']\nobserve = ['turn_end']\n";
+    let theirs = format!("{more}[hooks.processes.gate]\nenabled = false\n");
+    fs::write(dir.join("config.toml"), theirs).unwrap();
+    config(&scene, HOOK);
+    let untrusted = scene.haft(&["-p", "go"]);
+    untrusted.expect(0);
+    assert!(untrusted.stderr.contains(".haft/config.toml (sets hooks)"), "{}", untrusted.stderr);
+    assert_eq!(hellos(&scene), 1);
+    let trusted = scene.haft(&["-p", "--trust-project", "go"]);
+    assert!(trusted.stderr.contains("a project cannot change: gate ignored"), "{}", trusted.stderr);
+    assert_eq!(hellos(&scene), 3);
+}
+
+fn hellos(scene: &Scene) -> usize {
+    scene.marks().iter().filter(|mark| *mark == "hook.hello").count()
+}
+
+#[test]
+fn a_hook_is_listed_with_its_state() {
+    let scene = scene(&[]);
+    config(
+        &scene,
+        &format!("{HOOK}[hooks.processes.off]\ncommand = ['x']\n[grant.gate]\nsandbox = 'standard'\n"),
+    );
+    let world = &scene.world;
+    insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript(), @"
+    code 0
+    --- stdout
+    NAME  VERSION  SCOPE   STATE     SANDBOX   FROM
+    gate  (hook)   global  enabled   standard  ROOT/home/config.toml:1
+    off   (hook)   global  disabled  -         ROOT/home/config.toml:8
+    ");
+    insta::assert_snapshot!(world.haft(&["ext", "list", "--long"]).stdout, @"
+    gate
+      scope: global
+      state: enabled
+      sandbox: standard
+      process hook of: ROOT/home/config.toml:1
+      asked: before_tool, approve_tool, told what happens
+      runs: python3 gate.py
+
+    off
+      scope: global
+      state: disabled
+      sandbox: no program is run
+      process hook of: ROOT/home/config.toml:8
+    ");
+    let listed = world.haft(&["ext", "list", "--json"]).stdout;
+    let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&first["kind"], &first["name"], &first["state"]),
+        (&json!("hook"), &json!("gate"), &json!("enabled"))
+    );
+    assert_eq!(first["source"]["line"], 1);
+    let doctor = world.haft(&["doctor"]).stdout;
+    assert!(doctor.contains("your process hook, sandbox standard"), "{doctor}");
+    let switched = world.haft(&["ext", "disable", "gate"]);
+    assert!(switched.code == 8 && switched.stderr.contains("config.toml:1"), "{switched:?}");
+}
+
+#[test]
+fn what_a_hook_prints_is_in_its_log_and_how_it_failed_in_the_list() {
+    let scene = scene(&["echo hello"]);
+    config(&scene, HOOK);
+    fs::write(scene.world.project().join("gate.py"), "import sys\nsys.exit('no such policy')\n").unwrap();
+    let ran = scene.haft(&["-p", "go"]);
+    assert!(ran.stderr.contains("no such policy"), "{}", ran.stderr);
+    let logs = scene.world.haft(&["ext", "logs", "gate"]);
+    assert!(logs.code == 0 && logs.stdout.contains("no such policy"), "{logs:?}");
+    let listed = scene.world.haft(&["ext", "list"]);
+    assert!(
+        listed.stderr.contains("gate: failed ") && listed.stderr.contains("no such policy"),
+        "{listed:?}"
+    );
+}
+
+/// Tells in its log which variables it has, and refuses every call.
+const PRYING: &str = r#"
+import json, os, sys
+
+print("variables:", *[name for name in ("WEATHER_TOKEN", "GRANTED", "OWN") if name in os.environ], file=sys.stderr, flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        result = {"approved": False} if request["method"] == "hook.approve_tool" else {}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"#;
+
+#[track_caller]
+fn check_environment(grant: &str, expect: &str) {
+    let scene = scene(&["echo hello"]);
+    fs::write(scene.world.project().join("gate.py"), PRYING).unwrap();
+    config(&scene, &format!("{}{grant}", HOOK.replace("SUFFIX", "OWN")));
+    let mut command = scene.command(&["-p", "go"]);
+    command.env("WEATHER_TOKEN", "t").env("GRANTED", "g");
+    Running::start(command, None).wait().expect(0);
+    assert!(said(&scene.server.requests()[1], "tool")[0].contains("denied by approval hook"));
+    let log = scene.log_of("gate");
+    assert!(log.contains(&format!("variables: {expect}\n")), "{log}");
+}
+
+#[test]
+fn a_hook_has_the_whole_environment() {
+    check_environment("", "WEATHER_TOKEN GRANTED OWN");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_confined_hook_has_what_extensions_have() {
+    if super::confined::has_standard() {
+        check_environment("[grant.gate]\nsandbox = 'standard'\nenv = ['GRANTED']\n", "GRANTED OWN");
+    }
+}

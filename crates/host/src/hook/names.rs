@@ -1,0 +1,265 @@
+//! Names of tools: haft's and PicoClaw's. A hook that was written for PicoClaw looks for `exec`.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use haft_protocol::hook::{
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, LlmDecision, MessageEdit, Occurrence, Payload,
+    Question, ResponseDecision, ToolCall, ToolDecision,
+};
+
+/// Whose names of tools a hook is told and may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ToolNames {
+    /// haft's own.
+    #[default]
+    Haft,
+    /// PicoClaw's, of the tools that it has as well. All others are called as haft calls them.
+    PicoClaw,
+}
+
+/// haft's name and PicoClaw's. It has no tools like `grep` and `find`.
+const BOTH: &[(&str, &str)] = &[
+    ("bash", "exec"),
+    ("read", "read_file"),
+    ("write", "write_file"),
+    ("edit", "edit_file"),
+    ("ls", "list_dir"),
+];
+
+impl ToolNames {
+    /// What a tool of this name is called in front of the hook.
+    pub fn told(self, name: &str) -> &str {
+        let pair = BOTH.iter().find(|(own, _)| self == Self::PicoClaw && *own == name);
+        pair.map_or(name, |(_, told)| told)
+    }
+
+    /// Which tool a hook means by this name.
+    pub fn meant(self, name: &str) -> &str {
+        let pair = BOTH.iter().find(|(_, told)| self == Self::PicoClaw && *told == name);
+        pair.map_or(name, |(own, _)| own)
+    }
+
+    fn tell(self, name: &mut String) {
+        let told = self.told(name);
+        if told != name {
+            *name = told.to_owned();
+        }
+    }
+
+    fn tell_calls(self, calls: &mut [ToolCall]) {
+        calls.iter_mut().for_each(|call| self.tell(&mut call.function.name));
+    }
+
+    /// What happened, with the names that the hook knows.
+    pub(super) fn told_of(self, what: &Occurrence) -> Cow<'_, Occurrence> {
+        if self == Self::Haft {
+            return Cow::Borrowed(what);
+        }
+        let mut told = what.clone();
+        #[expect(clippy::wildcard_enum_match_arm, reason = "no other names a tool")]
+        match &mut told.payload {
+            Payload::ToolExecStart(start) => self.tell(&mut start.tool),
+            Payload::ToolExecEnd(end) => self.tell(&mut end.tool),
+            Payload::ToolExecSkipped(skipped) => self.tell(&mut skipped.tool),
+            Payload::FollowUpQueued(queued) => self.tell(&mut queued.source_tool),
+            Payload::TurnEnd(end) => {
+                end.tool_kinds.iter_mut().for_each(|name| self.tell(name));
+                end.tool_executions.iter_mut().for_each(|ran| self.tell(&mut ran.name));
+            }
+            _ => {}
+        }
+        Cow::Owned(told)
+    }
+}
+
+/// A question in which tools have names.
+pub(super) trait NamesTools: Question {
+    /// The question as the hook is asked it.
+    fn tell(&mut self, names: ToolNames);
+
+    /// What the hook decided, by haft's names; this is the question by haft's names.
+    fn meant(&self, decision: Self::Decision, names: ToolNames) -> Self::Decision;
+}
+
+impl NamesTools for BeforeTool {
+    fn tell(&mut self, names: ToolNames) {
+        names.tell(&mut self.tool);
+    }
+
+    fn meant(&self, decision: ToolDecision, names: ToolNames) -> ToolDecision {
+        let ToolDecision::Modify { tool, arguments } = decision else { return decision };
+        // It may say what is the same tool by the other name.
+        let tool = tool.map(|tool| names.meant(&tool).to_owned()).filter(|tool| *tool != self.tool);
+        match (&tool, &arguments) {
+            (None, None) => ToolDecision::Continue,
+            _ => ToolDecision::Modify { tool, arguments },
+        }
+    }
+}
+
+impl NamesTools for AfterTool {
+    fn tell(&mut self, names: ToolNames) {
+        names.tell(&mut self.tool);
+    }
+
+    fn meant(&self, decision: Self::Decision, _: ToolNames) -> Self::Decision {
+        decision
+    }
+}
+
+impl NamesTools for ApproveTool {
+    fn tell(&mut self, names: ToolNames) {
+        names.tell(&mut self.tool);
+    }
+
+    fn meant(&self, decision: Self::Decision, _: ToolNames) -> Self::Decision {
+        decision
+    }
+}
+
+impl NamesTools for BeforeLlm {
+    fn tell(&mut self, names: ToolNames) {
+        self.tools.iter_mut().for_each(|tool| names.tell(&mut tool.function.name));
+        self.messages.iter_mut().for_each(|message| names.tell_calls(&mut message.tool_calls));
+    }
+
+    fn meant(&self, mut decision: LlmDecision, names: ToolNames) -> LlmDecision {
+        if let LlmDecision::Modify(edit) = &mut decision {
+            let own = Calls::of(self.messages.iter().flat_map(|message| &message.tool_calls));
+            for edit in edit.messages.iter_mut().flatten() {
+                if let MessageEdit::New(message) = edit {
+                    own.meant(&mut message.tool_calls, names);
+                }
+            }
+        }
+        decision
+    }
+}
+
+impl NamesTools for AfterLlm {
+    fn tell(&mut self, names: ToolNames) {
+        names.tell_calls(&mut self.response.tool_calls);
+    }
+
+    fn meant(&self, mut decision: ResponseDecision, names: ToolNames) -> ResponseDecision {
+        if let ResponseDecision::Modify(response) = &mut decision {
+            Calls::of(self.response.tool_calls.iter()).meant(&mut response.tool_calls, names);
+        }
+        decision
+    }
+}
+
+/// Calls that were there before, by their ids. An extension may have a tool that is called as PicoClaw calls another one:
+/// a call that a hook leaves as it is stays one of that tool.
+struct Calls<'a>(HashMap<&'a str, &'a str>);
+
+impl<'a> Calls<'a> {
+    fn of(calls: impl Iterator<Item = &'a ToolCall>) -> Self {
+        Self(calls.map(|call| (call.id.as_str(), call.function.name.as_str())).collect())
+    }
+
+    fn meant(&self, calls: &mut [ToolCall], names: ToolNames) {
+        for call in calls {
+            let own = self.0.get(call.id.as_str()).filter(|own| names.told(own) == call.function.name);
+            call.function.name =
+                own.map_or_else(|| names.meant(&call.function.name).to_owned(), |own| (*own).to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_protocol::RawJson;
+    use haft_protocol::hook::{LlmResponse, Message, ToolDefinition};
+
+    fn object(text: &str) -> RawJson {
+        RawJson::parse(text).unwrap()
+    }
+
+    /// What becomes of a call of a tool when a hook that knows PicoClaw's names answers this.
+    #[track_caller]
+    fn check(tool: &str, told: &str, answer: &str, expect: &ToolDecision) {
+        let question = BeforeTool { tool: tool.into(), ..BeforeTool::default() };
+        let mut asked = question.clone();
+        asked.tell(ToolNames::PicoClaw);
+        assert_eq!(asked.tool, told);
+        let decided = asked.decide(&object(answer)).unwrap();
+        assert_eq!(question.meant(decided.decision, ToolNames::PicoClaw), *expect);
+    }
+
+    #[test]
+    fn a_call_is_told_and_rewritten_by_the_names_that_the_hook_knows() {
+        let other = |tool: &str| ToolDecision::Modify { tool: Some(tool.into()), arguments: None };
+        check("bash", "exec", r#"{"action":"modify","call":{"tool":"read_file"}}"#, &other("read"));
+        check("bash", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
+        check("bash", "exec", r#"{"action":"modify","call":{"tool":"bash"}}"#, &ToolDecision::Continue);
+        let arguments = Some(object(r#"{"command":"true"}"#));
+        let changed = ToolDecision::Modify { tool: None, arguments };
+        let answer = r#"{"action":"modify","call":{"tool":"exec","arguments":{"command":"true"}}}"#;
+        check("bash", "exec", answer, &changed);
+        check("grep", "grep", r#"{"action":"modify","call":{"tool":"mine"}}"#, &other("mine"));
+        // An extension's tool that is called like PicoClaw's stays itself.
+        check("exec", "exec", r#"{"action":"modify","call":{"tool":"exec"}}"#, &ToolDecision::Continue);
+    }
+
+    #[test]
+    fn a_hook_that_knows_hafts_names_is_told_them() {
+        let names = ToolNames::Haft;
+        for (own, other) in BOTH {
+            assert_eq!((names.told(own), names.meant(other)), (*own, *other));
+            assert_eq!(ToolNames::PicoClaw.meant(ToolNames::PicoClaw.told(own)), *own);
+        }
+    }
+
+    fn call(id: &str, name: &str) -> ToolCall {
+        ToolCall::new(id, name, &RawJson::empty_object())
+    }
+
+    #[test]
+    fn an_answer_keeps_the_calls_that_a_hook_leaves() {
+        let response =
+            LlmResponse { tool_calls: vec![call("1", "bash"), call("2", "exec")], ..LlmResponse::default() };
+        let question = AfterLlm { response, ..AfterLlm::default() };
+        let mut asked = question.clone();
+        asked.tell(ToolNames::PicoClaw);
+        let names = |calls: &[ToolCall]| -> Vec<String> {
+            calls.iter().map(|call| call.function.name.clone()).collect()
+        };
+        assert_eq!(names(&asked.response.tool_calls), ["exec", "exec"]);
+        let mut answer = asked.response.clone();
+        answer.content = "changed".into();
+        answer.tool_calls.push(call("3", "list_dir"));
+        let meant = question.meant(ResponseDecision::Modify(answer.into()), ToolNames::PicoClaw);
+        let ResponseDecision::Modify(meant) = meant else { panic!("{meant:?}") };
+        assert_eq!(names(&meant.tool_calls), ["bash", "exec", "ls"]);
+    }
+
+    #[test]
+    fn a_request_is_told_by_the_names_that_the_hook_knows() {
+        let mut tool = ToolDefinition::default();
+        tool.function.name = "write".into();
+        let message = Message { tool_calls: vec![call("1", "edit")], ..Message::default() };
+        let mut question = BeforeLlm { tools: vec![tool], messages: vec![message], ..BeforeLlm::default() };
+        question.tell(ToolNames::PicoClaw);
+        assert_eq!(question.tools[0].function.name, "write_file");
+        assert_eq!(question.messages[0].tool_calls[0].function.name, "edit_file");
+    }
+
+    #[test]
+    fn what_happened_is_told_by_the_names_that_the_hook_knows() {
+        use haft_protocol::hook::{Meta, ToolExecStart, TurnEnd};
+        let told = |names: ToolNames, payload: Payload| {
+            let what = Occurrence { time: String::new(), meta: Meta::default(), context: None, payload };
+            names.told_of(&what).into_owned().payload
+        };
+        let start = ToolExecStart { tool: "bash".into(), ..ToolExecStart::default() };
+        let renamed = ToolExecStart { tool: "exec".into(), ..start.clone() };
+        assert_eq!(told(ToolNames::PicoClaw, start.clone().into()), renamed.into());
+        assert_eq!(told(ToolNames::Haft, start.clone().into()), start.into());
+        let end = TurnEnd { tool_kinds: vec!["read".into()], ..TurnEnd::default() };
+        let renamed = TurnEnd { tool_kinds: vec!["read_file".into()], ..end.clone() };
+        assert_eq!(told(ToolNames::PicoClaw, end.into()), renamed.into());
+    }
+}
