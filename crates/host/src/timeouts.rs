@@ -156,6 +156,15 @@ impl Timeouts {
     }
 }
 
+/// From the start of a process hook to its answer to `hook.hello`.
+pub(crate) const HOOK_HELLO: Duration = Duration::from_secs(5);
+
+/// A process hook before and after the model and tools, unless the user says otherwise.
+pub(crate) const HOOK_INTERCEPT: Duration = Duration::from_secs(5);
+
+/// A process hook that approves a tool, unless the user says otherwise.
+pub(crate) const HOOK_APPROVAL: Duration = Duration::from_secs(60);
+
 /// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 

@@ -163,7 +163,7 @@ impl Drop for ToolCallHook {
 
 impl Host {
     /// What follows from a block: when it is one failure too many, the person decides.
-    async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
+    pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
         let name = entry.name();
         let asking = match self.gates().due(name) {
             Due::Nothing => return AfterBlock::GoOn,
