@@ -10,7 +10,7 @@ use super::error::with_causes;
 use super::lock::{Came, Entry};
 use super::trees::swept;
 use super::workshop::{Workshop, remove};
-use super::{InstallError, Kept, Row, Store, copies};
+use super::{InstallError, Kept, Row, Store, copies, trees};
 use crate::discovery::dir_name;
 use crate::spec::Origin;
 
@@ -76,8 +76,13 @@ impl Aside {
         let place = dir.parent().unwrap_or(dir).join(REMOVED);
         fs::create_dir_all(&place).map_err(InstallError::io("create", &place))?;
         let to = free(&place, &dir_name(dir));
-        step();
-        let moved = fs::rename(dir, &to).map_err(InstallError::io("move aside", dir));
+        // The user may have kept it from being written to.
+        let move_it = || {
+            trees::let_go(dir)?;
+            step();
+            fs::rename(dir, &to)
+        };
+        let moved = move_it().map_err(InstallError::io("move aside", dir));
         let aside = Self(Kept { from: dir.into(), to });
         moved.inspect_err(|_| aside.leave())?;
         Ok(aside)

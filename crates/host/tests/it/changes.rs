@@ -238,3 +238,70 @@ fn without_a_lock_file_that_can_be_changed_nothing_is_removed() {
     assert_eq!(names(&dir), ["extension.json", "run"]);
     assert!(!world.store.global.join(".removed").exists());
 }
+
+/// In the place of a directory of an extension's lies a link to one of the user's, with the same files in it.
+#[cfg(unix)]
+fn lead_out(world: &World, dir: &Path) -> PathBuf {
+    let outside = world.at("outside");
+    fs::create_dir_all(outside.join("lib")).unwrap();
+    fs::rename(dir.join("lib/deep"), outside.join("lib/deep")).unwrap();
+    fs::remove_dir_all(dir.join("lib")).unwrap();
+    std::os::unix::fs::symlink(outside.join("lib"), dir.join("lib")).unwrap();
+    outside.join("lib/deep/file")
+}
+
+#[cfg(unix)]
+fn with_library(dir: &Path) -> PathBuf {
+    fs::create_dir_all(dir.join("lib/deep")).unwrap();
+    fs::write(dir.join("lib/deep/file"), "precious").unwrap();
+    extension(dir, PLAIN, "one")
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_deleted_through_a_link_in_a_placed_directory() {
+    let world = World::new();
+    let dir = with_library(&world.store.global.join("dir"));
+    world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+    let precious = lead_out(&world, &dir);
+    let removed = world.store.remove(&world.row()).unwrap();
+    assert_eq!(names(&removed.kept.unwrap().to), ["lib"], "the link is not what was approved");
+    assert_eq!(fs::read_to_string(precious).unwrap(), "precious");
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_deleted_through_a_link_in_a_private_copy() {
+    let change: [fn(&World); 3] = [
+        |world| drop(world.store.remove(&world.row()).unwrap()),
+        |world| {
+            fs::remove_dir_all(world.at("source/lib")).unwrap();
+            world.install(PLAIN, "two");
+        },
+        |world| drop(world.back()),
+    ];
+    for change in change {
+        let world = World::new();
+        world.install(PLAIN, "zero");
+        with_library(&world.at("source"));
+        world.install(PLAIN, "one");
+        let precious = lead_out(&world, &world.at("home/copies/x"));
+        change(&world);
+        assert_eq!(fs::read_to_string(precious).unwrap(), "precious");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_directory_that_nobody_may_write_to_is_removed_whole() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    let dir = with_library(&world.store.global.join("dir"));
+    world.store.propose_placed(&dir).unwrap().accept(How::Yes, "1").unwrap();
+    for path in ["lib/deep", "lib", ""] {
+        fs::set_permissions(dir.join(path), fs::Permissions::from_mode(0o500)).unwrap();
+    }
+    let removed = world.store.remove(&world.row()).unwrap();
+    assert_eq!((removed.kept, removed.warnings), (None, Vec::new()));
+    assert!(!dir.exists() && names(&world.store.global).is_empty());
+}
