@@ -5,6 +5,7 @@
 
 pub mod chain;
 pub mod envelope;
+pub mod hooks;
 pub mod manifest;
 pub mod sanitiser;
 

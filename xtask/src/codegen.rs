@@ -1,9 +1,10 @@
-//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md` from the protocol's, the
-//! tables in `docs/config.md` from those of the configuration.
+//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md` and `docs/hook-protocol.md`
+//! from the protocol's, the tables in `docs/config.md` from those of the configuration.
 
 mod config;
 mod docs;
 mod fields;
+mod hooks;
 mod schema;
 
 use std::fs;
@@ -29,6 +30,7 @@ pub(crate) struct Output {
 pub(crate) fn run(mode: Mode) -> Result<()> {
     let mut outputs = schema::outputs()?;
     outputs.push(docs::output()?);
+    outputs.push(hooks::output()?);
     outputs.push(config::output()?);
     let stale: Vec<&Output> = outputs.iter().filter(|output| !is_current(output)).collect();
     if mode == Mode::Check && !stale.is_empty() {

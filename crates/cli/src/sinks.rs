@@ -93,6 +93,16 @@ fn run_error(text: &str) -> Vec<u8> {
 fn owner(text: &str) -> Vec<u8> {
     let (extension, message) = (name(text), "hello".to_owned());
     let blocked = AgentEvent::ToolBlocked { id: ToolCallId::new("1"), by: text.into(), reason: text.into() };
+    let discarded = AgentEvent::TurnDiscarded { by: text.into(), reason: text.into() };
+    let skipped =
+        AgentEvent::ToolSkipped { id: ToolCallId::new("1"), name: text.into(), reason: text.into() };
+    let renamed = AgentEvent::ToolRewritten {
+        id: ToolCallId::new("1"),
+        by: text.into(),
+        tool: Some(text.into()),
+        args: RawJson::empty_object(),
+        changed: Vec::new(),
+    };
     let off = AgentEvent::GateOff { extension: extension.clone(), reason: text.into() };
     let conflict = AgentEvent::ToolRewriteConflict {
         id: ToolCallId::new("1"),
@@ -100,7 +110,8 @@ fn owner(text: &str) -> Vec<u8> {
         by: [text.into(), text.into()],
     };
     let note = AgentEvent::ExtNotify { extension, level: Level::Info, message };
-    [bytes(&note), bytes(&blocked), bytes(&off), bytes(&conflict)].concat()
+    let told = [note, blocked, off, conflict, discarded, skipped, renamed];
+    told.iter().flat_map(bytes).collect()
 }
 
 /// What a model calls, and what a tool answers.

@@ -52,7 +52,7 @@ impl RawJson {
     }
 
     /// Keeps valid JSON.
-    fn checked(text: &str) -> Self {
+    pub(crate) fn checked(text: &str) -> Self {
         match compact::is_compact(text) {
             true => Self(text.into()),
             false => Self(compact::compact(text).into()),

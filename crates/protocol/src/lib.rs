@@ -5,6 +5,7 @@
 //! Never in here: IO, a clock, tokio.
 //!
 //! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
+//! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
 //! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
 //! * [`project`], [`thinking`], [`names`], [`limits`], [`digest`], [`difference`]: words that several crates share and
 //!   that stand in no frame of their own;
@@ -30,6 +31,7 @@ pub mod digest;
 pub mod error;
 pub mod event;
 pub mod ext;
+pub mod hook;
 pub mod ids;
 pub mod limits;
 pub mod message;

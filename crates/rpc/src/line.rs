@@ -52,6 +52,8 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::TrustRequired { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
+        | AgentEvent::ModelRequest { .. }
+        | AgentEvent::ModelResponse { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }
         | AgentEvent::ThinkingDelta { .. }
@@ -64,8 +66,12 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }
         | AgentEvent::ToolBlocked { .. }
+        | AgentEvent::ToolSkipped { .. }
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::TurnEnd { .. }
+        | AgentEvent::SteeringInjected { .. }
+        | AgentEvent::Interrupted { .. }
+        | AgentEvent::TurnDiscarded { .. }
         | AgentEvent::Retry { .. }
         | AgentEvent::ModelFallback { .. }
         | AgentEvent::CompactionStart { .. }

@@ -101,7 +101,7 @@ fn frames_table(extension: &Direction, host: &Direction) -> Result<String> {
     Ok(out)
 }
 
-fn write_fields(out: &mut String, rows: &[Field]) -> Result<()> {
+pub(super) fn write_fields(out: &mut String, rows: &[Field]) -> Result<()> {
     if rows.is_empty() {
         writeln!(out, "No fields.\n")?;
         return Ok(());

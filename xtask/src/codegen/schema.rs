@@ -6,6 +6,7 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{
     Event, ExtensionFrame, HostFrame, InterceptKind, Limits, PROTOCOL_VERSION, capability,
 };
+use haft_protocol::hook::{Kind, Line, Method, Results};
 use serde_json::{Value, json};
 
 use super::Output;
@@ -16,6 +17,8 @@ pub(super) fn outputs() -> Result<Vec<Output>> {
         ("docs/schema/host_frame.schema.json", schema(schemars::schema_for!(HostFrame))),
         ("docs/schema/extension_frame.schema.json", schema(schemars::schema_for!(ExtensionFrame))),
         ("docs/schema/agent_event.schema.json", schema(schemars::schema_for!(AgentEvent))),
+        ("docs/schema/hook_call.schema.json", schema(schemars::schema_for!(Line))),
+        ("docs/schema/hook_result.schema.json", schema(schemars::schema_for!(Results))),
         ("docs/schema/meta.json", meta()),
     ]
     .into_iter()
@@ -44,6 +47,8 @@ fn meta() -> Value {
         "events": Event::NAMES,
         "hooks": InterceptKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "capabilities": capability::ALL,
+        "hook_methods": Method::ALL.iter().map(|method| method.name()).collect::<Vec<_>>(),
+        "hook_events": Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "limits": Limits::default(),
     })
 }

@@ -13,6 +13,7 @@ pub(super) struct Target {
 pub(super) const TARGETS: &[Target] = &[
     Target { name: "chain", max_len: 64 },
     Target { name: "envelope", max_len: 1024 },
+    Target { name: "hooks", max_len: 1024 },
     Target { name: "manifest", max_len: 512 },
     Target { name: "sanitiser", max_len: 128 },
 ];
@@ -104,14 +105,14 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let all = ["chain", "envelope", "manifest", "sanitiser"];
+        let all = ["chain", "envelope", "hooks", "manifest", "sanitiser"];
         check(&[], Ok((&all, Effort::USUAL)));
         check(&["chain"], Ok((&["chain"], Effort::USUAL)));
         check(&["--runs", "7"], Ok((&all, Effort::Runs(7))));
         check(&["envelope", "--seconds", "60"], Ok((&["envelope"], Effort::Seconds(60))));
         check(&["--seconds", "0"], Err("--seconds needs a number from 1 on"));
         check(&["--runs"], Err("--runs needs a number from 1 on"));
-        let unknown = "no fuzz target \"x\"; there are chain, envelope, manifest, sanitiser";
+        let unknown = "no fuzz target \"x\"; there are chain, envelope, hooks, manifest, sanitiser";
         check(&["x"], Err(unknown));
     }
 

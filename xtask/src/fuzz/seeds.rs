@@ -9,28 +9,48 @@ use serde_json::Value;
 
 use crate::repo;
 
-/// The target that reads frames, and so learns from the protocol's own files.
-const READS_FRAMES: &str = "envelope";
+/// A target that reads lines, and so learns from the protocol's own files.
+struct Reads {
+    target: &'static str,
+    /// Whether a file of the fixtures is about what it reads.
+    fixtures: fn(&str) -> bool,
+    schemas: &'static [&'static str],
+}
 
-/// The folders whose files are replayed first: the committed corpus and, for frames, every line of the fixtures, so that
+const READS: &[Reads] = &[
+    Reads {
+        target: "envelope",
+        fixtures: |path| !path.contains("/hook/"),
+        schemas: &["docs/schema/extension_frame.schema.json", "docs/schema/host_frame.schema.json"],
+    },
+    Reads {
+        target: "hooks",
+        fixtures: |path| path.contains("/hook/"),
+        schemas: &["docs/schema/hook_call.schema.json", "docs/schema/hook_result.schema.json"],
+    },
+];
+
+fn reads(target: &str) -> Option<&'static Reads> {
+    READS.iter().find(|reads| reads.target == target)
+}
+
+/// The folders whose files are replayed first: the committed corpus and, for lines, every one of the fixtures, so that
 /// a new frame is a seed without being written down twice.
 pub(super) fn folders(target: &str, ground: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = vec![repo::root().join("fuzz/corpus").join(target)];
-    if target == READS_FRAMES {
-        let folder = ground.join("fixtures");
-        refill(&folder)?;
+    if let Some(reads) = reads(target) {
+        let folder = ground.join("fixtures").join(target);
+        refill(&folder, reads)?;
         folders.push(folder);
     }
     Ok(folders)
 }
 
-/// A file of words that are worth inserting: for frames, every name and constant of the schemas.
+/// A file of words that are worth inserting: for lines, every name and constant of the schemas.
 pub(super) fn dictionary(target: &str, ground: &Path) -> Result<Option<PathBuf>> {
-    if target != READS_FRAMES {
-        return Ok(None);
-    }
+    let Some(reads) = reads(target) else { return Ok(None) };
     let mut words = BTreeSet::new();
-    for schema in ["docs/schema/extension_frame.schema.json", "docs/schema/host_frame.schema.json"] {
+    for schema in reads.schemas {
         collect(
             &serde_json::from_str(&repo::read(schema)?).with_context(|| format!("read {schema}"))?,
             &mut words,
@@ -42,13 +62,16 @@ pub(super) fn dictionary(target: &str, ground: &Path) -> Result<Option<PathBuf>>
     Ok(Some(path))
 }
 
-fn refill(folder: &Path) -> Result<()> {
+fn refill(folder: &Path, reads: &Reads) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     for old in fs::read_dir(folder)? {
         fs::remove_file(old?.path())?;
     }
     let files = repo::files("crates/protocol/fixtures")?;
-    let lines = files.iter().filter(|file| file.path.ends_with(".jsonl")).flat_map(|file| file.text.lines());
+    let lines = files
+        .iter()
+        .filter(|file| file.path.ends_with(".jsonl") && (reads.fixtures)(&file.path))
+        .flat_map(|file| file.text.lines());
     for (index, line) in lines.enumerate() {
         fs::write(folder.join(format!("{index:03}")), format!("{line}\n"))?;
     }

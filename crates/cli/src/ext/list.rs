@@ -146,7 +146,7 @@ impl Listed {
     /// Whose it is.
     pub(super) fn scope(&self) -> &'static str {
         match self.row.origin {
-            Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
+            Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
             Origin::Project => "project",
         }
     }

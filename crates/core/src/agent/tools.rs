@@ -52,6 +52,35 @@ impl ToolTable {
     }
 }
 
+/// The tools of a moment, as far as the model is offered them.
+pub(crate) struct Offered {
+    tools: Arc<ToolTable>,
+    setup: Setup,
+}
+
+impl Offered {
+    pub(crate) fn new(tools: Arc<ToolTable>, setup: Setup) -> Self {
+        Self { tools, setup }
+    }
+
+    /// A tool that is offered, and what checks its arguments.
+    pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
+        self.tools.get(name).filter(|_| self.setup.offers(name))
+    }
+
+    /// Whether nobody has registered a tool of this name, and none of the agent's own choices leaves it out.
+    pub(crate) fn is_unknown(&self, name: &str) -> bool {
+        self.tools.get(name).is_none() && self.setup.offers(name)
+    }
+
+    /// The names of those that are offered, in order.
+    pub(crate) fn names(&self) -> String {
+        let names: Vec<String> =
+            self.tools.offered(&self.setup).iter().map(|spec| spec.name.clone()).collect();
+        names.join(", ")
+    }
+}
+
 impl LateValidator {
     pub(crate) fn new(spec: Arc<ToolSpec>) -> Self {
         Self { spec, compiled: OnceLock::new() }

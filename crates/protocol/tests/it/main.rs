@@ -6,6 +6,7 @@ mod compat;
 mod decode;
 mod events;
 mod fixtures;
+mod hook;
 mod matrix;
 mod properties;
 mod samples;

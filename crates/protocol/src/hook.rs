@@ -1,0 +1,82 @@
+//! The dialect of PicoClaw's hooks: JSON-RPC 2.0, one object a line. The host calls, a hook replies and never speaks first.
+//!
+//! PicoClaw has spoken three variants of it under one version number. Calls carry what any of them carries; replies are
+//! read as PicoClaw reads them, and what they leave out stays as it was. Which of two kinds of notifications a hook
+//! gets, [`LegacyEvent`] or [`RuntimeEvent`], is a matter of its configuration.
+//!
+//! * [`Watch`]: what a hook is called for, from its configuration;
+//! * [`Line`], [`Call`], [`Method`]: what the host says; [`Reply`], [`read_reply`]: what a hook says;
+//! * [`Question`]: every call that is answered, with [`decide`](Question::decide), which makes a decision of a reply;
+//! * [`Occurrence`], [`Payload`], [`Kind`]: what happened, in both forms;
+//! * [`texts`]: what the model and the user are told in PicoClaw's own words.
+//!
+//! ```
+//! use haft_protocol::codec::Plain;
+//! use haft_protocol::hook::{self, BeforeTool, Line, Question, ToolDecision};
+//!
+//! let question = BeforeTool { tool: "bash".into(), ..BeforeTool::default() };
+//! let line = Line::request(4, question.clone()).encode()?;
+//! assert!(line.starts_with(r#"{"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":"#));
+//!
+//! let answer = br#"{"jsonrpc":"2.0","id":4,"result":{"action":"deny_tool","reason":"not here"}}"#;
+//! let reply = hook::read_reply(answer, hook::BOUNDS, Plain::default())?;
+//! let decided = question.decide(&reply.outcome?)?;
+//! assert_eq!(decided.decision, ToolDecision::Deny { reason: "not here".into() });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod after_llm;
+mod after_tool;
+mod approve_tool;
+mod before_llm;
+mod before_tool;
+mod call;
+mod context;
+mod envelope;
+mod event;
+mod fold;
+mod hello;
+mod message;
+mod modes;
+mod observed;
+mod outline;
+mod question;
+#[cfg(feature = "schema")]
+mod results;
+pub mod texts;
+
+pub use after_llm::{AfterLlm, ChangedResponse, PartialResponse, ResponseDecision, ResponseReply};
+pub use after_tool::{AfterTool, ChangedResult, PartialResult, ResultDecision, ResultReply};
+pub use approve_tool::{ApprovalDecision, ApprovalReply, ApproveTool};
+pub use before_llm::{BeforeLlm, LlmDecision, LlmEdit, LlmOptions, LlmReply, MessageEdit, PartialRequest};
+pub use before_tool::{BeforeTool, PartialCall, ToolDecision, ToolReply};
+pub use call::{Call, Line, Method, Version};
+pub use context::{Inbound, Meta, Route, Scope, TurnContext};
+pub use envelope::{BOUNDS, Reply, RpcError, Unread, read_reply};
+pub use event::{
+    Attrs, ContextCompress, Correlation, ErrorEvent, EventScope, EventSource, FollowUpQueued,
+    InterruptReceived, Kind, LegacyEvent, LegacyKind, LlmDelta, LlmRequest, LlmResponded, LlmRetry,
+    Occurrence, Payload, RuntimeEvent, SessionSummarize, Severity, SkillSnapshot, SteeringInjected,
+    SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered, SubTurnSpawn, ToolExecEnd, ToolExecSkipped,
+    ToolExecStart, ToolExecution, TurnEnd, TurnStart,
+};
+pub use fold::read;
+pub use hello::{Hello, HelloReply, VERSION};
+pub use message::{
+    Attachment, FunctionCall, FunctionDefinition, LlmResponse, Message, SystemPart, ToolCall, ToolDefinition,
+    ToolResult, UsageInfo,
+};
+pub use modes::{InterceptPoint, Mode, Watch, WatchError};
+pub use observed::{Observed, UnsupportedEvent};
+pub use question::{Action, Decided, Malformed, Question};
+#[cfg(feature = "schema")]
+pub use results::Results;
+
+use serde::Deserializer;
+
+use crate::json::{self, RawJson};
+
+/// Arguments of a tool: an object, `{}` when it is `null`.
+fn arguments<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+    Ok(json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object))
+}

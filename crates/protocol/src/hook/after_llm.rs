@@ -1,0 +1,214 @@
+//! `hook.after_llm`: the model has answered. The hook may change the answer before anybody acts on it.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":3,"method":"hook.after_llm","params":{"meta":{…},"model":"m","response":{"content":"Hi!",…},…}}
+//! {"jsonrpc":"2.0","id":3,"result":{"action":"modify","response":{"response":{"content":"Hello."}}}}
+//! ```
+//!
+//! The payload of the reply has the shape of the params, so the new text is two levels below `response`.
+
+use serde::{Deserialize, Serialize};
+
+use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
+use super::{LlmResponse, Meta, Method, ToolCall, TurnContext, UsageInfo};
+use crate::json::RawJson;
+
+/// The params of `hook.after_llm`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct AfterLlm {
+    /// Which turn.
+    pub meta: Meta,
+    /// Who the turn is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Box<TurnContext>>,
+    /// The model that answered.
+    pub model: String,
+    /// The answer.
+    pub response: LlmResponse,
+    /// The channel: `cli`.
+    pub channel: String,
+    /// The conversation on the channel: `direct`.
+    pub chat_id: String,
+}
+
+impl AfterLlm {
+    /// `meta.TracePath` of this question.
+    pub const TRACE_PATH: &'static str = "turn.llm.response";
+}
+
+/// The result of `hook.after_llm`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ResponseReply {
+    /// `continue`, `modify`, `abort_turn` or `hard_abort`.
+    pub action: Action,
+    /// Why it aborts.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Has the shape of the params.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<ChangedResponse>,
+}
+
+/// `response` of the reply: the params again, of which only the answer can be changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ChangedResponse {
+    /// The answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<PartialResponse>,
+}
+
+/// The answer as a hook gives it. One with a `finish_reason` is whole: what it leaves out is gone. Of any other, what is
+/// left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PartialResponse {
+    /// The text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The model's reasoning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_content: Option<String>,
+    /// What the model calls. `null` is none.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Vec<ToolCall>>,
+    /// Why it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// What it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageInfo>,
+    /// As `reasoning_content`, for other providers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// The reasoning in parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_details: Option<RawJson>,
+}
+
+/// Keeps an explicit `null` apart from what is absent: no calls are not the same as the ones that were.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<ToolCall>>, D::Error> {
+    Vec::deserialize(deserializer).map(Some)
+}
+
+/// What becomes of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResponseDecision {
+    /// It stays.
+    Continue,
+    /// This is the answer. Every call in it has an id, a name and arguments that are an object.
+    Modify(Box<LlmResponse>),
+    /// The turn ends with an error.
+    AbortTurn {
+        /// Why, possibly empty.
+        reason: String,
+    },
+    /// The turn ends and nothing of it stays.
+    HardAbort {
+        /// Why, possibly empty.
+        reason: String,
+    },
+}
+
+const RESPONSE: Payload = Payload {
+    name: "response",
+    fields: &["meta", "context", "model", "response", "channel", "chat_id"],
+    misnamed: &[
+        ("content", "response"),
+        ("tool_calls", "response"),
+        ("finish_reason", "response"),
+        ("reasoning_content", "response"),
+    ],
+};
+
+impl Question for AfterLlm {
+    type Decision = ResponseDecision;
+
+    const METHOD: Method = Method::AfterLlm;
+    const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","response":{"response":{"content":"…","tool_calls":[…]}}}"#;
+
+    fn decide(&self, result: &RawJson) -> Result<Decided<ResponseDecision>, Malformed> {
+        let reading = Reading::new(self, result);
+        let strays = ["content", "tool_calls"];
+        let (verb, head) = reading.head(|head| head.response.is_some(), "response", &strays)?;
+        let reason = head.reason;
+        let decision = match verb {
+            Verb::Go => match head.response {
+                None => ResponseDecision::Continue,
+                Some(json) => self.changed(reading.payload(&json, &RESPONSE)?, &reading)?,
+            },
+            Verb::AbortTurn => ResponseDecision::AbortTurn { reason },
+            Verb::HardAbort => ResponseDecision::HardAbort { reason },
+            Verb::Respond => return Err(reading.not_here(Action::Respond)),
+            Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
+        };
+        Ok(Decided::plain(decision))
+    }
+}
+
+impl AfterLlm {
+    fn changed(
+        &self,
+        ChangedResponse { response }: ChangedResponse,
+        reading: &Reading<'_, Self>,
+    ) -> Result<ResponseDecision, Malformed> {
+        let Some(response) = response else { return Ok(ResponseDecision::Continue) };
+        let mut merged = merge(&self.response, response);
+        let at = "response.response.tool_calls";
+        for (index, call) in merged.tool_calls.iter_mut().enumerate() {
+            self.complete(call).map_err(|detail| reading.malformed(format!("{at}[{index}]{detail}")))?;
+        }
+        let ids = || merged.tool_calls.iter().map(|call| &call.id);
+        if let Some((index, _)) =
+            ids().enumerate().find(|(index, id)| ids().take(*index).any(|other| other == *id))
+        {
+            return Err(reading.malformed(format!("{at}[{index}].id: another call has it")));
+        }
+        let own = &self.response;
+        let same = merged.content == own.content
+            && merged.reasoning_content == own.reasoning_content
+            && merged.tool_calls == own.tool_calls;
+        Ok(if same { ResponseDecision::Continue } else { ResponseDecision::Modify(Box::new(merged)) })
+    }
+
+    /// Fills in what a call leaves out that the model made, and refuses one that cannot be made.
+    fn complete(&self, call: &mut ToolCall) -> Result<(), String> {
+        let own = self.response.tool_calls.iter().find(|own| own.id == call.id);
+        if call.id.is_empty() {
+            return Err(".id: missing".to_owned());
+        }
+        if call.function.name.is_empty() {
+            let Some(own) = own else { return Err(".function.name: missing".to_owned()) };
+            call.function.name.clone_from(&own.function.name);
+            if call.function.arguments.is_empty() {
+                call.function.clone_from(&own.function);
+            }
+        }
+        if call.kind.is_empty() {
+            "function".clone_into(&mut call.kind);
+        }
+        call.function.read_arguments().map(drop).map_err(|detail| format!(".function.arguments: {detail}"))
+    }
+}
+
+/// A whole answer instead of the model's, or a part of one over it.
+fn merge(own: &LlmResponse, said: PartialResponse) -> LlmResponse {
+    let whole = said.finish_reason.is_some();
+    let rest = if whole { LlmResponse::default() } else { own.clone() };
+    LlmResponse {
+        role: own.role.clone(),
+        content: said.content.unwrap_or(rest.content),
+        reasoning_content: said.reasoning_content.unwrap_or(rest.reasoning_content),
+        tool_calls: said.tool_calls.unwrap_or(rest.tool_calls),
+        finish_reason: said.finish_reason.unwrap_or(rest.finish_reason),
+        usage: said.usage.or(own.usage),
+        reasoning: said.reasoning.unwrap_or(rest.reasoning),
+        reasoning_details: said.reasoning_details.or(rest.reasoning_details),
+    }
+}

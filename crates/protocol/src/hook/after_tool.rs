@@ -1,0 +1,203 @@
+//! `hook.after_tool`: a tool has run. The hook may change what came of it before the model sees it.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":5,"method":"hook.after_tool","params":{"meta":{…},"tool":"bash","arguments":{…},"result":{…},…}}
+//! {"jsonrpc":"2.0","id":5,"result":{"action":"modify","result":{"result":{"for_llm":"…"}}}}
+//! ```
+//!
+//! The payload of the reply has the shape of the params, so the new text is two levels below `result`.
+
+use serde::{Deserialize, Serialize};
+
+use super::before_tool::FLAT_RESULT;
+use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
+use super::{Meta, Method, ToolResult, TurnContext};
+use crate::json::RawJson;
+
+/// The params of `hook.after_tool`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct AfterTool {
+    /// Which turn.
+    pub meta: Meta,
+    /// Who the turn is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Box<TurnContext>>,
+    /// The tool that ran.
+    pub tool: String,
+    /// The arguments that it got.
+    #[serde(deserialize_with = "super::arguments")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    pub arguments: RawJson,
+    /// What came of it.
+    pub result: ToolResult,
+    /// How long it took, in nanoseconds.
+    pub duration: u64,
+    /// The channel: `cli`.
+    pub channel: String,
+    /// The conversation on the channel: `direct`.
+    pub chat_id: String,
+}
+
+impl Default for AfterTool {
+    fn default() -> Self {
+        Self {
+            meta: Meta::default(),
+            context: None,
+            tool: String::new(),
+            arguments: RawJson::empty_object(),
+            result: ToolResult::default(),
+            duration: 0,
+            channel: String::new(),
+            chat_id: String::new(),
+        }
+    }
+}
+
+impl AfterTool {
+    /// `meta.TracePath` of this question.
+    pub const TRACE_PATH: &'static str = "turn.tool.after";
+}
+
+/// The result of `hook.after_tool`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ResultReply {
+    /// `continue`, `modify`, `abort_turn` or `hard_abort`.
+    pub action: Action,
+    /// Why it aborts.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Has the shape of the params.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<ChangedResult>,
+}
+
+/// `result` of the reply: the params again, of which only what came of the call can be changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ChangedResult {
+    /// What came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<PartialResult>,
+}
+
+/// What came of a call as a hook gives it. One with `for_llm`, `silent`, `is_error` and `async` is whole: what it leaves out
+/// is gone. Of any other, what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PartialResult {
+    /// What the model is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_llm: Option<String>,
+    /// What the user is shown, if it is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_user: Option<String>,
+    /// The user is not shown anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silent: Option<bool>,
+    /// The call failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// The tool goes on; its result comes later.
+    #[serde(rename = "async", skip_serializing_if = "Option::is_none")]
+    pub is_async: Option<bool>,
+    /// Images and files. `null` is none.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub media: Option<Vec<String>>,
+    /// Where the files lie. `null` is nowhere.
+    #[serde(deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub artifact_tags: Option<Vec<String>>,
+    /// The user has it already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_handled: Option<bool>,
+}
+
+/// Keeps an explicit `null` apart from what is absent: no media are not the same as those that were.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    Vec::deserialize(deserializer).map(Some)
+}
+
+/// What becomes of what came of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResultDecision {
+    /// It stays.
+    Continue,
+    /// This came of it.
+    Modify(ToolResult),
+    /// The turn ends with an error.
+    AbortTurn {
+        /// Why, possibly empty.
+        reason: String,
+    },
+    /// The turn ends and nothing of it stays.
+    HardAbort {
+        /// Why, possibly empty.
+        reason: String,
+    },
+}
+
+const RESULT: Payload = Payload {
+    name: "result",
+    fields: &["meta", "context", "tool", "arguments", "result", "duration", "channel", "chat_id"],
+    misnamed: &[
+        ("for_llm", "result"),
+        ("for_user", "result"),
+        ("silent", "result"),
+        ("is_error", "result"),
+        ("media", "result"),
+        ("response_handled", "result"),
+    ],
+};
+
+impl Question for AfterTool {
+    type Decision = ResultDecision;
+
+    const METHOD: Method = Method::AfterTool;
+    const SHAPE: &'static str = r#"{"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#;
+
+    fn decide(&self, result: &RawJson) -> Result<Decided<ResultDecision>, Malformed> {
+        let reading = Reading::new(self, result);
+        let (verb, head) = reading.head(|head| head.result.is_some(), "result", FLAT_RESULT.fields)?;
+        let reason = head.reason;
+        let decision = match verb {
+            Verb::Go => match head.result {
+                None => ResultDecision::Continue,
+                Some(json) => self.changed(reading.payload(&json, &RESULT)?),
+            },
+            Verb::AbortTurn => ResultDecision::AbortTurn { reason },
+            Verb::HardAbort => ResultDecision::HardAbort { reason },
+            Verb::Respond => return Err(reading.not_here(Action::Respond)),
+            Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
+        };
+        Ok(Decided::plain(decision))
+    }
+}
+
+impl AfterTool {
+    fn changed(&self, ChangedResult { result }: ChangedResult) -> ResultDecision {
+        let merged = result.map(|said| merge(&self.result, said)).filter(|merged| *merged != self.result);
+        merged.map_or(ResultDecision::Continue, ResultDecision::Modify)
+    }
+}
+
+/// A whole result instead of the tool's, or a part of one over it.
+fn merge(own: &ToolResult, said: PartialResult) -> ToolResult {
+    let PartialResult { for_llm, silent, is_error, is_async, .. } = &said;
+    let whole = for_llm.is_some() && silent.is_some() && is_error.is_some() && is_async.is_some();
+    let rest = if whole { ToolResult::default() } else { own.clone() };
+    ToolResult {
+        for_llm: said.for_llm.unwrap_or(rest.for_llm),
+        for_user: said.for_user.unwrap_or(rest.for_user),
+        silent: said.silent.unwrap_or(rest.silent),
+        is_error: said.is_error.unwrap_or(rest.is_error),
+        is_async: said.is_async.unwrap_or(rest.is_async),
+        media: said.media.unwrap_or(rest.media),
+        artifact_tags: said.artifact_tags.unwrap_or(rest.artifact_tags),
+        response_handled: said.response_handled.unwrap_or(rest.response_handled),
+    }
+}

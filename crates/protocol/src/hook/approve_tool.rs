@@ -1,0 +1,97 @@
+//! `hook.approve_tool`: may this tool run? Asked about the call as it is about to be made.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":6,"method":"hook.approve_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
+//! {"jsonrpc":"2.0","id":6,"result":{"approved":false,"reason":"not today"}}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::fold::Fields;
+use super::question::{Decided, Malformed, Question, Reading};
+use super::{Meta, Method, TurnContext};
+use crate::json::RawJson;
+
+/// The params of `hook.approve_tool`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ApproveTool {
+    /// Which turn.
+    pub meta: Meta,
+    /// Who the turn is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Box<TurnContext>>,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(deserialize_with = "super::arguments")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    pub arguments: RawJson,
+    /// The channel: `cli`.
+    pub channel: String,
+    /// The conversation on the channel: `direct`.
+    pub chat_id: String,
+}
+
+impl Default for ApproveTool {
+    fn default() -> Self {
+        Self {
+            meta: Meta::default(),
+            context: None,
+            tool: String::new(),
+            arguments: RawJson::empty_object(),
+            channel: String::new(),
+            chat_id: String::new(),
+        }
+    }
+}
+
+impl ApproveTool {
+    /// `meta.TracePath` of this question.
+    pub const TRACE_PATH: &'static str = "turn.tool.approve";
+}
+
+/// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, expecting = "an object")]
+pub struct ApprovalReply {
+    /// Whether the tool may run.
+    pub approved: bool,
+    /// Why not, for the model.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+/// Whether a tool may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalDecision {
+    /// It may, if all others say so.
+    Approve,
+    /// It does not run.
+    Deny {
+        /// Why, for the model; possibly empty.
+        reason: String,
+    },
+}
+
+impl Question for ApproveTool {
+    type Decision = ApprovalDecision;
+
+    const METHOD: Method = Method::ApproveTool;
+    const SHAPE: &'static str = r#"{"approved":true|false,"reason":"…"}"#;
+
+    fn decide(&self, result: &RawJson) -> Result<Decided<ApprovalDecision>, Malformed> {
+        let reading = Reading::new(self, result);
+        let ApprovalReply { approved, reason } = reading.read()?;
+        if approved {
+            return Ok(Decided::plain(ApprovalDecision::Approve));
+        }
+        let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
+        if Fields::of(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {
+            decided.report(reading.malformed("it says no \"approved\", which denies").to_string());
+        }
+        Ok(decided)
+    }
+}

@@ -1,0 +1,200 @@
+//! `hook.before_tool`: a tool is about to run. The hook may change the call, refuse it, or answer it itself.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":4,"method":"hook.before_tool","params":{"meta":{…},"tool":"bash","arguments":{"command":"ls"},…}}
+//! {"jsonrpc":"2.0","id":4,"result":{"action":"modify","call":{"arguments":{"command":"ls -1"}}}}
+//! {"jsonrpc":"2.0","id":4,"result":{"action":"respond","result":{"for_llm":"a\nb"}}}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::question::{Action, Decided, Head, Malformed, Payload, Question, Reading, Verb};
+use super::{Meta, Method, ToolResult, TurnContext};
+use crate::json::{self, RawJson};
+
+/// The params of `hook.before_tool`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct BeforeTool {
+    /// Which turn.
+    pub meta: Meta,
+    /// Who the turn is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Box<TurnContext>>,
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(deserialize_with = "super::arguments")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    pub arguments: RawJson,
+    /// What an earlier hook answered in place of the tool; PicoClaw's, haft asks nobody after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook_result: Option<ToolResult>,
+    /// The channel: `cli`.
+    pub channel: String,
+    /// The conversation on the channel: `direct`.
+    pub chat_id: String,
+}
+
+impl Default for BeforeTool {
+    fn default() -> Self {
+        Self {
+            meta: Meta::default(),
+            context: None,
+            tool: String::new(),
+            arguments: RawJson::empty_object(),
+            hook_result: None,
+            channel: String::new(),
+            chat_id: String::new(),
+        }
+    }
+}
+
+impl BeforeTool {
+    /// `meta.TracePath` of this question.
+    pub const TRACE_PATH: &'static str = "turn.tool.before";
+}
+
+/// The result of `hook.before_tool`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ToolReply {
+    /// Any of the six.
+    pub action: Action,
+    /// Why it denies or aborts; the model reads why a tool was denied.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The call that is made instead; what is absent stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<PartialCall>,
+    /// `respond`: what the call comes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<ToolResult>,
+}
+
+/// The parts of [`BeforeTool`] that a hook can change. Others may be there and are ignored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PartialCall {
+    /// Another tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// All arguments.
+    #[serde(deserialize_with = "json::optional_object", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::json::object_schema"))]
+    pub arguments: Option<RawJson>,
+    /// `respond`: the result, where `result` is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook_result: Option<ToolResult>,
+}
+
+/// What becomes of a call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolDecision {
+    /// It is made as it is.
+    Continue,
+    /// It is made otherwise. `None` stays as it was; one of both is not.
+    Modify {
+        /// Another tool.
+        tool: Option<String>,
+        /// All arguments: an object.
+        arguments: Option<RawJson>,
+    },
+    /// The tool does not run: this is what the call comes to.
+    Respond(ToolResult),
+    /// The tool does not run.
+    Deny {
+        /// Why, for the model; possibly empty.
+        reason: String,
+    },
+    /// The turn ends with an error.
+    AbortTurn {
+        /// Why, possibly empty.
+        reason: String,
+    },
+    /// The turn ends and nothing of it stays.
+    HardAbort {
+        /// Why, possibly empty.
+        reason: String,
+    },
+}
+
+const CALL: Payload = Payload {
+    name: "call",
+    fields: &["meta", "context", "tool", "arguments", "hook_result", "channel", "chat_id"],
+    misnamed: &[
+        ("args", "arguments"),
+        ("input", "arguments"),
+        ("params", "arguments"),
+        ("parameters", "arguments"),
+    ],
+};
+
+/// `result` of `respond`, and what a tool came to.
+pub(super) const FLAT_RESULT: Payload = Payload {
+    name: "result",
+    fields: &[
+        "for_llm",
+        "for_user",
+        "silent",
+        "is_error",
+        "async",
+        "media",
+        "artifact_tags",
+        "response_handled",
+    ],
+    misnamed: &[("result", "for_llm")],
+};
+
+impl Question for BeforeTool {
+    type Decision = ToolDecision;
+
+    const METHOD: Method = Method::BeforeTool;
+    const SHAPE: &'static str = r#"{"action":"continue|modify|respond|deny_tool|abort_turn|hard_abort","reason":"…","call":{"tool":"…","arguments":{…}},"result":{"for_llm":"…"}}"#;
+
+    fn decide(&self, result: &RawJson) -> Result<Decided<ToolDecision>, Malformed> {
+        let reading = Reading::new(self, result);
+        let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
+        let (verb, head) = reading.head(|head| head.call.is_some(), "call", &strays)?;
+        let Head { action, reason, call, result, .. } = head;
+        let call = || call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose();
+        let decision = match verb {
+            Verb::Go => {
+                let mut decided = Decided::plain(self.changed(call()?.unwrap_or_default()));
+                if result.is_some_and(|result| result.as_str() != "{}") {
+                    let stray = "\"result\" counts with the action \"respond\" only";
+                    if action.is_none() {
+                        return Err(reading.malformed(stray));
+                    }
+                    decided.report(stray.to_owned());
+                }
+                return Ok(decided);
+            }
+            Verb::Respond => match result {
+                Some(json) => ToolDecision::Respond(reading.payload(&json, &FLAT_RESULT)?),
+                None => match call()?.and_then(|call| call.hook_result) {
+                    Some(result) => ToolDecision::Respond(result),
+                    None => return Err(reading.malformed("respond without \"result\"")),
+                },
+            },
+            Verb::DenyTool => ToolDecision::Deny { reason },
+            Verb::AbortTurn => ToolDecision::AbortTurn { reason },
+            Verb::HardAbort => ToolDecision::HardAbort { reason },
+        };
+        Ok(Decided::plain(decision))
+    }
+}
+
+impl BeforeTool {
+    fn changed(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
+        let tool = tool.filter(|tool| !tool.is_empty() && *tool != self.tool);
+        let arguments = arguments.filter(|arguments| *arguments != self.arguments);
+        match (&tool, &arguments) {
+            (None, None) => ToolDecision::Continue,
+            _ => ToolDecision::Modify { tool, arguments },
+        }
+    }
+}

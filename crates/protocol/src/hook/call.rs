@@ -1,0 +1,177 @@
+//! What the host says to a hook: the registry, one line a method. Names, the envelope and the schema follow from it.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool"]}}
+//! {"jsonrpc":"2.0","method":"hook.event","params":{"Kind":"turn_end",…}}
+//! ```
+
+use serde::Serialize;
+
+use super::envelope::{Unread, checked, plain_id};
+use super::{
+    AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
+};
+use crate::codec::{Bounds, Plain};
+use crate::compact;
+use crate::json::RawJson;
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $call:ident($params:ident) = $name:literal,)*) => {
+        /// The methods that a hook is called by.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Method {
+            $($(#[$doc])* $call,)*
+        }
+
+        impl Method {
+            /// Every method, in registry order.
+            pub const ALL: &'static [Self] = &[$(Self::$call),*];
+
+            /// The name on the wire.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$call => $name,)* }
+            }
+        }
+
+        /// A method with its params.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "method", content = "params")]
+        pub enum Call {
+            $($(#[$doc])* #[serde(rename = $name)] $call($params),)*
+        }
+
+        impl Call {
+            /// Which method this calls.
+            pub const fn method(&self) -> Method {
+                match self { $(Self::$call(_) => Method::$call,)* }
+            }
+
+            /// Reads the params of a method, as PicoClaw or haft writes them.
+            ///
+            /// # Errors
+            /// Which field, and what is wrong with it.
+            pub fn read(method: Method, params: &RawJson) -> Result<Self, String> {
+                match method { $(Method::$call => fold::read(params).map(Self::$call),)* }
+            }
+        }
+
+        $(impl From<$params> for Call {
+            fn from(params: $params) -> Self {
+                Self::$call(params)
+            }
+        })*
+    };
+}
+
+calls! {
+    /// The host introduces itself; always the first call, with the id 1.
+    Hello(Hello) = "hook.hello",
+    /// The model is about to be called.
+    BeforeLlm(BeforeLlm) = "hook.before_llm",
+    /// The model has answered.
+    AfterLlm(AfterLlm) = "hook.after_llm",
+    /// A tool is about to run.
+    BeforeTool(BeforeTool) = "hook.before_tool",
+    /// A tool has run.
+    AfterTool(AfterTool) = "hook.after_tool",
+    /// May this tool run?
+    ApproveTool(ApproveTool) = "hook.approve_tool",
+    /// Something happened, as PicoClaw to 0.2.8 says it; never answered.
+    Event(LegacyEvent) = "hook.event",
+    /// Something happened, as PicoClaw from 0.2.9 on says it; never answered.
+    RuntimeEvent(RuntimeEvent) = "hook.runtime_event",
+}
+
+impl Method {
+    /// The method of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|method| method.name() == name)
+    }
+
+    /// Whether it is a notification: it has no id and nobody answers it.
+    pub const fn is_notification(self) -> bool {
+        match self {
+            Self::Event | Self::RuntimeEvent => true,
+            Self::Hello
+            | Self::BeforeLlm
+            | Self::AfterLlm
+            | Self::BeforeTool
+            | Self::AfterTool
+            | Self::ApproveTool => false,
+        }
+    }
+}
+
+/// The version of JSON-RPC.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Version {
+    /// The only one.
+    #[default]
+    #[serde(rename = "2.0")]
+    Two,
+}
+
+/// One line of the host: a request, which has an id, or a notification.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Line {
+    /// Always `2.0`.
+    pub jsonrpc: Version,
+    /// Ties the reply to a request: counted from 1 for each process. A notification has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<u64>,
+    /// The method and its params.
+    #[serde(flatten)]
+    pub call: Call,
+}
+
+impl Line {
+    /// A call that is answered under this id.
+    pub fn request(id: u64, call: impl Into<Call>) -> Self {
+        Self { jsonrpc: Version::Two, id: Some(id), call: call.into() }
+    }
+
+    /// A call that nobody answers.
+    pub fn notification(call: impl Into<Call>) -> Self {
+        Self { jsonrpc: Version::Two, id: None, call: call.into() }
+    }
+
+    /// The line, newline included; what ends a line for some languages is escaped, as
+    /// [`codec::encode`](crate::codec::encode) does.
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn encode(&self) -> Result<String, serde_json::Error> {
+        written(self)
+    }
+
+    /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
+    ///
+    /// # Errors
+    /// [`Unread`]: its `id` says which request can be answered with an error.
+    pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
+        let line = checked(line, bounds, Plain::default())?;
+        let fields = line.fields()?;
+        let id = fields.get("id")?.and_then(plain_id);
+        let name = fields.get("method")?.map(fold::read_text::<String>).transpose();
+        let Ok(Some(name)) = name else {
+            return Err(Unread::invalid(id, "no method"));
+        };
+        let Some(method) = Method::from_name(&name) else {
+            return Err(Unread::invalid(id, format!("unknown method {name:?}")));
+        };
+        let params = fields.get("params")?.map_or_else(RawJson::empty_object, RawJson::checked);
+        let call = Call::read(method, &params)
+            .map_err(|detail| Unread::invalid(id, format!("{name}: params: {detail}")))?;
+        Ok(Self { jsonrpc: Version::Two, id, call })
+    }
+}
+
+/// One line of JSON.
+pub(super) fn written<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+    let mut line = compact::escape_line_ends(serde_json::to_string(value)?);
+    line.push('\n');
+    Ok(line)
+}

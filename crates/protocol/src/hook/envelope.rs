@@ -1,0 +1,237 @@
+//! What a hook says: replies, and nothing else.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":1,"result":{"ok":true}}
+//! {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no disk"}}
+//! ```
+//!
+//! PicoClaw skips what it cannot read. So a line is a [`Reply`], or an [`Unread`] that says why it is none; one that
+//! has an id belongs to the call of that id, which then need not wait for its deadline.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Version;
+use super::call::written;
+use super::fold::{self, Fields};
+use crate::codec::{Bounds, Plain};
+use crate::defence::{Defence, is_up};
+use crate::error::DecodeError;
+use crate::json::RawJson;
+use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
+use crate::scan::{self, ScanLimits};
+use crate::surrogate;
+
+/// What a line of a hook may be: up to 8 MiB at any time, since replies repeat the conversation.
+pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
+
+/// One line of a hook: what it makes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The id of the request, never 0.
+    pub id: u64,
+    /// The result, `{}` when it is absent or `null`; or the hook's own failure.
+    pub outcome: Result<RawJson, RpcError>,
+    /// A text held half of a surrogate pair, which became U+FFFD.
+    pub mended: bool,
+}
+
+/// A hook's failure, `error` on the wire.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, expecting = "an object")]
+#[error("{}", self.message_or_code())]
+pub struct RpcError {
+    /// JSON-RPC's code, -32000 for whatever the hook itself met.
+    pub code: i64,
+    /// What went wrong.
+    pub message: String,
+}
+
+impl RpcError {
+    fn message_or_code(&self) -> Cow<'_, str> {
+        match self.message.trim() {
+            "" => format!("error {} without a message", self.code).into(),
+            message => message.into(),
+        }
+    }
+}
+
+/// Why a line is no reply. `Display` says what is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// The call that it was meant for, as far as it can be told.
+    pub id: Option<u64>,
+    /// The stable name of the case, as of [`DecodeError::code`].
+    pub code: &'static str,
+    /// What is wrong with the line.
+    pub detail: String,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for Unread {}
+
+impl Unread {
+    pub(super) fn invalid(id: Option<u64>, detail: impl Into<String>) -> Self {
+        Self { id, code: "frame_invalid", detail: detail.into() }
+    }
+
+    fn of(id: Option<u64>, error: &DecodeError) -> Self {
+        Self { id, code: error.code(), detail: error.to_string() }
+    }
+}
+
+impl From<String> for Unread {
+    /// From [`Fields`], which finds a key twice.
+    fn from(detail: String) -> Self {
+        Self { id: None, code: "frame_duplicate_key", detail }
+    }
+}
+
+impl Reply {
+    /// The line, newline included, for whoever is the hook.
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn encode(&self) -> Result<String, serde_json::Error> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            jsonrpc: Version,
+            id: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            result: Option<&'a RawJson>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<&'a RpcError>,
+        }
+        let (result, error) = (self.outcome.as_ref().ok(), self.outcome.as_ref().err());
+        written(&Wire { jsonrpc: Version::Two, id: self.id, result, error })
+    }
+}
+
+/// Reads one line (without its newline). Names of fields are compared without regard to case, as PicoClaw does; what
+/// is `known` of the line must be true of it.
+///
+/// # Errors
+/// [`Unread`], for the log; never a reason to end the hook.
+pub fn read_reply(line: &[u8], bounds: Bounds, known: Plain) -> Result<Reply, Unread> {
+    let line = checked(line, bounds, known)?;
+    let fields = line.fields()?;
+    let given = fields.get("id")?;
+    let Some(id) = given.and_then(plain_id) else {
+        let what = given.map_or("no id", |_| "the id is no whole number above 0");
+        return Err(Unread::invalid(None, what));
+    };
+    let owned = |error: String| Unread { id: Some(id), ..Unread::from(error) };
+    let (result, error) = (fields.get("result").map_err(owned)?, fields.get("error").map_err(owned)?);
+    if result.is_none() && error.is_none() && fields.has("method") && !fields.has("result") {
+        return Err(Unread::invalid(None, "a call: a hook only replies"));
+    }
+    let outcome = match (error, result) {
+        (Some(error), _) => Err(fold::read_field("error", error)
+            .map_err(|detail| Unread::invalid(Some(id), format!("{detail}; {ERROR_SHAPE}")))?),
+        (None, Some(result)) => Ok(RawJson::checked(result)),
+        (None, None) => Ok(RawJson::empty_object()),
+    };
+    if line.mended && is_up(Defence::MendedNames) && misplaced(&line.text) {
+        return Err(Unread::invalid(Some(id), "a name or an argument holds half of a surrogate pair"));
+    }
+    Ok(Reply { id, outcome, mended: line.mended })
+}
+
+const ERROR_SHAPE: &str = r#"expected {"code":-32000,"message":"…"}"#;
+
+/// An id as PicoClaw's own reader takes it: digits, and not 0.
+pub(super) fn plain_id(json: &str) -> Option<u64> {
+    json.bytes().all(|byte| byte.is_ascii_digit()).then(|| json.parse().ok())?.filter(|id| *id > 0)
+}
+
+/// A line that is one JSON object to everybody.
+pub(super) struct Object<'a> {
+    text: Cow<'a, str>,
+    mended: bool,
+}
+
+impl Object<'_> {
+    pub(super) fn fields(&self) -> Result<Fields<'_>, Unread> {
+        Fields::of(&self.text).map_err(|error| Unread::invalid(None, error.to_string()))
+    }
+}
+
+pub(super) fn checked(line: &[u8], bounds: Bounds, known: Plain) -> Result<Object<'_>, Unread> {
+    if line.len() > bounds.line {
+        return Err(Unread::of(None, &DecodeError::TooLong { limit: bounds.line }));
+    }
+    let whole = std::str::from_utf8(line).map_err(|_| Unread::of(None, &DecodeError::NotUtf8))?;
+    // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
+    let whole = whole.trim_end_matches(WHITE_SPACE);
+    let text = whole.trim_start_matches(WHITE_SPACE);
+    let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };
+    let known = known.without(whole.len() - text.len());
+    let (text, mended) = match scan::overview_knowing(text, limits, known) {
+        Some(_) => (Cow::Borrowed(text), false),
+        None => {
+            let text = surrogate::mend(text);
+            scan::scan(&text, limits).map_err(|error| Unread::of(salvaged_id(&text), &error))?;
+            let mended = matches!(text, Cow::Owned(_));
+            (text, mended)
+        }
+    };
+    match text.starts_with('{') {
+        true => Ok(Object { text, mended }),
+        false => Err(Unread::of(None, &DecodeError::NotObject)),
+    }
+}
+
+/// JSON's white space.
+const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// The id of a line that is JSON, but ambiguous or too large in some place.
+#[cold]
+fn salvaged_id(text: &str) -> Option<u64> {
+    let fields = Fields::salvage(text)?;
+    fields.get("id").ok()?.and_then(plain_id)
+}
+
+/// Whether something is mended that has to be what it was: anything but text for people and models.
+fn misplaced(line: &str) -> bool {
+    serde_json::from_str(line).is_ok_and(|value| holds_replacement(&value, TEXT))
+}
+
+/// Fields that hold text for people and models.
+const TEXT: &[&str] = &[
+    "content",
+    "description",
+    "for_llm",
+    "for_user",
+    "message",
+    "reason",
+    "reasoning",
+    "reasoning_content",
+    "text",
+];
+
+/// Fields in which every key is somebody's own.
+const FREE: &[&str] = &["arguments", "options", "parameters"];
+
+/// Whether a value holds a replacement in a key, or in a text that is in none of these fields.
+fn holds_replacement(value: &Value, texts: &[&str]) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let known = name.to_ascii_lowercase();
+            let texts = if FREE.contains(&&*known) { &[] } else { texts };
+            let is_text = value.is_string() && texts.contains(&&*known);
+            name.contains(char::REPLACEMENT_CHARACTER) || !is_text && holds_replacement(value, texts)
+        }),
+        Value::Array(items) => items.iter().any(|item| holds_replacement(item, texts)),
+        Value::String(text) => text.contains(char::REPLACEMENT_CHARACTER),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

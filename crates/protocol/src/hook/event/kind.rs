@@ -1,0 +1,178 @@
+//! The registry of what happens: one line a kind, in the order of PicoClaw's numbers.
+
+use serde::{Deserialize, Serialize};
+
+use super::payload::{
+    ContextCompress, ErrorEvent, FollowUpQueued, InterruptReceived, LlmDelta, LlmRequest, LlmResponded,
+    LlmRetry, SessionSummarize, SteeringInjected, SubTurnEnd, SubTurnOrphan, SubTurnResultDelivered,
+    SubTurnSpawn, ToolExecEnd, ToolExecSkipped, ToolExecStart, TurnStart,
+};
+use super::turn_end::TurnEnd;
+use crate::hook::fold;
+use crate::json::RawJson;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident($payload:ident) = $name:literal, $legacy:literal, $trace:literal;)*) => {
+        /// What happened, by name.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, in the order of the numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),*];
+
+            /// The name from PicoClaw 0.2.9 on.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// The name before that, and the one in users' documents.
+            pub const fn legacy_name(self) -> &'static str {
+                match self { $(Self::$kind => $legacy,)* }
+            }
+
+            /// `meta.TracePath` of such an event.
+            pub const fn trace_path(self) -> &'static str {
+                match self { $(Self::$kind => $trace,)* }
+            }
+        }
+
+        /// What happened, with its particulars. All fields are always there; durations are in nanoseconds.
+        #[derive(Debug, Clone, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(untagged)]
+        pub enum Payload {
+            $($(#[$doc])* $kind($payload),)*
+        }
+
+        impl Payload {
+            /// Which kind it is of.
+            pub const fn kind(&self) -> Kind {
+                match self { $(Self::$kind(_) => Kind::$kind,)* }
+            }
+
+            /// Reads the particulars of an event, as PicoClaw or haft writes them.
+            ///
+            /// # Errors
+            /// Which field, and what is wrong with it.
+            pub fn read(kind: Kind, payload: &RawJson) -> Result<Self, String> {
+                match kind { $(Kind::$kind => fold::read(payload).map(Self::$kind),)* }
+            }
+        }
+
+        $(impl From<$payload> for Payload {
+            fn from(payload: $payload) -> Self {
+                Self::$kind(payload)
+            }
+        })*
+    };
+}
+
+kinds! {
+    /// A turn begins.
+    TurnStart(TurnStart) = "agent.turn.start", "turn_start", "turn.start";
+    /// A turn is over.
+    TurnEnd(TurnEnd) = "agent.turn.end", "turn_end", "turn.end";
+    /// The model is called.
+    LlmRequest(LlmRequest) = "agent.llm.request", "llm_request", "turn.llm.request";
+    /// The model says something. PicoClaw never tells it.
+    LlmDelta(LlmDelta) = "agent.llm.delta", "llm_delta", "turn.llm.delta";
+    /// The model has answered.
+    LlmResponse(LlmResponded) = "agent.llm.response", "llm_response", "turn.llm.response";
+    /// The model is called again after a failure.
+    LlmRetry(LlmRetry) = "agent.llm.retry", "llm_retry", "turn.llm.retry";
+    /// A part of the conversation was left out to make room.
+    ContextCompress(ContextCompress) = "agent.context.compress", "context_compress", "turn.context.compress";
+    /// The conversation was summed up.
+    SessionSummarize(SessionSummarize) =
+        "agent.session.summarize", "session_summarize", "turn.session.summarize";
+    /// A tool begins.
+    ToolExecStart(ToolExecStart) = "agent.tool.exec_start", "tool_exec_start", "turn.tool.start";
+    /// A tool is over.
+    ToolExecEnd(ToolExecEnd) = "agent.tool.exec_end", "tool_exec_end", "turn.tool.end";
+    /// A call is not made.
+    ToolExecSkipped(ToolExecSkipped) = "agent.tool.exec_skipped", "tool_exec_skipped", "turn.tool.skipped";
+    /// Messages that came during the turn joined the conversation.
+    SteeringInjected(SteeringInjected) =
+        "agent.steering.injected", "steering_injected", "turn.steering.injected";
+    /// What a tool found later waits for its turn.
+    FollowUpQueued(FollowUpQueued) = "agent.follow_up.queued", "follow_up_queued", "turn.follow_up.queued";
+    /// The turn was interrupted.
+    InterruptReceived(InterruptReceived) =
+        "agent.interrupt.received", "interrupt_received", "turn.interrupt.received";
+    /// A part of the turn was given to another agent.
+    SubTurnSpawn(SubTurnSpawn) = "agent.subturn.spawn", "subturn_spawn", "subturn.spawn";
+    /// That agent is done.
+    SubTurnEnd(SubTurnEnd) = "agent.subturn.end", "subturn_end", "subturn.end";
+    /// What it found reached the turn.
+    SubTurnResultDelivered(SubTurnResultDelivered) =
+        "agent.subturn.result_delivered", "subturn_result_delivered", "subturn.result_delivered";
+    /// What it found came too late.
+    SubTurnOrphan(SubTurnOrphan) = "agent.subturn.orphan", "subturn_orphan", "subturn.orphan";
+    /// Something failed.
+    Error(ErrorEvent) = "agent.error", "error", "turn.error";
+}
+
+impl Kind {
+    /// The kind of that name, in either scheme.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| name == kind.name() || name == kind.legacy_name())
+    }
+
+    /// The number that PicoClaw to 0.2.8 sends for it.
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind of that number.
+    pub fn from_number(number: u64) -> Option<Self> {
+        usize::try_from(number).ok().and_then(|number| Self::ALL.get(number)).copied()
+    }
+}
+
+/// How much an event matters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// For who looks for a fault.
+    Debug,
+    /// As usual.
+    #[default]
+    Info,
+    /// Something was left out.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+impl Payload {
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::Error(_) | Self::SubTurnOrphan(_) => Severity::Error,
+            Self::LlmRetry(_) | Self::ContextCompress(_) | Self::ToolExecSkipped(_) => Severity::Warn,
+            Self::TurnEnd(end) => match end.status.as_str() {
+                TurnEnd::ERROR => Severity::Error,
+                TurnEnd::ABORTED => Severity::Warn,
+                _ => Severity::Info,
+            },
+            Self::ToolExecEnd(end) if end.is_error => Severity::Warn,
+            Self::TurnStart(_)
+            | Self::LlmRequest(_)
+            | Self::LlmDelta(_)
+            | Self::LlmResponse(_)
+            | Self::SessionSummarize(_)
+            | Self::ToolExecStart(_)
+            | Self::ToolExecEnd(_)
+            | Self::SteeringInjected(_)
+            | Self::FollowUpQueued(_)
+            | Self::InterruptReceived(_)
+            | Self::SubTurnSpawn(_)
+            | Self::SubTurnEnd(_)
+            | Self::SubTurnResultDelivered(_) => Severity::Info,
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `hook.event`: how PicoClaw to 0.2.8 tells what happens.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Kind, Occurrence};
+use crate::hook::{Meta, TurnContext};
+use crate::json::RawJson;
+
+/// The params of `hook.event`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "PascalCase")]
+pub struct LegacyEvent {
+    /// Which kind.
+    pub kind: LegacyKind,
+    /// When: RFC 3339.
+    #[serde(default)]
+    pub time: String,
+    /// Which turn.
+    #[serde(default)]
+    pub meta: Meta,
+    /// Who the turn is for. Since PicoClaw 0.2.7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Box<TurnContext>>,
+    /// The particulars: see [`Payload`](super::Payload); `null` when there are none.
+    #[serde(default)]
+    pub payload: Option<RawJson>,
+}
+
+/// How a kind is written: PicoClaw's documents show a name, its code sends a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LegacyKind {
+    /// `"turn_end"`.
+    Name(Kind),
+    /// `1`.
+    Number(Kind),
+}
+
+impl LegacyKind {
+    /// The kind, however it is written.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Name(kind) | Self::Number(kind) => kind,
+        }
+    }
+}
+
+impl Serialize for LegacyKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Name(kind) => serializer.serialize_str(kind.legacy_name()),
+            Self::Number(kind) => serializer.serialize_u8(kind.number()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LegacyKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = RawJson::deserialize(deserializer)?;
+        let named = || json.read::<String>().ok().and_then(|name| Kind::from_name(&name)).map(Self::Name);
+        let numbered = || json.read::<u64>().ok().and_then(Kind::from_number).map(Self::Number);
+        named().or_else(numbered).ok_or_else(|| D::Error::custom(format_args!("{json} is no kind of event")))
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for LegacyKind {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "LegacyKind".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.legacy_name()).collect();
+        let numbers: Vec<_> = Kind::ALL.iter().map(|kind| kind.number()).collect();
+        schemars::json_schema!({
+            "description": "How a kind is written: PicoClaw's documents show a name, its code sends a number.",
+            "anyOf": [{ "type": "string", "enum": names }, { "type": "integer", "enum": numbers }],
+        })
+    }
+}
+
+impl Occurrence {
+    /// In the form of PicoClaw to 0.2.8; `kind` is [`LegacyKind::Name`] or [`LegacyKind::Number`].
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn legacy(&self, kind: fn(Kind) -> LegacyKind) -> Result<LegacyEvent, serde_json::Error> {
+        Ok(LegacyEvent {
+            kind: kind(self.payload.kind()),
+            time: self.time.clone(),
+            meta: Meta { trace_path: self.trace_path().to_owned(), ..self.meta.clone() },
+            context: self.context.clone(),
+            payload: Some(RawJson::from_value(&self.payload)?),
+        })
+    }
+}

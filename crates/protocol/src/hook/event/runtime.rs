@@ -1,0 +1,186 @@
+//! `hook.runtime_event`: how PicoClaw from 0.2.9 on tells what happens.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Occurrence, Severity};
+use crate::hook::Meta;
+use crate::json::RawJson;
+
+/// The params of `hook.runtime_event`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct RuntimeEvent {
+    /// `evt-1`, counted for each process.
+    pub id: String,
+    /// Which kind: see [`Kind::name`](super::Kind::name).
+    pub kind: String,
+    /// When: RFC 3339.
+    pub time: String,
+    /// What says so.
+    pub source: EventSource,
+    /// What it is about.
+    pub scope: EventScope,
+    /// What it belongs to.
+    pub correlation: Correlation,
+    /// How much it matters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    /// The particulars: see [`Payload`](super::Payload).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<RawJson>,
+    /// The rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attrs: Option<Attrs>,
+}
+
+/// What tells an event.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct EventSource {
+    /// `agent`.
+    pub component: String,
+    /// Which one: `main`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// What an event is about. Absent parts are unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct EventScope {
+    /// Which process of the host.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub runtime_id: String,
+    /// Which agent.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent_id: String,
+    /// Which session.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub session_key: String,
+    /// Which turn.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub turn_id: String,
+    /// The channel: `cli`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub channel: String,
+    /// The account on the channel.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub account: String,
+    /// The conversation on the channel: `direct`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub chat_id: String,
+    /// The thread of the conversation.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub topic_id: String,
+    /// The server or workspace.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub space_id: String,
+    /// What kind of space that is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub space_type: String,
+    /// `direct`, `group` or `channel`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub chat_type: String,
+    /// Who wrote.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sender_id: String,
+    /// The message.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message_id: String,
+}
+
+/// What an event belongs to. Absent parts are unknown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Correlation {
+    /// Where in the turn: `meta.TracePath` of other calls.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub trace_id: String,
+    /// The turn that this one is a part of.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub parent_turn_id: String,
+    /// The request that it belongs to.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub request_id: String,
+    /// The message that it replies to.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reply_to_id: String,
+}
+
+/// What else is said of an event of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Attrs {
+    /// What acts: `meta.Source` of other calls.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub agent_source: String,
+    /// The call of the model within the turn; absent before the first.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub iteration: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Occurrence {
+    /// In the form of PicoClaw from 0.2.9 on, as the `number`th event of its process.
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn runtime(&self, number: u64) -> Result<RuntimeEvent, serde_json::Error> {
+        let kind = self.payload.kind();
+        let Meta { agent_id, turn_id, parent_turn_id, session_key, iteration, source, .. } = &self.meta;
+        let attrs = Attrs { agent_source: source.clone(), iteration: *iteration };
+        Ok(RuntimeEvent {
+            id: format!("evt-{number}"),
+            kind: kind.name().to_owned(),
+            time: self.time.clone(),
+            source: EventSource { component: "agent".to_owned(), name: agent_id.clone() },
+            scope: EventScope {
+                agent_id: agent_id.clone(),
+                session_key: session_key.clone(),
+                turn_id: turn_id.clone(),
+                ..self.inbound_scope()
+            },
+            correlation: Correlation {
+                trace_id: self.trace_path().to_owned(),
+                parent_turn_id: parent_turn_id.clone(),
+                ..Correlation::default()
+            },
+            severity: Some(self.payload.severity()),
+            payload: Some(RawJson::from_value(&self.payload)?),
+            attrs: (attrs != Attrs::default()).then_some(attrs),
+        })
+    }
+
+    pub(super) fn trace_path(&self) -> &str {
+        match self.meta.trace_path.as_str() {
+            "" => self.payload.kind().trace_path(),
+            path => path,
+        }
+    }
+
+    fn inbound_scope(&self) -> EventScope {
+        let Some(inbound) = self.context.as_ref().and_then(|context| context.inbound.clone()) else {
+            return EventScope::default();
+        };
+        EventScope {
+            channel: inbound.channel,
+            account: inbound.account,
+            chat_id: inbound.chat_id,
+            topic_id: inbound.topic_id,
+            space_id: inbound.space_id,
+            space_type: inbound.space_type,
+            chat_type: inbound.chat_type,
+            sender_id: inbound.sender_id,
+            message_id: inbound.message_id,
+            ..EventScope::default()
+        }
+    }
+}

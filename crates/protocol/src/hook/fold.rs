@@ -1,0 +1,333 @@
+//! Reading as Go reads: names of fields without regard to case, and `null` as what a field is when it is absent.
+//!
+//! Hooks are written against a Go program, many of them in Go, and its reader takes `"Action"` for `"action"` and
+//! `"messages":null` for no messages. Keys of free-form objects (arguments, schemas) are left as they are. Where Go
+//! lets the last of two keys win that are one to it, this reader refuses both: a gate must not depend on their order.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde_json::Error;
+use serde_json::value::RawValue;
+
+use crate::json::RawJson;
+use crate::read::without_position;
+use crate::reader::{self, Checked, Form, Reader};
+use crate::scan::Plain;
+
+/// Reads `T` as Go would, out of the params of a call or the result of a reply.
+///
+/// # Errors
+/// For people: which field, and what is wrong with it.
+pub fn read<T: DeserializeOwned>(json: &RawJson) -> Result<T, String> {
+    read_text(json.as_str())
+}
+
+/// [`read`] out of JSON that is well-formed.
+pub(super) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    read_field("", text)
+}
+
+/// [`read_text`] of a field of this name, for messages.
+pub(super) fn read_field<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, String> {
+    T::deserialize(Value(text)).map_err(|error| {
+        // Keeping track of the path costs time, so only a text that failed is read again with it.
+        match serde_path_to_error::deserialize::<_, T>(Value(text)) {
+            Ok(_) => at(name, "", &error),
+            Err(error) => at(name, error.path().to_string().trim_matches('.'), error.inner()),
+        }
+    })
+}
+
+/// What is wrong, and where. What the message quotes may be long.
+fn at(name: &str, path: &str, error: &Error) -> String {
+    let message: String = without_position(error).chars().take(LONGEST_MESSAGE).collect();
+    let dot = if name.is_empty() || path.is_empty() || path.starts_with('[') { "" } else { "." };
+    match format!("{name}{dot}{path}") {
+        place if place.is_empty() => message,
+        place => format!("{place}: {message}"),
+    }
+}
+
+/// Characters of a message.
+const LONGEST_MESSAGE: usize = 200;
+
+/// The fields of an object, in order.
+#[derive(Debug)]
+pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    /// The fields of a text that is well-formed; none when it is `null`.
+    ///
+    /// # Errors
+    /// When it is something else than an object.
+    pub(super) fn of(text: &'a str) -> Result<Self, Error> {
+        match text {
+            NULL => Ok(Self(Vec::new())),
+            _ => reading(text).deserialize_map(AllFields),
+        }
+    }
+
+    /// The fields of any text, which may name one twice on a deeper level.
+    pub(super) fn salvage(text: &'a str) -> Option<Self> {
+        serde_json::Deserializer::from_str(text).deserialize_map(AllFields).ok()
+    }
+
+    /// The value of a field; `None` when it is absent or `null`.
+    ///
+    /// # Errors
+    /// When there are two of that name.
+    pub(super) fn get(&self, name: &str) -> Result<Option<&'a str>, String> {
+        let mut found = self.named(name);
+        let first = found.next();
+        match found.next() {
+            Some((second, _)) => Err(format!("{name:?} is there twice, once as {second:?}")),
+            None => Ok(first.map(|(_, value)| value.get()).filter(|value| *value != NULL)),
+        }
+    }
+
+    /// Whether there is such a field, `null` included.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.named(name).next().is_some()
+    }
+
+    /// The names, as they are written.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| &**name)
+    }
+
+    /// Every name with the text of its value.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().map(|(name, value)| (&**name, value.get()))
+    }
+
+    fn named(&self, name: &str) -> impl Iterator<Item = &(Cow<'a, str>, &'a RawValue)> {
+        self.0.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name))
+    }
+}
+
+const NULL: &str = "null";
+
+/// A reader of text that is well-formed, which is all that this module meets.
+fn reading(text: &str) -> Reader<'_> {
+    Reader::new(Checked { text, form: Form::Any, longest: Plain::default() })
+}
+
+struct AllFields;
+
+impl<'de> Visitor<'de> for AllFields {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        /// With `borrow`, which a text alone does not get.
+        #[derive(Deserialize)]
+        #[serde(transparent)]
+        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        let mut fields = Vec::new();
+        while let Some((Key(name), value)) = map.next_entry()? {
+            fields.push((name, value));
+        }
+        Ok(Fields(fields))
+    }
+}
+
+/// A value as text.
+#[derive(Clone, Copy)]
+struct Value<'de>(&'de str);
+
+impl<'de> Value<'de> {
+    fn is_null(self) -> bool {
+        self.0 == NULL
+    }
+
+    /// With serde_json, whose messages are those that people know.
+    fn plainly(self) -> serde_json::Deserializer<serde_json::de::StrRead<'de>> {
+        serde_json::Deserializer::from_str(self.0)
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Error> for Value<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+/// Reads these as serde_json does, and `null` as nothing.
+macro_rules! scalars {
+    ($($method:ident = $visit:ident($zero:expr),)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            if self.is_null() {
+                return visitor.$visit($zero);
+            }
+            self.plainly().$method(visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Value<'de> {
+    type Error = Error;
+
+    scalars! {
+        deserialize_bool = visit_bool(false),
+        deserialize_i8 = visit_i8(0),
+        deserialize_i16 = visit_i16(0),
+        deserialize_i32 = visit_i32(0),
+        deserialize_i64 = visit_i64(0),
+        deserialize_u8 = visit_u8(0),
+        deserialize_u16 = visit_u16(0),
+        deserialize_u32 = visit_u32(0),
+        deserialize_u64 = visit_u64(0),
+        deserialize_f32 = visit_f32(0.0),
+        deserialize_f64 = visit_f64(0.0),
+        deserialize_str = visit_borrowed_str(""),
+        deserialize_string = visit_borrowed_str(""),
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.plainly().deserialize_any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        if reader::keeps_text(name) {
+            return reading(self.0).deserialize_newtype_struct(name, visitor);
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        let items: Vec<&RawValue> = match self.0 {
+            NULL => Vec::new(),
+            text if text.starts_with('[') => Deserialize::deserialize(&mut reading(text))?,
+            _ => return self.plainly().deserialize_seq(visitor),
+        };
+        SeqDeserializer::new(items.into_iter().map(|item| Self(item.get()))).deserialize_any(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if !self.is_null() && !self.0.starts_with('{') {
+            return self.plainly().deserialize_map(visitor);
+        }
+        let Fields(fields) = Fields::of(self.0)?;
+        let entries = fields.into_iter().map(|(name, value)| (name, Self(value.get())));
+        visitor.visit_map(MapDeserializer::new(entries))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        if !self.is_null() && !self.0.starts_with('{') {
+            // A derived reader would take an array for the fields in order.
+            return self.plainly().deserialize_map(visitor);
+        }
+        let fields = Fields::of(self.0)?;
+        let mut entries = Vec::with_capacity(names.len());
+        for name in names {
+            if let Some(value) = fields.get(name).map_err(Error::custom)? {
+                entries.push((*name, Self(value)));
+            } else if fields.has(name) {
+                entries.push((*name, Self(NULL)));
+            }
+        }
+        visitor.visit_map(MapDeserializer::new(entries.into_iter()))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.plainly().deserialize_enum(name, variants, visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct identifier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::*;
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Inner {
+        text: String,
+        #[serde(rename = "ChatID")]
+        chat: u64,
+        on: bool,
+    }
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Outer {
+        one: Option<Inner>,
+        many: Vec<Inner>,
+        free: Option<RawJson>,
+    }
+
+    #[track_caller]
+    fn check(text: &str, expect: Result<&str, &str>) {
+        let read = read::<Outer>(&RawJson::parse(text).unwrap());
+        let read = read.map(|outer| serde_json::to_string(&outer).unwrap());
+        assert_eq!(read.as_deref().map_err(String::as_str), expect, "{text}");
+    }
+
+    const EMPTY: &str = r#"{"one":null,"many":[],"free":null}"#;
+
+    #[test]
+    fn names_of_fields_have_no_case_and_keys_of_others_do() {
+        let expect = r#"{"one":{"text":"a","ChatID":7,"on":true},"many":[],"free":{"Text":1,"text":2}}"#;
+        check(
+            r#"{"One":{"TEXT":"a","chatid":7,"on":true},"FREE":{"Text":1,"text":2},"other":[{}]}"#,
+            Ok(expect),
+        );
+    }
+
+    #[test]
+    fn null_is_nothing() {
+        check("null", Ok(EMPTY));
+        check(r#"{"one":null,"many":null,"free":null}"#, Ok(EMPTY));
+        let expect = r#"{"one":{"text":"","ChatID":0,"on":false},"many":[{"text":"","ChatID":0,"on":false}],"free":null}"#;
+        check(r#"{"one":{"text":null,"ChatID":null,"on":null},"many":[null]}"#, Ok(expect));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check("[]", Err("invalid type: sequence, expected struct Outer"));
+        check(r#"{"one":[]}"#, Err("one: invalid type: sequence, expected struct Inner"));
+        check(
+            r#"{"many":[{},{"text":5}]}"#,
+            Err("many[1].text: invalid type: integer `5`, expected a string"),
+        );
+        check(r#"{"many":{}}"#, Err("many: invalid type: map, expected a sequence"));
+        check(r#"{"one":{"Text":"a","text":"b"}}"#, Err("one: \"text\" is there twice, once as \"text\""));
+    }
+}

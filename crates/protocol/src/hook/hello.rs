@@ -1,0 +1,70 @@
+//! `hook.hello`: the first call of every process, with the id 1. What a hook answers is ignored, as long as it is an object.
+//!
+//! ```json
+//! {"jsonrpc":"2.0","id":1,"method":"hook.hello","params":{"name":"gate","version":1,"modes":["tool","approve"]}}
+//! {"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"gate"}}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::question::{Decided, Malformed, Question, Reading};
+use super::{Method, Mode};
+use crate::ext::ExtensionConfig;
+use crate::json::RawJson;
+
+/// The version of the protocol: the same in all of PicoClaw's dialects.
+pub const VERSION: u32 = 1;
+
+/// The params of `hook.hello`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Hello {
+    /// The hook's name in the configuration.
+    pub name: String,
+    /// The version of the protocol: 1, in all of PicoClaw's dialects.
+    pub version: u32,
+    /// What the hook is called for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<Mode>,
+    /// What the user set for this hook; absent when there is nothing. Since haft.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"))]
+    pub config: Option<ExtensionConfig>,
+}
+
+impl Hello {
+    /// A greeting for the hook of this name.
+    pub fn new(name: impl Into<String>, modes: Vec<Mode>) -> Self {
+        Self { name: name.into(), version: VERSION, modes, config: None }
+    }
+}
+
+/// The result of `hook.hello`. Nobody looks at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct HelloReply {
+    /// Customary: `true`. Even `false` is a greeting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// Customary: what the hook calls itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+impl Question for Hello {
+    type Decision = ();
+
+    const METHOD: Method = Method::Hello;
+    const SHAPE: &'static str = r#"{"ok":true}"#;
+
+    fn decide(&self, result: &RawJson) -> Result<Decided<()>, Malformed> {
+        let reading = Reading::new(self, result);
+        match result.as_str() {
+            "null" => Ok(Decided::plain(())),
+            _ if result.is_object() => Ok(Decided::plain(())),
+            _ => Err(reading.malformed("not an object")),
+        }
+    }
+}

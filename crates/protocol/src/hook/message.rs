@@ -1,0 +1,282 @@
+//! The conversation as PicoClaw writes it: messages, calls of tools, tools, an answer of the model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::json::RawJson;
+
+/// One message of the conversation. The system prompt is the first one, with the role `system`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Message {
+    /// `system`, `user`, `assistant` or `tool`.
+    pub role: String,
+    /// The text.
+    pub content: String,
+    /// The model that said it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model_name: String,
+    /// When, RFC 3339.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub created_at: String,
+    /// References of images and files: `data:` URLs, paths.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<String>,
+    /// Files with more about each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// The model's reasoning, as far as it is shown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reasoning_content: String,
+    /// The system prompt in parts that are cached on their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system_parts: Vec<SystemPart>,
+    /// What the model called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// `tool`: the call that this answers.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tool_call_id: String,
+}
+
+impl Message {
+    /// The role of the system prompt.
+    pub const SYSTEM: &'static str = "system";
+
+    /// Whether it is a part of the system prompt.
+    pub fn is_system(&self) -> bool {
+        self.role == Self::SYSTEM
+    }
+
+    /// Whether a hook that says this means `original`. What a hook does not know of it leaves out; only what a model or
+    /// a person is shown has to be the same.
+    pub(super) fn says_the_same_as(&self, original: &Self) -> bool {
+        let kept = |own: &str, original: &str| own.is_empty() || own == original;
+        self.role == original.role
+            && self.content == original.content
+            && self.tool_call_id == original.tool_call_id
+            && self.tool_calls == original.tool_calls
+            && self.media == original.media
+            && self.attachments == original.attachments
+            && kept(&self.reasoning_content, &original.reasoning_content)
+            && kept(&self.model_name, &original.model_name)
+            && kept(&self.created_at, &original.created_at)
+            && (self.system_parts.is_empty() || self.system_parts == original.system_parts)
+    }
+}
+
+/// A file that came with a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Attachment {
+    /// What kind: `image`, `audio`, `video`, `file`.
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// A reference.
+    #[serde(rename = "ref", skip_serializing_if = "String::is_empty")]
+    pub reference: String,
+    /// An address.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// Its name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub filename: String,
+    /// Its MIME type.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub content_type: String,
+}
+
+/// A part of the system prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SystemPart {
+    /// `text`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The text.
+    pub text: String,
+    /// How long it is cached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_control: Option<RawJson>,
+}
+
+/// A call of a tool by the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ToolCall {
+    /// The model's id of the call.
+    pub id: String,
+    /// `function`.
+    #[serde(rename = "type", skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    /// What is called. haft always fills it.
+    pub function: FunctionCall,
+    /// What only some providers know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_content: Option<RawJson>,
+}
+
+impl ToolCall {
+    /// A call of a tool; `arguments` are an object.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &RawJson) -> Self {
+        let (name, arguments) = (name.into(), arguments.as_str().to_owned());
+        let function = FunctionCall { name, arguments, thought_signature: String::new() };
+        Self { id: id.into(), kind: FUNCTION.to_owned(), function, extra_content: None }
+    }
+}
+
+/// The only `type` of tools and of their calls.
+const FUNCTION: &str = "function";
+
+/// Which tool, and with what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct FunctionCall {
+    /// The tool.
+    pub name: String,
+    /// The arguments: the text of a JSON object.
+    pub arguments: String,
+    /// What only some providers know.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub thought_signature: String,
+}
+
+impl FunctionCall {
+    /// The arguments as JSON; `{}` when the text is empty.
+    ///
+    /// # Errors
+    /// What is wrong with the text, for people.
+    pub fn read_arguments(&self) -> Result<RawJson, String> {
+        if self.arguments.trim().is_empty() {
+            return Ok(RawJson::empty_object());
+        }
+        let json = RawJson::parse(&self.arguments).map_err(|error| error.to_string())?;
+        if json.is_object() { Ok(json) } else { Err("not the text of a JSON object".to_owned()) }
+    }
+}
+
+/// A tool that the model is offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ToolDefinition {
+    /// `function`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The tool.
+    pub function: FunctionDefinition,
+}
+
+impl Default for ToolDefinition {
+    fn default() -> Self {
+        Self { kind: FUNCTION.to_owned(), function: FunctionDefinition::default() }
+    }
+}
+
+/// What the model reads of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct FunctionDefinition {
+    /// The name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    #[serde(deserialize_with = "schema_or_none")]
+    pub parameters: RawJson,
+}
+
+impl Default for FunctionDefinition {
+    fn default() -> Self {
+        let parameters = RawJson::empty_object_schema();
+        Self { name: String::new(), description: String::new(), parameters }
+    }
+}
+
+/// A schema; that of no arguments when it is `null`.
+fn schema_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<RawJson, D::Error> {
+    Ok(crate::json::optional_object(deserializer)?.unwrap_or_else(RawJson::empty_object_schema))
+}
+
+/// What the model answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct LlmResponse {
+    /// `assistant`.
+    pub role: String,
+    /// The text.
+    pub content: String,
+    /// The model's reasoning, as far as it is shown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reasoning_content: String,
+    /// What the model calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Why it ended: `stop`, `tool_calls`, `length`.
+    pub finish_reason: String,
+    /// What it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<UsageInfo>,
+    /// As `reasoning_content`, for other providers.
+    pub reasoning: String,
+    /// The reasoning in parts; `null` when there are none.
+    pub reasoning_details: Option<RawJson>,
+}
+
+impl Default for LlmResponse {
+    fn default() -> Self {
+        Self {
+            role: "assistant".to_owned(),
+            content: String::new(),
+            reasoning_content: String::new(),
+            tool_calls: Vec::new(),
+            finish_reason: String::new(),
+            usage: None,
+            reasoning: String::new(),
+            reasoning_details: None,
+        }
+    }
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct UsageInfo {
+    /// What the model read.
+    pub prompt_tokens: u64,
+    /// What it wrote.
+    pub completion_tokens: u64,
+    /// Both.
+    pub total_tokens: u64,
+}
+
+/// What one call of a tool came to. haft writes every field; a hook may leave out any.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ToolResult {
+    /// What the model is shown.
+    pub for_llm: String,
+    /// What the user is shown, if it is something else.
+    pub for_user: String,
+    /// The user is not shown anything.
+    pub silent: bool,
+    /// The call failed.
+    pub is_error: bool,
+    /// The tool goes on; its result comes later.
+    #[serde(rename = "async")]
+    pub is_async: bool,
+    /// Images and files: `data:` URLs, paths.
+    pub media: Vec<String>,
+    /// Where the files lie: `[image:/path]`, `[file:/path]`.
+    pub artifact_tags: Vec<String>,
+    /// The user has it already: the model need not say it again.
+    pub response_handled: bool,
+}

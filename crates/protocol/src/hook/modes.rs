@@ -1,0 +1,174 @@
+//! What a hook is asked and told: interception points, the modes that follow from them, and how they are configured.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Method;
+use super::observed::{Observed, UnsupportedEvent};
+
+/// What a hook does, as `hook.hello` tells it. The order is that of `modes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It is told what happens.
+    Observe,
+    /// It is asked before and after every call of the model.
+    Llm,
+    /// It is asked before and after every tool.
+    Tool,
+    /// It is asked whether a tool may run.
+    Approve,
+}
+
+/// An entry of `intercept` in a hook's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum InterceptPoint {
+    /// `before_llm`.
+    BeforeLlm,
+    /// `after_llm`.
+    AfterLlm,
+    /// `before_tool`.
+    BeforeTool,
+    /// `after_tool`.
+    AfterTool,
+    /// `approve_tool`.
+    ApproveTool,
+}
+
+impl InterceptPoint {
+    /// Every point.
+    pub const ALL: &'static [Self] =
+        &[Self::BeforeLlm, Self::AfterLlm, Self::BeforeTool, Self::AfterTool, Self::ApproveTool];
+
+    /// The name in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BeforeLlm => "before_llm",
+            Self::AfterLlm => "after_llm",
+            Self::BeforeTool => "before_tool",
+            Self::AfterTool => "after_tool",
+            Self::ApproveTool => "approve_tool",
+        }
+    }
+
+    /// The point of that name.
+    ///
+    /// # Errors
+    /// [`WatchError::UnsupportedIntercept`].
+    pub fn parse(name: &str) -> Result<Self, WatchError> {
+        let point = Self::ALL.iter().copied().find(|point| point.name() == name);
+        point.ok_or_else(|| WatchError::UnsupportedIntercept { name: name.to_owned() })
+    }
+
+    /// The mode that it turns on, which asks at every point of that mode.
+    pub const fn mode(self) -> Mode {
+        match self {
+            Self::BeforeLlm | Self::AfterLlm => Mode::Llm,
+            Self::BeforeTool | Self::AfterTool => Mode::Tool,
+            Self::ApproveTool => Mode::Approve,
+        }
+    }
+
+    /// The method that is called there.
+    pub const fn method(self) -> Method {
+        match self {
+            Self::BeforeLlm => Method::BeforeLlm,
+            Self::AfterLlm => Method::AfterLlm,
+            Self::BeforeTool => Method::BeforeTool,
+            Self::AfterTool => Method::AfterTool,
+            Self::ApproveTool => Method::ApproveTool,
+        }
+    }
+}
+
+/// What one hook is called for: `observe` and `intercept` of its configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    /// Which events it is told.
+    pub observed: Observed,
+    /// At which points it asked to be asked.
+    pub intercepts: BTreeSet<InterceptPoint>,
+}
+
+/// Why a hook cannot be called for what its configuration says. The texts are PicoClaw's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WatchError {
+    /// An entry of `intercept` is none of the five.
+    #[error("unsupported intercept {name:?}")]
+    UnsupportedIntercept {
+        /// The entry.
+        name: String,
+    },
+    /// An entry of `observe` is no event.
+    #[error(transparent)]
+    UnsupportedEvent(#[from] UnsupportedEvent),
+    /// It is neither asked nor told anything.
+    #[error("no hook modes enabled")]
+    Nothing,
+}
+
+impl Watch {
+    /// Reads both lists. An empty entry of `intercept` is skipped; one of `observe` stands for every event.
+    ///
+    /// # Errors
+    /// The first entry that is unknown, or that there is none at all.
+    pub fn parse<S: AsRef<str>>(observe: &[S], intercept: &[S]) -> Result<Self, WatchError> {
+        let observed = Observed::parse(observe)?;
+        let points = intercept.iter().map(AsRef::as_ref).filter(|name| !name.is_empty());
+        let intercepts = points.map(InterceptPoint::parse).collect::<Result<_, _>>()?;
+        let watch = Self { observed, intercepts };
+        if watch.modes().is_empty() { Err(WatchError::Nothing) } else { Ok(watch) }
+    }
+
+    /// The modes, in the order of `hook.hello`.
+    pub fn modes(&self) -> Vec<Mode> {
+        let observe = (!self.observed.is_nothing()).then_some(Mode::Observe);
+        let asked: BTreeSet<Mode> = self.intercepts.iter().map(|point| point.mode()).collect();
+        observe.into_iter().chain(asked).collect()
+    }
+
+    /// Whether the hook is asked there. One point of a mode brings the others of it, as in PicoClaw.
+    pub fn asks(&self, point: InterceptPoint) -> bool {
+        self.intercepts.iter().any(|asked| asked.mode() == point.mode())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(observe: &[&str], intercept: &[&str], expect: Result<&str, &str>) {
+        let modes =
+            Watch::parse(observe, intercept).map(|watch| serde_json::to_string(&watch.modes()).unwrap());
+        let modes = modes.map_err(|error| error.to_string());
+        assert_eq!(modes.as_deref().map_err(String::as_str), expect, "{observe:?} {intercept:?}");
+    }
+
+    #[test]
+    fn modes_follow_from_both_lists() {
+        check(&[], &["approve_tool", "after_tool"], Ok(r#"["tool","approve"]"#));
+        check(&["turn_end"], &["", "after_llm", "before_llm"], Ok(r#"["observe","llm"]"#));
+        check(&[""], &[""], Ok(r#"["observe"]"#));
+        check(&[], &[], Err("no hook modes enabled"));
+        check(&[], &[""], Err("no hook modes enabled"));
+        check(&[], &["before_llm", "before_turn"], Err("unsupported intercept \"before_turn\""));
+        check(&["turn_middle"], &["before_turn"], Err("unsupported observe event \"turn_middle\""));
+    }
+
+    #[test]
+    fn one_point_of_a_mode_brings_the_other() {
+        let watch = Watch::parse(&[], &["after_tool"]).unwrap();
+        let asked: Vec<_> = InterceptPoint::ALL.iter().filter(|point| watch.asks(**point)).collect();
+        assert_eq!(asked, [&InterceptPoint::BeforeTool, &InterceptPoint::AfterTool]);
+    }
+
+    #[test]
+    fn points_are_named_as_their_methods() {
+        for point in InterceptPoint::ALL {
+            assert_eq!(point.method().name(), format!("hook.{}", point.name()));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `observe` of a hook's configuration: which events it is told.
+
+use std::collections::BTreeSet;
+
+use super::event::Kind;
+
+/// The events that one hook is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Observed(Told);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    Everything,
+    /// And whether a name stood for an event that haft never has to tell.
+    These {
+        kinds: BTreeSet<Kind>,
+        others: bool,
+    },
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self::These { kinds: BTreeSet::new(), others: false }
+    }
+}
+
+/// An entry of `observe` that PicoClaw does not know, either. The text is PicoClaw's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unsupported observe event {name:?}")]
+pub struct UnsupportedEvent {
+    /// The entry.
+    pub name: String,
+}
+
+impl Observed {
+    /// Reads the list: names of both schemes; `""`, `"*"` and `"all"` for everything. An empty one is nothing.
+    ///
+    /// # Errors
+    /// The first name that is no event, unless everything was asked for before.
+    pub fn parse<S: AsRef<str>>(names: &[S]) -> Result<Self, UnsupportedEvent> {
+        let (mut kinds, mut others) = (BTreeSet::new(), false);
+        for name in names.iter().map(AsRef::as_ref) {
+            match Kind::from_name(name) {
+                _ if EVERYTHING.contains(&name) => return Ok(Self(Told::Everything)),
+                Some(kind) => drop(kinds.insert(kind)),
+                None if NEVER_TOLD.contains(&name) => others = true,
+                None => return Err(UnsupportedEvent { name: name.to_owned() }),
+            }
+        }
+        Ok(Self(Told::These { kinds, others }))
+    }
+
+    /// Whether the hook is told events of this kind.
+    pub fn wants(&self, kind: Kind) -> bool {
+        match &self.0 {
+            Told::Everything => true,
+            Told::These { kinds, .. } => kinds.contains(&kind),
+        }
+    }
+
+    /// Whether the list was empty: the hook does not observe.
+    pub fn is_nothing(&self) -> bool {
+        match &self.0 {
+            Told::Everything => false,
+            Told::These { kinds, others } => kinds.is_empty() && !others,
+        }
+    }
+}
+
+const EVERYTHING: &[&str] = &["", "*", "all"];
+
+/// Names that PicoClaw takes and that stand for what haft does not have: other agents, channels, its message bus, its
+/// gateway. Refusing them would break configurations that work.
+const NEVER_TOLD: &[&str] = &[
+    "agent.message.blocked",
+    "agent.message.delivered",
+    "agent.message.received",
+    "agent.message.reply",
+    "agent.message.sent",
+    "agent.thread.closed",
+    "bus.close.completed",
+    "bus.close.drained",
+    "bus.close.started",
+    "bus.publish.failed",
+    "channel.lifecycle.initialized",
+    "channel.lifecycle.start_failed",
+    "channel.lifecycle.started",
+    "channel.lifecycle.stopped",
+    "channel.message.outbound_failed",
+    "channel.message.outbound_queued",
+    "channel.message.outbound_sent",
+    "channel.rate_limited",
+    "channel.webhook.registered",
+    "channel.webhook.unregistered",
+    "gateway.ready",
+    "gateway.reload.completed",
+    "gateway.reload.failed",
+    "gateway.reload.started",
+    "gateway.shutdown",
+    "gateway.start",
+    "mcp.server.connected",
+    "mcp.server.connecting",
+    "mcp.server.failed",
+    "mcp.tool.call.end",
+    "mcp.tool.call.start",
+    "mcp.tool.discovered",
+    "message_blocked",
+    "message_delivered",
+    "message_received",
+    "message_reply",
+    "message_sent",
+    "thread_closed",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(names: &[&str], expect: Result<usize, &str>) {
+        let observed = Observed::parse(names).map_err(|error| error.name);
+        let count = |observed: &Observed| Kind::ALL.iter().filter(|kind| observed.wants(**kind)).count();
+        assert_eq!(observed.as_ref().map(count).map_err(String::as_str), expect, "{names:?}");
+    }
+
+    #[test]
+    fn names_of_both_schemes() {
+        check(&[], Ok(0));
+        check(&["turn_end"], Ok(1));
+        check(&["turn_end", "agent.turn.end"], Ok(1));
+        check(&["agent.tool.exec_end", "error", "mcp.tool.call.end", "gateway.ready"], Ok(2));
+        for everything in EVERYTHING {
+            check(&["turn_end", everything, "nonsense"], Ok(19));
+        }
+        check(&["nonsense", "*"], Err("nonsense"));
+        check(&["Turn_End"], Err("Turn_End"));
+        check(&[" "], Err(" "));
+    }
+
+    #[test]
+    fn a_name_for_what_never_happens_is_still_a_mode() {
+        assert!(Observed::parse::<&str>(&[]).unwrap().is_nothing());
+        assert!(!Observed::parse(&["gateway.ready"]).unwrap().is_nothing());
+        assert!(!Observed::parse(&[""]).unwrap().is_nothing());
+    }
+}

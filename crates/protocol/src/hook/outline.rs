@@ -1,0 +1,93 @@
+//! What a value looks like, without what it says: names and kinds, for messages about it.
+
+use super::fold::Fields;
+use super::question::Action;
+
+/// `{"action":"modify","call":{"args":{…}}}`: names and kinds two levels deep. The only texts are those of actions.
+pub(super) fn outline(json: &str) -> String {
+    let mut out = String::new();
+    write(&mut out, "", json, 0);
+    out
+}
+
+/// Objects within objects that are shown.
+const DEEPEST: usize = 2;
+
+/// Fields of one object that are shown.
+const MOST: usize = 8;
+
+/// Characters of a name that are shown.
+const LONGEST: usize = 32;
+
+fn write(out: &mut String, name: &str, json: &str, depth: usize) {
+    match json.as_bytes().first() {
+        Some(b'{') if depth < DEEPEST => write_object(out, json, depth),
+        Some(b'{') => out.push_str(if json == "{}" { "{}" } else { "{…}" }),
+        Some(b'[') => out.push_str(if json == "[]" { "[]" } else { "[…]" }),
+        Some(b'"') if name.eq_ignore_ascii_case("action") && is_action(json) => out.push_str(json),
+        Some(b'"') => out.push_str(if json == "\"\"" { "\"\"" } else { "\"…\"" }),
+        Some(b't' | b'f' | b'n') => out.push_str(json),
+        Some(_) => out.push_str("a number"),
+        None => out.push_str("nothing"),
+    }
+}
+
+fn write_object(out: &mut String, json: &str, depth: usize) {
+    let Ok(fields) = Fields::of(json) else { return out.push_str("{…}") };
+    out.push('{');
+    for (index, (name, value)) in fields.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        if index == MOST {
+            out.push('…');
+            break;
+        }
+        let short: String = name.chars().take(LONGEST).collect();
+        out.push_str(&format!("{short:?}:"));
+        write(out, name, value, depth + 1);
+    }
+    out.push('}');
+}
+
+/// A word that may be one: short and plain, so that a wrong one can be shown.
+fn is_action(json: &str) -> bool {
+    let word = json.trim_matches('"');
+    word.len() <= Action::HardAbort.name().len() + 6
+        && word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expect: &str) {
+        assert_eq!(outline(json), expect);
+    }
+
+    #[test]
+    fn names_and_kinds_and_no_texts() {
+        check("{}", "{}");
+        check(r#""a key""#, "\"…\"");
+        check("[1,2]", "[…]");
+        check("7", "a number");
+        check(
+            r#"{"Action":"block","call":{"args":{"key":1},"none":{},"n":-1.5,"on":true,"x":null,"t":"","l":[]}}"#,
+            r#"{"Action":"block","call":{"args":{…},"none":{},"n":a number,"on":true,"x":null,"t":"","l":[]}}"#,
+        );
+        check(r#"{"action":"sk-LIVE-0123456789"}"#, r#"{"action":"…"}"#);
+        check(r#"{"action":{"b":1},"\n":1}"#, "{\"action\":{\"b\":a number},\"\\n\":a number}");
+    }
+
+    #[test]
+    fn what_is_large_is_cut() {
+        let names = (0..20).map(|n| format!(r#""{n}":1"#)).collect::<Vec<_>>().join(",");
+        let shown = (0..MOST).map(|n| format!(r#""{n}":a number"#)).collect::<Vec<_>>().join(",");
+        check(&format!("{{{names}}}"), &format!("{{{shown},…}}"));
+        check(
+            &format!(r#"{{"{}":1}}"#, "x".repeat(1000)),
+            &format!(r#"{{"{}":a number}}"#, "x".repeat(LONGEST)),
+        );
+    }
+}

@@ -1,0 +1,279 @@
+//! What a reply means, whatever was asked: actions, decisions, and what is said of a reply that makes no sense.
+//!
+//! A reply is read in the light of its question. What it leaves out stays as it was asked; `continue`, no action and
+//! `modify` are one and the same, so that a payload counts under each of them.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::fold::{self, Fields};
+use super::outline::outline;
+use super::{Call, Method};
+use crate::json::RawJson;
+
+/// A call that is answered: the params of a request.
+pub trait Question: Serialize + Into<Call> {
+    /// What the hook decides.
+    type Decision;
+
+    /// Which method asks it.
+    const METHOD: Method;
+
+    /// What the result has to look like, in one line.
+    const SHAPE: &'static str;
+
+    /// What this result means for this question; `{}` where the hook said nothing.
+    ///
+    /// # Errors
+    /// [`Malformed`], which says what was there and what should be. What follows from it is the caller's policy.
+    fn decide(&self, result: &RawJson) -> Result<Decided<Self::Decision>, Malformed>;
+}
+
+/// What a hook decided, and what of its reply did not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided<D> {
+    /// The decision.
+    pub decision: D,
+    /// What was asked for and is not done, for the user; the first eight.
+    pub reports: Vec<String>,
+    /// What was left aside without harm, for the log; the first eight.
+    pub notes: Vec<String>,
+}
+
+impl<D> Decided<D> {
+    /// A decision in which everything counts.
+    pub const fn plain(decision: D) -> Self {
+        Self { decision, reports: Vec::new(), notes: Vec::new() }
+    }
+
+    pub(super) fn report(&mut self, text: String) {
+        if self.reports.len() < MOST_REMARKS {
+            self.reports.push(text);
+        }
+    }
+
+    pub(super) fn note(&mut self, text: String) {
+        if self.notes.len() < MOST_REMARKS {
+            self.notes.push(text);
+        }
+    }
+}
+
+/// Remarks of one kind about one reply; a reply can have a hundred thousand faults.
+const MOST_REMARKS: usize = 8;
+
+/// A result that does not fit its question.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the reply to {} cannot be used: {detail}; it was {found}, expected {shape}", .method.name())]
+pub struct Malformed {
+    /// What was asked.
+    pub method: Method,
+    /// What is wrong.
+    pub detail: String,
+    /// The names and kinds of what was there; no texts, which may be secret.
+    pub found: String,
+    /// What was expected.
+    pub shape: &'static str,
+}
+
+/// What a hook wants to happen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Go on, with what the payload changes. An empty action means the same.
+    #[default]
+    Continue,
+    /// Go on, with what the payload changes.
+    Modify,
+    /// `before_tool`: the tool does not run, this is its result.
+    Respond,
+    /// `before_tool`: the tool does not run.
+    DenyTool,
+    /// The turn ends with an error.
+    AbortTurn,
+    /// The turn ends and nothing of it stays.
+    HardAbort,
+}
+
+/// Characters of an unknown action that are shown.
+const LONGEST_ACTION: usize = 32;
+
+impl Action {
+    /// Every action.
+    pub const ALL: &'static [Self] =
+        &[Self::Continue, Self::Modify, Self::Respond, Self::DenyTool, Self::AbortTurn, Self::HardAbort];
+
+    /// The action of that name; the empty one is [`Continue`](Self::Continue).
+    pub fn from_name(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().copied().find(|action| action.name() == name);
+        found.or_else(|| name.is_empty().then_some(Self::Continue))
+    }
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Modify => "modify",
+            Self::Respond => "respond",
+            Self::DenyTool => "deny_tool",
+            Self::AbortTurn => "abort_turn",
+            Self::HardAbort => "hard_abort",
+        }
+    }
+}
+
+/// A result of one of the four interceptors, its payloads not looked at.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, expecting = "an object")]
+pub(super) struct Head {
+    pub(super) action: Option<String>,
+    pub(super) reason: String,
+    pub(super) request: Option<RawJson>,
+    pub(super) response: Option<RawJson>,
+    pub(super) call: Option<RawJson>,
+    pub(super) result: Option<RawJson>,
+}
+
+/// What to do with the payload.
+pub(super) enum Verb {
+    /// Apply it, if there is one.
+    Go,
+    /// Take it for the result of the tool.
+    Respond,
+    DenyTool,
+    AbortTurn,
+    HardAbort,
+}
+
+/// A result on its way to a decision about one question.
+pub(super) struct Reading<'a, Q> {
+    question: &'a Q,
+    result: &'a RawJson,
+}
+
+/// What a payload holds, by the names of its fields.
+pub(super) struct Payload {
+    /// The field of the result that it is.
+    pub(super) name: &'static str,
+    /// Its own fields.
+    pub(super) fields: &'static [&'static str],
+    /// Names that are used by mistake, and what is meant.
+    pub(super) misnamed: &'static [(&'static str, &'static str)],
+}
+
+impl<'a, Q: Question> Reading<'a, Q> {
+    pub(super) fn new(question: &'a Q, result: &'a RawJson) -> Self {
+        Self { question, result }
+    }
+
+    pub(super) fn malformed(&self, detail: impl Into<String>) -> Malformed {
+        let found = outline(self.result.as_str());
+        Malformed { method: Q::METHOD, detail: detail.into(), found, shape: Q::SHAPE }
+    }
+
+    /// The result as a whole.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Malformed> {
+        fold::read(self.result).map_err(|detail| self.malformed(detail))
+    }
+
+    /// Reads the action and finds the payloads. `has_payload` says whether the one is there that the action applies;
+    /// `strays` are names that stand beside the action where its payload should be.
+    pub(super) fn head(
+        &self,
+        payload: impl Fn(&Head) -> bool,
+        payload_name: &str,
+        strays: &[&str],
+    ) -> Result<(Verb, Head), Malformed> {
+        let head: Head = self.read()?;
+        if head.action.is_none() && self.is_echo() {
+            return Ok((Verb::Go, Head::default()));
+        }
+        let action = head.action.as_deref().map(|name| {
+            let short: String = name.chars().take(LONGEST_ACTION).collect();
+            Action::from_name(name).ok_or_else(|| self.malformed(format!("unknown action {short:?}")))
+        });
+        let verb = match action.transpose()? {
+            Some(Action::Modify) if !payload(&head) => {
+                return Err(self.malformed(format!("modify without {payload_name:?}")));
+            }
+            None if !payload(&head) => {
+                self.refuse_strays(payload_name, strays)?;
+                Verb::Go
+            }
+            Some(Action::Continue | Action::Modify) | None => Verb::Go,
+            Some(Action::Respond) => Verb::Respond,
+            Some(Action::DenyTool) => Verb::DenyTool,
+            Some(Action::AbortTurn) => Verb::AbortTurn,
+            Some(Action::HardAbort) => Verb::HardAbort,
+        };
+        Ok((verb, head))
+    }
+
+    /// Whether it is the params again, as they were.
+    fn is_echo(&self) -> bool {
+        let Ok(fields) = Fields::of(self.result.as_str()) else { return false };
+        fields.has("meta")
+            && serde_json::to_value(self.question).is_ok_and(|params| {
+                fields
+                    .iter()
+                    .all(|(name, value)| serde_json::from_str(value).ok().as_ref() == params.get(name))
+            })
+    }
+
+    /// An action that means nothing where it was given.
+    pub(super) fn not_here(&self, action: Action) -> Malformed {
+        self.malformed(format!("the action {:?} means nothing here", action.name()))
+    }
+
+    /// Somebody who says neither action nor payload, and yet something: a wrong word for one of them is not "go on".
+    fn refuse_strays(&self, payload: &str, strays: &[&str]) -> Result<(), Malformed> {
+        let Ok(fields) = Fields::of(self.result.as_str()) else { return Ok(()) };
+        for (name, value) in fields.iter() {
+            let name = name.to_ascii_lowercase();
+            if VERDICTS.iter().any(|(verdict, harmless)| *verdict == name && !harmless.contains(&value)) {
+                return Err(self.malformed(format!("it says {name:?} and no \"action\"")));
+            }
+            if strays.contains(&&*name) {
+                return Err(self.malformed(format!("{name:?} stands beside {payload:?}, not in it")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a payload, unless nothing in it has a name that it should have.
+    pub(super) fn payload<T: DeserializeOwned>(
+        &self,
+        json: &RawJson,
+        known: &Payload,
+    ) -> Result<T, Malformed> {
+        let Payload { name, fields: names, misnamed } = known;
+        let fields =
+            Fields::of(json.as_str()).map_err(|_| self.malformed(format!("{name:?} is no object")))?;
+        for (wrong, right) in *misnamed {
+            if fields.has(wrong) && !fields.has(right) {
+                return Err(self.malformed(format!("{name:?} has {wrong:?} and no {right:?}")));
+            }
+        }
+        if fields.names().next().is_some() && !names.iter().any(|known| fields.has(known)) {
+            return Err(self.malformed(format!("nothing in {name:?} has a name that counts")));
+        }
+        fold::read_field(name, json.as_str()).map_err(|detail| self.malformed(detail))
+    }
+}
+
+/// Words for a verdict that are not PicoClaw's, and the values that agree with "go on".
+const VERDICTS: &[(&str, &[&str])] = &[
+    ("allow", &["true", "null"]),
+    ("allowed", &["true", "null"]),
+    ("approve", &["true", "null"]),
+    ("approved", &["true", "null"]),
+    ("block", &["false", "null"]),
+    ("blocked", &["false", "null"]),
+    ("decision", &[]),
+    ("denied", &["false", "null"]),
+    ("deny", &["false", "null"]),
+    ("hookspecificoutput", &[]),
+    ("permissiondecision", &[]),
+    ("verdict", &[]),
+];

@@ -1,0 +1,65 @@
+//! What the model and the user are told in PicoClaw's own words: hooks and their users match on them.
+
+/// The text of a call that is not made because a message of the user waits.
+pub const SKIPPED_FOR_STEERING: &str = "Skipped due to queued user message.";
+
+/// The text of a call that is not made because the turn was interrupted.
+pub const SKIPPED_FOR_INTERRUPT: &str = "Skipped due to graceful interrupt.";
+
+/// The reason in the event of a call that is not made because a message of the user waits.
+pub const STEERING_REASON: &str = "queued user steering message";
+
+/// The reason in the event of a call that is not made because the turn was interrupted.
+pub const INTERRUPT_REASON: &str = "graceful interrupt requested";
+
+/// What stands for the answer of a turn whose calls were all handled.
+pub const HANDLED: &str = "Requested output delivered via tool attachment.";
+
+/// The error of a turn that a hook ended.
+pub const TURN_ABORTED: &str = "hook requested turn abort";
+
+/// The result of a call that `before_tool` denied, and the reason in its event.
+pub fn denied_by_hook(reason: &str) -> String {
+    with_reason("Tool execution denied by hook", reason)
+}
+
+/// The result of a call that `approve_tool` denied, and the reason in its event.
+pub fn denied_by_approval(reason: &str) -> String {
+    with_reason("Tool execution denied by approval hook", reason)
+}
+
+/// Why a hook denies that did not answer in time.
+pub fn approval_timed_out(hook: &str) -> String {
+    format!("tool approval hook {hook:?} timed out")
+}
+
+/// Why a hook denies that failed.
+pub fn approval_failed(hook: &str) -> String {
+    format!("tool approval hook {hook:?} failed")
+}
+
+/// The error of a turn that a hook ended at a stage (`before_llm`, …), as PicoClaw to 0.2.6 says it.
+pub fn aborted(stage: &str, reason: &str) -> String {
+    with_reason(&format!("hook aborted turn during {stage}"), reason)
+}
+
+fn with_reason(text: &str, reason: &str) -> String {
+    match reason.trim() {
+        "" => text.to_owned(),
+        reason => format!("{text}: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_reason_leaves_no_colon() {
+        assert_eq!(denied_by_hook(""), "Tool execution denied by hook");
+        assert_eq!(denied_by_hook("no"), "Tool execution denied by hook: no");
+        assert_eq!(denied_by_approval("no"), "Tool execution denied by approval hook: no");
+        assert_eq!(approval_timed_out("gate"), "tool approval hook \"gate\" timed out");
+        assert_eq!(aborted("after_llm", "no"), "hook aborted turn during after_llm: no");
+    }
+}

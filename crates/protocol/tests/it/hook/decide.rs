@@ -1,0 +1,286 @@
+//! What a result means for each question, wrong ones included.
+
+use haft_protocol::hook::{Hello, Question};
+
+use super::samples;
+use crate::samples::json;
+
+/// The decision, or what is wrong and the outline of what was there.
+#[track_caller]
+pub(crate) fn check<Q: Question>(question: &Q, result: &str, expect: Result<&str, (&str, &str)>)
+where
+    Q::Decision: std::fmt::Debug,
+{
+    let decided = question.decide(&json(result));
+    let decided = decided.map(|decided| {
+        assert!(decided.reports.is_empty(), "{result}: {:?}", decided.reports);
+        format!("{:?}", decided.decision)
+    });
+    let wrong = |wrong: &haft_protocol::hook::Malformed| (wrong.detail.clone(), wrong.found.clone());
+    let got = decided.as_ref().map(String::as_str).map_err(wrong);
+    let expect = expect.map_err(|(detail, found)| (detail.to_owned(), found.to_owned()));
+    assert_eq!(got, expect, "{result}");
+}
+
+/// The one thing that is reported.
+#[track_caller]
+pub(crate) fn check_report<Q: Question>(question: &Q, result: &str, decision: &str, report: &str)
+where
+    Q::Decision: std::fmt::Debug,
+{
+    let decided = question.decide(&json(result)).unwrap_or_else(|wrong| panic!("{wrong}"));
+    assert_eq!(format!("{:?}", decided.decision), decision, "{result}");
+    assert_eq!(decided.reports, [report], "{result}");
+}
+
+#[test]
+fn any_object_is_a_greeting() {
+    let hello = Hello::new("gate", Vec::new());
+    for result in ["{}", "null", r#"{"ok":false}"#, r#"{"name":7}"#] {
+        check(&hello, result, Ok("()"));
+    }
+    check(&hello, r#""hi""#, Err(("not an object", "\"…\"")));
+    check(&hello, "[]", Err(("not an object", "[]")));
+}
+
+#[test]
+fn nothing_is_go_on() {
+    for result in
+        ["{}", "null", r#"{"action":""}"#, r#"{"action":"continue","reason":"x"}"#, r#"{"ok":true}"#]
+    {
+        check(&samples::before_llm(), result, Ok("Continue"));
+        check(&samples::after_llm(), result, Ok("Continue"));
+        check(&samples::before_tool(), result, Ok("Continue"));
+        check(&samples::after_tool(), result, Ok("Continue"));
+    }
+}
+
+#[track_caller]
+fn check_echo<Q: Question>(question: &Q, field: &str)
+where
+    Q::Decision: std::fmt::Debug,
+{
+    let params = serde_json::to_value(question).unwrap();
+    check(question, &params.to_string(), Ok("Continue"));
+    let nested = serde_json::json!({ "action": "modify", field: params });
+    check(question, &nested.to_string(), Ok("Continue"));
+}
+
+#[test]
+fn who_sends_the_params_back_changes_nothing() {
+    check_echo(&samples::before_llm(), "request");
+    check_echo(&samples::after_llm(), "response");
+    check_echo(&samples::before_tool(), "call");
+    check_echo(&samples::after_tool(), "result");
+    check(
+        &samples::before_tool(),
+        r#"{"meta":{"AgentID":"main"},"tool":"bash","arguments":{"command":"true"}}"#,
+        Err((
+            r#""tool" stands beside "call", not in it"#,
+            r#"{"meta":{"AgentID":"…"},"tool":"…","arguments":{"command":"…"}}"#,
+        )),
+    );
+}
+
+#[test]
+fn both_aborts_keep_their_reason() {
+    for (action, decision) in [("abort_turn", "AbortTurn"), ("hard_abort", "HardAbort")] {
+        let result = format!(r#"{{"Action":"{action}","reason":"late","call":5}}"#);
+        let decision = format!(r#"{decision} {{ reason: "late" }}"#);
+        check(&samples::before_llm(), &result, Ok(&decision));
+        check(&samples::after_llm(), &result, Ok(&decision));
+        check(&samples::before_tool(), &result, Ok(&decision));
+        check(&samples::after_tool(), &result, Ok(&decision));
+    }
+}
+
+#[test]
+fn an_action_of_another_stage_is_none() {
+    let check = |action: &str, detail: &str| {
+        let result = format!(r#"{{"action":"{action}"}}"#);
+        let wrong = Err((detail, result.as_str()));
+        check(&samples::before_llm(), &result, wrong);
+        check(&samples::after_llm(), &result, wrong);
+        check(&samples::after_tool(), &result, wrong);
+    };
+    check("respond", "the action \"respond\" means nothing here");
+    check("deny_tool", "the action \"deny_tool\" means nothing here");
+    check("block", "unknown action \"block\"");
+    check("Continue", "unknown action \"Continue\"");
+}
+
+#[test]
+fn a_call_is_denied_or_answered() {
+    let call = samples::before_tool();
+    check(&call, r#"{"action":"deny_tool","reason":"no"}"#, Ok(r#"Deny { reason: "no" }"#));
+    check(&call, r#"{"action":"deny_tool","call":7}"#, Ok(r#"Deny { reason: "" }"#));
+    let fog = r#"Respond(ToolResult { for_llm: "fog", for_user: "", silent: false, is_error: true, is_async: false, media: ["a.png"], artifact_tags: [], response_handled: false })"#;
+    check(
+        &call,
+        r#"{"action":"respond","call":{"tool":"x"},"result":{"for_llm":"fog","is_error":true,"media":["a.png"]}}"#,
+        Ok(fog),
+    );
+    check(
+        &call,
+        r#"{"action":"respond","call":{"hook_result":{"for_llm":"fog","is_error":true,"media":["a.png"]}}}"#,
+        Ok(fog),
+    );
+    check(
+        &call,
+        r#"{"action":"respond","result":{}}"#,
+        Ok(
+            r#"Respond(ToolResult { for_llm: "", for_user: "", silent: false, is_error: false, is_async: false, media: [], artifact_tags: [], response_handled: false })"#,
+        ),
+    );
+}
+
+#[test]
+fn a_call_is_changed() {
+    let call = samples::before_tool();
+    let changed = r#"Modify { tool: Some("exec"), arguments: Some({"n":9007199254740992}) }"#;
+    check(
+        &call,
+        r#"{"action":"modify","call":{"tool":"exec","arguments":{"n":9007199254740992}}}"#,
+        Ok(changed),
+    );
+    check(
+        &call,
+        r#"{"action":"continue","Call":{"Tool":"exec","Arguments":{"n":9007199254740992}}}"#,
+        Ok(changed),
+    );
+    check(&call, r#"{"call":{"tool":"exec"}}"#, Ok(r#"Modify { tool: Some("exec"), arguments: None }"#));
+    check(&call, r#"{"call":{"arguments":{}}}"#, Ok("Modify { tool: None, arguments: Some({}) }"));
+    check(&call, r#"{"call":{"tool":"","arguments":null}}"#, Ok("Continue"));
+    check(&call, r#"{"call":{"arguments":{"command":"ls","n":9007199254740993}}}"#, Ok("Continue"));
+    check(&call, r#"{"call":{}}"#, Ok("Continue"));
+}
+
+#[test]
+fn a_call_that_is_changed_in_other_words_is_not_made() {
+    let call = samples::before_tool();
+    let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
+    check(r#"{"action":"modify"}"#, "modify without \"call\"", r#"{"action":"modify"}"#);
+    check(
+        r#"{"action":"modify","request":{"tool":"x"}}"#,
+        "modify without \"call\"",
+        r#"{"action":"modify","request":{"tool":"…"}}"#,
+    );
+    check(
+        r#"{"decision":"modify","args":{"a":1}}"#,
+        "it says \"decision\" and no \"action\"",
+        r#"{"decision":"…","args":{"a":a number}}"#,
+    );
+    check(
+        r#"{"action":"modify","call":{"tool":"bash","args":{}}}"#,
+        "\"call\" has \"args\" and no \"arguments\"",
+        r#"{"action":"modify","call":{"tool":"…","args":{}}}"#,
+    );
+    check(
+        r#"{"call":{"command":"ls"}}"#,
+        "nothing in \"call\" has a name that counts",
+        r#"{"call":{"command":"…"}}"#,
+    );
+    check(
+        r#"{"arguments":{"a":1}}"#,
+        "\"arguments\" stands beside \"call\", not in it",
+        r#"{"arguments":{"a":a number}}"#,
+    );
+    check(r#"{"approved":false}"#, "it says \"approved\" and no \"action\"", r#"{"approved":false}"#);
+    check(r#"{"block":true}"#, "it says \"block\" and no \"action\"", r#"{"block":true}"#);
+    check(
+        r#"{"call":{"arguments":[1]}}"#,
+        "call.arguments: expected a JSON object",
+        r#"{"call":{"arguments":[…]}}"#,
+    );
+    check(r#"{"call":"x"}"#, "\"call\" is no object", r#"{"call":"…"}"#);
+    check(
+        r#"{"action":5}"#,
+        "action: invalid type: integer `5`, expected a string",
+        r#"{"action":a number}"#,
+    );
+    check("[]", "invalid type: sequence, expected an object", "[]");
+    check(
+        r#"{"action":"continue","Action":"deny_tool"}"#,
+        "\"action\" is there twice, once as \"Action\"",
+        r#"{"action":"continue","Action":"deny_tool"}"#,
+    );
+}
+
+#[test]
+fn a_call_that_is_answered_in_other_words_is_not_made() {
+    let call = samples::before_tool();
+    let check = |result: &str, detail: &str, found: &str| check(&call, result, Err((detail, found)));
+    check(r#"{"action":"respond"}"#, "respond without \"result\"", r#"{"action":"respond"}"#);
+    check(
+        r#"{"result":{"for_llm":"x"}}"#,
+        "\"result\" counts with the action \"respond\" only",
+        r#"{"result":{"for_llm":"…"}}"#,
+    );
+    check(
+        r#"{"action":"respond","result":{"result":{"for_llm":"x"}}}"#,
+        "\"result\" has \"result\" and no \"for_llm\"",
+        r#"{"action":"respond","result":{"result":{…}}}"#,
+    );
+    check(
+        r#"{"action":"respond","result":{"content":"x"}}"#,
+        "nothing in \"result\" has a name that counts",
+        r#"{"action":"respond","result":{"content":"…"}}"#,
+    );
+}
+
+#[test]
+fn a_verdict_that_agrees_is_go_on() {
+    for result in [r#"{"approved":true}"#, r#"{"allow":true}"#, r#"{"block":false}"#, r#"{"deny":null}"#] {
+        check(&samples::before_tool(), result, Ok("Continue"));
+    }
+    check_report(
+        &samples::before_tool(),
+        r#"{"action":"continue","result":{"for_llm":"x"}}"#,
+        "Continue",
+        "\"result\" counts with the action \"respond\" only",
+    );
+    check(&samples::before_tool(), r#"{"action":"continue","result":{}}"#, Ok("Continue"));
+}
+
+#[test]
+fn only_true_approves() {
+    let call = samples::approve_tool();
+    check(&call, r#"{"approved":true}"#, Ok("Approve"));
+    check(&call, r#"{"Approved":true,"reason":"x"}"#, Ok("Approve"));
+    check(&call, r#"{"approved":false}"#, Ok(r#"Deny { reason: "" }"#));
+    check(&call, r#"{"approved":null,"reason":"no"}"#, Ok(r#"Deny { reason: "no" }"#));
+    check(
+        &call,
+        r#"{"approved":"yes"}"#,
+        Err((r#"approved: invalid type: string "yes", expected a boolean"#, r#"{"approved":"…"}"#)),
+    );
+    check(
+        &call,
+        r#"{"approved":true,"APPROVED":false}"#,
+        Err((r#""approved" is there twice, once as "APPROVED""#, r#"{"approved":true,"APPROVED":false}"#)),
+    );
+    check(&call, "7", Err(("invalid type: integer `7`, expected an object", "a number")));
+}
+
+#[test]
+fn who_does_not_say_whether_denies_and_is_told() {
+    let check = |result: &str, found: &str| {
+        let report = format!(
+            r#"the reply to hook.approve_tool cannot be used: it says no "approved", which denies; it was {found}, expected {{"approved":true|false,"reason":"…"}}"#
+        );
+        check_report(&samples::approve_tool(), result, r#"Deny { reason: "" }"#, &report);
+    };
+    check("{}", "{}");
+    check("null", "null");
+    check(r#"{"action":"continue"}"#, r#"{"action":"continue"}"#);
+    check(r#"{"allow":true}"#, r#"{"allow":true}"#);
+}
+
+#[test]
+fn what_is_wrong_and_what_is_right_are_said_in_one_line() {
+    let wrong = samples::after_tool().decide(&json(r#"{"action":"modify","result":{"for_llm":"x"}}"#));
+    assert_eq!(
+        wrong.unwrap_err().to_string(),
+        r#"the reply to hook.after_tool cannot be used: "result" has "for_llm" and no "result"; it was {"action":"modify","result":{"for_llm":"…"}}, expected {"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#
+    );
+}

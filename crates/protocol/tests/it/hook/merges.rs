@@ -1,0 +1,141 @@
+//! Answers of the model and of tools that a hook changes in part.
+
+use haft_protocol::hook::{
+    AfterLlm, AfterTool, LlmResponse, Question, ResponseDecision, ResultDecision, ToolCall, ToolResult,
+};
+
+use super::decide::check;
+use super::samples::{after_llm, after_tool};
+use crate::samples::json;
+
+#[track_caller]
+fn response(result: &str) -> LlmResponse {
+    let decided = after_llm().decide(&json(result)).unwrap();
+    let ResponseDecision::Modify(response) = decided.decision else { panic!("{decided:?}") };
+    *response
+}
+
+#[track_caller]
+fn result(said: &str) -> ToolResult {
+    let decided = after_tool().decide(&json(said)).unwrap();
+    let ResultDecision::Modify(result) = decided.decision else { panic!("{decided:?}") };
+    result
+}
+
+#[test]
+fn a_part_of_an_answer_leaves_the_rest() {
+    let AfterLlm { response: own, .. } = after_llm();
+    let expect = LlmResponse { content: "***".into(), ..own.clone() };
+    assert_eq!(response(r#"{"action":"modify","response":{"response":{"content":"***"}}}"#), expect);
+    assert_eq!(response(r#"{"Response":{"Model":"x","Response":{"Content":"***"}}}"#), expect);
+    for none in ["[]", "null"] {
+        let said = format!(r#"{{"response":{{"response":{{"tool_calls":{none}}}}}}}"#);
+        assert_eq!(response(&said), LlmResponse { tool_calls: Vec::new(), ..own.clone() });
+    }
+}
+
+#[test]
+fn a_whole_answer_takes_the_place_of_the_model_s() {
+    let said = r#"{"response":{"response":{"content":"Stop.","finish_reason":"stop","reasoning":"","reasoning_details":null}}}"#;
+    let expect = LlmResponse {
+        content: "Stop.".into(),
+        finish_reason: "stop".into(),
+        usage: after_llm().response.usage,
+        ..LlmResponse::default()
+    };
+    assert_eq!(response(said), expect);
+}
+
+#[test]
+fn calls_that_lost_their_names_get_them_back() {
+    let said =
+        r#"{"response":{"response":{"content":"x","tool_calls":[{"id":"toolu_2"},{"id":"toolu_1"}]}}}"#;
+    let mut own = after_llm().response.tool_calls;
+    own.reverse();
+    assert_eq!(response(said).tool_calls, own);
+}
+
+#[test]
+fn calls_can_be_changed_and_added() {
+    let said = r#"{"response":{"response":{"tool_calls":[{"id":"toolu_1","function":{"arguments":" {\"command\": \"pwd\"} "}},{"id":"new","function":{"name":"read"}}]}}}"#;
+    let calls = response(said).tool_calls;
+    let [first, second] = calls.as_slice() else { panic!("{calls:?}") };
+    assert_eq!(first.function.name, "bash");
+    assert_eq!(first.function.read_arguments(), Ok(json(r#"{"command":"pwd"}"#)));
+    assert_eq!(second.function.read_arguments(), Ok(json("{}")));
+    assert_eq!(
+        *second,
+        ToolCall { function: second.function.clone(), ..ToolCall::new("new", "", &json("{}")) }
+    );
+}
+
+#[test]
+fn calls_that_cannot_be_made_are_refused() {
+    let check = |calls: &str, detail: &str| {
+        let said = format!(r#"{{"response":{{"response":{{"tool_calls":[{calls}]}}}}}}"#);
+        let wrong = after_llm().decide(&json(&said)).unwrap_err();
+        assert_eq!(wrong.detail, format!("response.response.tool_calls[{detail}"), "{calls}");
+    };
+    check("{}", "0].id: missing");
+    check(r#"{"id":"new"}"#, "0].function.name: missing");
+    check(r#"{"id":"toolu_1"},{"id":"toolu_1"}"#, "1].id: another call has it");
+    check(
+        r#"{"id":"a","function":{"name":"x","arguments":"[1]"}}"#,
+        "0].function.arguments: not the text of a JSON object",
+    );
+    check(
+        r#"{"id":"a","function":{"name":"x","arguments":"{\"a\":1,\"a\":2}"}}"#,
+        "0].function.arguments: key \"a\" occurs twice in one object",
+    );
+    check(
+        r#"{"id":"a","function":{"name":"x","arguments":{}}}"#,
+        "0].function.arguments: invalid type: map, expected a string",
+    );
+}
+
+#[test]
+fn an_answer_that_stands_one_level_too_high_is_refused() {
+    let found = r#"{"action":"modify","response":{"content":"…"}}"#;
+    check(
+        &after_llm(),
+        r#"{"action":"modify","response":{"content":"x"}}"#,
+        Err((r#""response" has "content" and no "response""#, found)),
+    );
+    check(
+        &after_llm(),
+        r#"{"content":"x"}"#,
+        Err((r#""content" stands beside "response", not in it"#, r#"{"content":"…"}"#)),
+    );
+    check(
+        &after_llm(),
+        r#"{"response":{"text":"x"}}"#,
+        Err((r#"nothing in "response" has a name that counts"#, r#"{"response":{"text":"…"}}"#)),
+    );
+}
+
+#[test]
+fn a_part_of_a_result_leaves_the_rest() {
+    let AfterTool { result: own, .. } = after_tool();
+    let said = r#"{"action":"modify","result":{"result":{"for_llm":"***"}}}"#;
+    assert_eq!(result(said), ToolResult { for_llm: "***".into(), ..own.clone() });
+    let said = r#"{"result":{"tool":"x","result":{"media":null,"is_error":true}}}"#;
+    assert_eq!(result(said), ToolResult { media: Vec::new(), is_error: true, ..own });
+}
+
+#[test]
+fn a_whole_result_takes_the_place_of_the_tool_s() {
+    let said = r#"{"result":{"result":{"for_llm":"***","silent":false,"is_error":false,"async":false}}}"#;
+    assert_eq!(result(said), ToolResult { for_llm: "***".into(), ..ToolResult::default() });
+}
+
+#[test]
+fn a_result_that_stands_one_level_too_high_is_refused() {
+    for field in ["for_llm", "for_user", "silent", "is_error", "media", "response_handled"] {
+        let wrong = after_tool().decide(&json(&format!(r#"{{"result":{{"{field}":null}}}}"#))).unwrap_err();
+        assert_eq!(wrong.detail, format!("\"result\" has {field:?} and no \"result\""));
+        let wrong = after_tool().decide(&json(&format!(r#"{{"{field}":null}}"#))).unwrap_err();
+        assert_eq!(wrong.detail, format!("{field:?} stands beside \"result\", not in it"));
+    }
+    check(&after_tool(), r#"{"result":{"tool":"x"}}"#, Ok("Continue"));
+    check(&after_tool(), r#"{"result":{"result":null}}"#, Ok("Continue"));
+}
