@@ -26,7 +26,9 @@ pub(super) fn trust(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> 
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        None | Some(Came::Placed { .. }) => decide(store.propose_placed(&row.dir)?, yes),
+        None => decide(store.propose_placed(&row.dir)?, yes),
+        // Where it was approved, also when it is not there any more.
+        Some(Came::Placed { path, .. }) => decide(store.propose_placed(path)?, yes),
         // Nothing of it can have changed but where it came from, and its interpreter.
         Some(Came::Git { .. } | Came::Directory { .. }) => {
             note(&format!(

@@ -58,7 +58,7 @@ pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) ->
     let listed: Vec<Listed> = rows.map(look).collect();
     let now = SystemTime::now();
     if args.json {
-        let lines: String = listed.iter().map(|listed| format!("{}\n", as_json::of(listed, now))).collect();
+        let lines: String = listed.iter().map(|listed| as_json::line(listed, now)).collect();
         return write(lines.as_bytes());
     }
     if listed.is_empty() {

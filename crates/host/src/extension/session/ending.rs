@@ -111,6 +111,7 @@ impl<T> Session<T> {
         };
         self.fault(code, format!("{what} was not answered within {seconds} s"));
         self.out.push_back(Output::Answer(ticket, Err(CallError::TimedOut { after })));
+        self.end_calls_for(line);
     }
 
     /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.
