@@ -141,7 +141,8 @@ fn list(text: &str) -> Vec<u8> {
         state: State::Broken(text.into()),
     };
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
-    let mut listed = ext::list::Listed { row, failure: None, trusted: false, sandbox: None };
+    let mut listed =
+        ext::list::Listed { row, failure: None, is_slow: false, behind: None, trusted: false, sandbox: None };
     let told = |listed: &ext::list::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
     let broken = told(&listed);
     (listed.row.state, listed.failure) = (State::Enabled, Some(failure));

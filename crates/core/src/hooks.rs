@@ -72,7 +72,7 @@ pub use tokio_util::sync::CancellationToken;
 
 use crate::compact::Compacting;
 use crate::session::EntryId;
-use crate::tool::ToolOutput;
+use crate::tool::{Tool, ToolOutput};
 
 /// A prompt is about to be worked on.
 #[async_trait]
@@ -366,7 +366,14 @@ impl std::fmt::Debug for Hooks {
 /// Hooks that come and go while the agent lives: an extension host. Asked at every hook point, so that a guard
 /// that subscribed a moment ago counts. Observers are an exception: those of the moment when the prompt comes watch
 /// the whole run.
+#[async_trait]
 pub trait HookSource: Send + Sync {
     /// The hooks at this moment, in order.
     fn hooks(&self) -> Hooks;
+
+    /// A tool that the agent does not have and the model calls: that of an extension which is still starting, when it has
+    /// come. None when there is none of this name, or the run was cancelled.
+    async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {
+        None
+    }
 }

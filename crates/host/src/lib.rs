@@ -70,5 +70,6 @@ pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
 pub use registration::Glance;
 pub use services::{ServiceReach, Services, Within};
+pub use silent::starts_slowly;
 pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

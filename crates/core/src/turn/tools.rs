@@ -12,6 +12,7 @@ use haft_protocol::message::{Message, ToolMessage};
 
 use super::Turn;
 use super::state::Input;
+use crate::agent::LateValidator;
 use crate::call::fit;
 use crate::chain::Verdict;
 use crate::session::entry::ToolStart;
@@ -131,6 +132,11 @@ impl Turn {
         let answer = |text: String| Planned::error(call, text);
         let setup = self.setup();
         let found = tools.get(&call.name).filter(|_| setup.offers(&call.name));
+        let late = match found {
+            None if setup.offers(&call.name) => self.late_tool(&call.name).await,
+            None | Some(_) => None,
+        };
+        let found = found.or_else(|| late.as_ref().map(|(tool, validator)| (tool, validator)));
         let Some((tool, validator)) = found else {
             let names: Vec<String> = tools.offered(&setup).iter().map(|spec| spec.name.clone()).collect();
             return Ok(answer(format!(
@@ -155,6 +161,17 @@ impl Turn {
             Verdict::AbortTurn { by, reason } => Err(Input::Blocked { by, reason }),
             Verdict::AbortAgent { by, reason } => Err(Input::Stopped { by, reason }),
         }
+    }
+
+    /// A tool that nobody had brought yet when the model called it.
+    async fn late_tool(&self, name: &str) -> Option<(Arc<dyn Tool>, LateValidator)> {
+        for source in &self.agent.sources {
+            if let Some(tool) = source.late_tool(&self.cancel, name).await {
+                let validator = LateValidator::new(tool.spec());
+                return Some((tool, validator));
+            }
+        }
+        None
     }
 
     /// A call with its result, and who gave it; an error if it could not be written that it was about to run, so that

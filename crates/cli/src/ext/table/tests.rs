@@ -24,7 +24,14 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
         entry: None,
         state,
     };
-    Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None) }
+    Listed {
+        row,
+        failure: None,
+        is_slow: false,
+        behind: None,
+        trusted: false,
+        sandbox: Some(SandboxLevel::None),
+    }
 }
 
 /// It failed five minutes after the beginning of time.
