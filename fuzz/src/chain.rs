@@ -1,8 +1,10 @@
 //! Scripts of decisions, played to the chain of hooks over one tool call.
 //!
 //! A script is text: a hook's decisions are characters, in the order it is asked; `|` begins the next hook. A hook whose
-//! script begins with `g` is a gate. A digit rewrites the arguments to one of ten, `b` blocks, `t` aborts the turn, `x`
-//! aborts the agent, `s` answers for the tool, anything else allows. `!` anywhere makes the schema check refuse
+//! script begins with `g` is a gate. A digit rewrites the arguments to one of ten, `b` blocks, `t` aborts the turn, `h`
+//! discards it, `x` aborts the agent, `s` answers for the tool, anything else allows; `A` or `B`
+//! has that tool called with the arguments as they stand, and the call is one of `A`. A hook whose script begins with `-`
+//! has a part in calls of `B` alone. `!` anywhere makes the schema check refuse
 //! rewritten arguments. So `ga|1|b` is three hooks: a gate that allows, one that rewrites, one that blocks. A hook that is
 //! asked more often than its script is long allows. Who answers first of those that are asked at once follows from the
 //! script.
@@ -13,6 +15,13 @@ use haft_core::protocol::RawJson;
 use haft_core::tool::ToolOutput;
 
 use crate::pieces;
+
+/// The tool that is called, and the other one.
+const CALLED: &str = "A";
+const OTHER: &str = "B";
+
+/// A tool with arguments.
+type Call = (&'static str, RawJson);
 
 /// More hooks than this show nothing new.
 const MAX_HOOKS: usize = 24;
@@ -39,17 +48,22 @@ pub fn check(script: &[u8]) {
     }
     assert!(!play.hooks.iter().any(|hook| hook.open), "somebody was not waited for");
     match &verdict {
-        Verdict::Run { args } => {
+        Verdict::Run { tool, args } => {
             assert!(!play.responded, "somebody answered for the tool");
-            assert_eq!(args, &play.args, "other arguments are executed than stand");
+            let runs = (tool.as_deref().unwrap_or(CALLED), args);
+            assert_eq!(runs, play.standing(), "another call is executed than stands");
         }
         Verdict::Respond { .. } => assert!(play.responded, "nobody answered for the tool"),
-        Verdict::Block { .. } | Verdict::AbortTurn { .. } | Verdict::AbortAgent { .. } => {
+        Verdict::Block { .. }
+        | Verdict::AbortTurn { .. }
+        | Verdict::HardAbort { .. }
+        | Verdict::AbortAgent { .. } => {
             panic!("nobody refused, and it came to {verdict:?}")
         }
     }
-    for (index, hook) in play.hooks.iter().enumerate() {
-        assert_eq!(hook.saw.as_ref(), Some(&play.args), "hook {index} saw other arguments");
+    for (index, hook) in play.hooks.iter().enumerate().filter(|(_, hook)| hook.role(play.stands.0).is_some())
+    {
+        assert_eq!(hook.saw.as_ref(), Some(&play.stands), "hook {index} saw another call");
     }
 }
 
@@ -60,7 +74,7 @@ struct Play<'a> {
     fits: bool,
     /// It refused some.
     unfit: bool,
-    args: RawJson,
+    stands: Call,
     responded: bool,
     /// Changes with every answer: whose turn it is of those that are asked at once.
     turn: usize,
@@ -68,10 +82,12 @@ struct Play<'a> {
 
 /// What one hook will say, and what became of it.
 struct Hook<'a> {
-    role: HookRole,
+    gate: bool,
+    /// It has no part in calls of [`CALLED`].
+    late: bool,
     decisions: std::slice::Iter<'a, u8>,
     /// What it was asked about, or wrote, last.
-    saw: Option<RawJson>,
+    saw: Option<Call>,
     refusal: Option<Refusal>,
     /// It was asked and has not answered.
     open: bool,
@@ -82,25 +98,43 @@ struct Hook<'a> {
 enum Refusal {
     Block,
     AbortTurn,
+    HardAbort,
     AbortAgent,
 }
 
 impl<'a> Hook<'a> {
     fn new(script: &'a [u8]) -> Self {
-        let (role, decisions) = match script {
-            [b'g', decisions @ ..] => (HookRole::Gate, decisions),
-            decisions => (HookRole::Ordered, decisions),
+        let (late, script) = match script {
+            [b'-', rest @ ..] => (true, rest),
+            rest => (false, rest),
         };
-        Self { role, decisions: decisions.iter(), saw: None, refusal: None, open: false }
+        let (gate, decisions) = match script {
+            [b'g', decisions @ ..] => (true, decisions),
+            decisions => (false, decisions),
+        };
+        Self { gate, late, decisions: decisions.iter(), saw: None, refusal: None, open: false }
     }
 
-    fn decide(&mut self, by: String) -> ToolDecision {
+    fn role(&self, tool: &str) -> Option<HookRole> {
+        let has_part = !self.late || tool == OTHER;
+        has_part.then_some(if self.gate { HookRole::Gate } else { HookRole::Ordered })
+    }
+
+    fn decide(&mut self, by: String, args: &RawJson) -> ToolDecision {
+        let other = |tool: &str| ToolDecision::Rewrite {
+            by: by.clone(),
+            tool: Some(tool.to_owned()),
+            args: args.clone(),
+        };
         match self.decisions.next() {
             Some(b'b') => ToolDecision::Block { by, reason: "no".to_owned() },
             Some(b't') => ToolDecision::AbortTurn { by, reason: "stop".to_owned() },
+            Some(b'h') => ToolDecision::HardAbort { by, reason: "undo".to_owned() },
             Some(b'x') => ToolDecision::AbortAgent { by, reason: "end".to_owned() },
             Some(b's') => ToolDecision::Respond { by, output: ToolOutput::text("done") },
-            Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { by, args: numbered(*digit) },
+            Some(digit @ b'0'..=b'9') => ToolDecision::Rewrite { by, tool: None, args: numbered(*digit) },
+            Some(b'A') => other(CALLED),
+            Some(b'B') => other(OTHER),
             Some(_) | None => ToolDecision::Allow,
         }
     }
@@ -113,17 +147,25 @@ impl<'a> Play<'a> {
             hooks: if script.is_empty() { Vec::new() } else { hooks.collect() },
             fits: !script.contains(&b'!'),
             unfit: false,
-            args: RawJson::empty_object(),
+            stands: (CALLED, RawJson::empty_object()),
             responded: false,
             turn: usize::from(pieces::hash(script).to_le_bytes()[0]),
         }
     }
 
-    /// Every hook is asked at most twice, and every rewrite validated once, so the chain has to end by then.
+    fn roles(&self) -> Vec<Option<HookRole>> {
+        self.hooks.iter().map(|hook| hook.role(self.stands.0)).collect()
+    }
+
+    fn standing(&self) -> (&str, &RawJson) {
+        (self.stands.0, &self.stands.1)
+    }
+
+    /// Every hook is asked at most twice, and every rewrite looked at twice, so the chain has to end by then.
     fn run(&mut self) -> Verdict {
-        let mut chain = ToolChain::new(self.hooks.iter().map(|hook| hook.role), self.args.clone());
+        let mut chain = ToolChain::new(CALLED, self.stands.1.clone(), self.roles());
         let mut last_round = false;
-        for _ in 0..=4 * self.hooks.len() {
+        for _ in 0..=5 * self.hooks.len() {
             // An answer that nobody asked for counts for nothing.
             let stranger = ToolDecision::Block { by: "a stranger".to_owned(), reason: "no".to_owned() };
             assert!(chain.answer(self.hooks.len(), stranger).is_none());
@@ -131,6 +173,10 @@ impl<'a> Play<'a> {
                 ChainStep::Ask(index) => {
                     assert!(!last_round, "asked in order after the last round began");
                     self.ask_in_order(&mut chain, index);
+                }
+                ChainStep::Resolve => {
+                    assert_eq!(chain.tool(), self.stands.0, "another tool is looked for than is called");
+                    chain.resolved(Ok(self.roles()));
                 }
                 ChainStep::Validate => {
                     self.unfit = !self.fits;
@@ -149,53 +195,60 @@ impl<'a> Play<'a> {
     }
 
     fn ask_in_order(&mut self, chain: &mut ToolChain, index: usize) {
-        assert_eq!(*chain.args(), self.args, "hook {index} is asked about other arguments than stand");
+        assert_eq!((chain.tool(), chain.args()), self.standing(), "hook {index} is asked about another call");
         assert!(!self.unfit && self.hooks.iter().all(|hook| hook.refusal.is_none()), "asked after a refusal");
         let hook = &mut self.hooks[index];
         assert_eq!(
-            (hook.role, &hook.saw),
-            (HookRole::Ordered, &None),
+            (hook.role(self.stands.0), &hook.saw),
+            (Some(HookRole::Ordered), &None),
             "hook {index} is asked in order, once"
         );
-        let decision = hook.decide(format!("hook {index}"));
+        let decision = hook.decide(format!("hook {index}"), &self.stands.1);
         hook.refusal = refused(&decision);
         match &decision {
-            ToolDecision::Rewrite { args, .. } => self.args = args.clone(),
+            ToolDecision::Rewrite { tool, args, .. } => {
+                let tool = match tool.as_deref() {
+                    Some(OTHER) => OTHER,
+                    Some(_) => CALLED,
+                    None => self.stands.0,
+                };
+                self.stands = (tool, args.clone());
+            }
             ToolDecision::Respond { .. } => self.responded = true,
             ToolDecision::Allow
             | ToolDecision::Block { .. }
             | ToolDecision::AbortTurn { .. }
+            | ToolDecision::HardAbort { .. }
             | ToolDecision::AbortAgent { .. } => {}
         }
-        hook.saw = Some(self.args.clone());
+        hook.saw = Some(self.stands.clone());
         chain.answer(index, decision);
     }
 
-    /// All gates are asked, and those whose arguments were changed after they decided, and nobody else.
+    /// All gates are asked, and those whose call was changed after they decided, and nobody else.
     fn begin_last_round(&mut self, indices: &[usize]) {
         for (index, hook) in self.hooks.iter_mut().enumerate() {
-            let must = hook.saw.as_ref() != Some(&self.args);
+            let must = hook.role(self.stands.0).is_some() && hook.saw.as_ref() != Some(&self.stands);
             assert_eq!(indices.contains(&index), must, "hook {index} in the last round");
             hook.open = must;
-            hook.saw = Some(self.args.clone());
+            if must {
+                hook.saw = Some(self.stands.clone());
+            }
         }
     }
 
     fn answer_one(&mut self, chain: &mut ToolChain, indices: &[usize]) {
-        assert_eq!(*chain.args(), self.args, "the last round is about other arguments than stand");
+        assert_eq!((chain.tool(), chain.args()), self.standing(), "the last round is about another call");
         let open = self.hooks.iter().enumerate().filter(|(_, hook)| hook.open).map(|(index, _)| index);
         assert_eq!(indices, open.collect::<Vec<_>>(), "who has not answered");
         self.turn = self.turn.wrapping_mul(31).wrapping_add(7) & 0xffff;
         let index = indices[self.turn % indices.len()];
         let hook = &mut self.hooks[index];
         hook.open = false;
-        let decision = hook.decide(format!("hook {index}"));
+        let decision = hook.decide(format!("hook {index}"), &self.stands.1);
         // A gate may only say yes or no.
         let more = matches!(decision, ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. });
-        hook.refusal = match hook.role {
-            HookRole::Gate if more => Some(Refusal::Block),
-            HookRole::Gate | HookRole::Ordered => refused(&decision),
-        };
+        hook.refusal = if hook.gate && more { Some(Refusal::Block) } else { refused(&decision) };
         chain.answer(index, decision);
     }
 }
@@ -204,6 +257,7 @@ fn refused(decision: &ToolDecision) -> Option<Refusal> {
     match decision {
         ToolDecision::Block { .. } => Some(Refusal::Block),
         ToolDecision::AbortTurn { .. } => Some(Refusal::AbortTurn),
+        ToolDecision::HardAbort { .. } => Some(Refusal::HardAbort),
         ToolDecision::AbortAgent { .. } => Some(Refusal::AbortAgent),
         ToolDecision::Allow | ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => None,
     }
@@ -214,6 +268,7 @@ fn refusal(verdict: &Verdict) -> Option<(Refusal, String)> {
     match verdict {
         Verdict::Block { by, .. } => Some((Refusal::Block, by.clone())),
         Verdict::AbortTurn { by, .. } => Some((Refusal::AbortTurn, by.clone())),
+        Verdict::HardAbort { by, .. } => Some((Refusal::HardAbort, by.clone())),
         Verdict::AbortAgent { by, .. } => Some((Refusal::AbortAgent, by.clone())),
         Verdict::Run { .. } | Verdict::Respond { .. } => None,
     }

@@ -3,6 +3,7 @@
 mod edges;
 mod files;
 mod sources;
+mod tasks;
 
 use anyhow::{Result, bail};
 
@@ -13,6 +14,7 @@ pub(crate) fn run() -> Result<()> {
     let files = repo::files(".")?;
     let mut findings = files::check(&files);
     findings.extend(sources::check(&files));
+    findings.extend(tasks::check(&files));
     findings.extend(edges::check(&repo::metadata()?));
     findings.extend(protocol_docs()?);
     if findings.is_empty() {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use haft_core::hooks::{HookSource, ToolDecision};
-use haft_host::{ExtensionSpec, Host, Launch, Lifecycle, Origin, Roles};
+use haft_host::{Dialect, ExtensionSpec, Host, Launch, Lifecycle, Origin, Roles};
 use haft_protocol::RawJson;
 use haft_protocol::codec;
 use haft_protocol::content::ToolCall;
@@ -129,6 +129,7 @@ pub(crate) fn spec(name: &str, program: &Program) -> ExtensionSpec {
         version: None,
         dir: std::env::temp_dir(),
         launch: Launch::Process { program: program.path.clone(), args: program.args.clone() },
+        dialect: Dialect::Native,
         origin: Origin::Explicit,
         roles: Roles::default(),
         permissions: None,

@@ -90,7 +90,7 @@ impl Seen {
             .chain(keys::look(self))
             .chain(project::look(self))
             .chain(extensions::look(self))
-            .chain(machine::look())
+            .chain(machine::look(self))
             .chain(sessions::look(self));
         all.map(|finding| Finding {
             name: sanitize_line(&finding.name),

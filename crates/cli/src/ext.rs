@@ -1,7 +1,7 @@
 //! `haft ext`: a thin shell around the host's store of extensions.
 
 mod approve;
-mod as_json;
+pub(crate) mod as_json;
 pub(crate) mod list;
 mod lock;
 pub(crate) mod logs;
@@ -85,8 +85,6 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         note("nothing removed");
         return Ok(Exit::Ok);
     }
-    // It may be gone by the time of the answer.
-    let row = find(store, which).or_exit(Exit::Extensions)?;
     let removed = store.remove(&row).or_exit(Exit::Extensions)?;
     note(&sanitize_line(&format!("removed {what}")));
     if let Some(Kept { to, .. }) = &removed.kept {

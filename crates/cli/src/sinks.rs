@@ -93,6 +93,16 @@ fn run_error(text: &str) -> Vec<u8> {
 fn owner(text: &str) -> Vec<u8> {
     let (extension, message) = (name(text), "hello".to_owned());
     let blocked = AgentEvent::ToolBlocked { id: ToolCallId::new("1"), by: text.into(), reason: text.into() };
+    let discarded = AgentEvent::TurnDiscarded { by: text.into(), reason: text.into() };
+    let skipped =
+        AgentEvent::ToolSkipped { id: ToolCallId::new("1"), name: text.into(), reason: text.into() };
+    let renamed = AgentEvent::ToolRewritten {
+        id: ToolCallId::new("1"),
+        by: text.into(),
+        tool: Some(text.into()),
+        args: RawJson::empty_object(),
+        changed: Vec::new(),
+    };
     let off = AgentEvent::GateOff { extension: extension.clone(), reason: text.into() };
     let conflict = AgentEvent::ToolRewriteConflict {
         id: ToolCallId::new("1"),
@@ -100,7 +110,8 @@ fn owner(text: &str) -> Vec<u8> {
         by: [text.into(), text.into()],
     };
     let note = AgentEvent::ExtNotify { extension, level: Level::Info, message };
-    [bytes(&note), bytes(&blocked), bytes(&off), bytes(&conflict)].concat()
+    let told = [note, blocked, off, conflict, discarded, skipped, renamed];
+    told.iter().flat_map(bytes).collect()
 }
 
 /// What a model calls, and what a tool answers.
@@ -125,8 +136,8 @@ fn answer(text: &str) -> Vec<u8> {
     console::line(text).into_bytes()
 }
 
-/// `haft ext list`, from a manifest and a failure.
-fn list(text: &str) -> Vec<u8> {
+/// One extension of which everything says this text.
+fn listed(text: &str) -> ext::list::Listed {
     let row = Row {
         origin: Origin::Global,
         name: text.into(),
@@ -140,16 +151,30 @@ fn list(text: &str) -> Vec<u8> {
         entry: None,
         state: State::Broken(text.into()),
     };
+    ext::list::Listed { row, failure: None, is_slow: false, behind: None, trusted: false, sandbox: None }
+}
+
+/// The same after it failed.
+fn failed(text: &str) -> ext::list::Listed {
+    let mut listed = listed(text);
     let failure = LastFailure { at: SystemTime::now(), code: text.into(), message: text.into() };
-    let mut listed =
-        ext::list::Listed { row, failure: None, is_slow: false, behind: None, trusted: false, sandbox: None };
-    let told = |listed: &ext::list::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
-    let broken = told(&listed);
     (listed.row.state, listed.failure) = (State::Enabled, Some(failure));
-    let failed = told(&listed);
+    listed
+}
+
+/// `haft ext list`, from a manifest and a failure.
+fn list(text: &str) -> Vec<u8> {
+    let told = |listed: &ext::list::Listed| ext::list::told(listed, SystemTime::now()).join("\n");
+    let (broken, listed) = (told(&listed(text)), [failed(text)]);
+    let failed = told(&listed[0]);
     let places = ext::table::Places { cwd: "/w".into(), home: None };
-    let listed = [listed];
     answer(&[ext::table::text(&listed, &places, 80), ext::long::text(&listed), broken, failed].join("\n"))
+}
+
+/// `haft ext list --json`, from the same.
+fn list_json(text: &str) -> Vec<u8> {
+    let line = |listed: &ext::list::Listed| ext::as_json::line(listed, SystemTime::now());
+    [line(&listed(text)), line(&failed(text))].concat().into_bytes()
 }
 
 /// `haft ext logs`, line by line as the file is read.
@@ -210,7 +235,12 @@ fn a_line_of_json_holds_no_control_character() {
     for (what, attack) in ATTACKS {
         let event = AgentEvent::ExtDisplay { extension: name(attack), text: (*attack).into() };
         let line = haft_rpc::event_line(&event).unwrap();
-        assert_eq!(obeys(line.as_bytes()), Vec::<String>::new(), "{what}: {line:?}");
+        let lines = [line.into_bytes(), list_json(attack)];
+        for line in lines {
+            let text = String::from_utf8_lossy(&line);
+            assert_eq!(obeys(&line), Vec::<String>::new(), "{what}: {text:?}");
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{what}: {text:?}");
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) use builder::now;
 pub use builder::{AgentBuilder, BuildError};
 pub(crate) use setup::Setup;
 pub use tools::ToolSchemaError;
-pub(crate) use tools::{LateValidator, ToolTable};
+pub(crate) use tools::{LateValidator, Offered, ToolTable};
 
 /// A model, tools, hooks and a session. Cheap to clone; clones share everything.
 ///
@@ -72,12 +72,19 @@ pub(crate) struct Inner {
     pub(crate) compact: CompactSettings,
     pub(crate) gate_budget: std::time::Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
+    /// Finds the models that hooks name.
+    pub(crate) models: Option<Models>,
+    /// A message that waits has calls that have not begun skipped.
+    pub(crate) steering_skips: bool,
     /// What waits, and whether a prompt is worked on.
     pub(crate) queues: Queues,
     pub(crate) transcript: Transcript,
     setup: Mutex<Setup>,
     tools: Mutex<Arc<ToolTable>>,
 }
+
+/// Finds a model by the name that a hook gives it.
+pub(crate) type Models = Arc<dyn Fn(&str) -> Option<Arc<dyn Model>> + Send + Sync>;
 
 /// What the user says: text, images, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

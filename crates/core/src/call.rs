@@ -7,21 +7,25 @@ pub(crate) mod told;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Inner, LateValidator};
 use crate::emitter::Emitter;
+use crate::hooks::{FinishedCall, ResultDecision};
 use crate::schema::Validator;
 use crate::session::intervention::{Action, Intervention};
 use crate::timeouts;
 use crate::tool::{Tool, ToolContext, ToolOutput};
 
 pub use caller::{Callable, Called, Caller, ExtensionCall};
+pub(crate) use gate::Scope;
 
 /// Where a call is made.
 #[derive(Clone, Copy)]
@@ -36,6 +40,21 @@ pub(crate) struct Calling<'a> {
 /// Nobody wants the call any more.
 #[derive(Debug)]
 pub(crate) struct Cancelled;
+
+/// A hook ends the turn because of a result.
+#[derive(Debug)]
+pub(crate) struct Abort {
+    pub(crate) by: String,
+    pub(crate) reason: String,
+    /// Nothing of the turn stays in the context.
+    pub(crate) hard: bool,
+}
+
+impl Abort {
+    fn withheld(&self) -> ToolOutput {
+        ToolOutput::error(format!("result withheld: {} ended the turn: {}", self.by, self.reason))
+    }
+}
 
 /// What checks the arguments that a hook may put in the place of these, which fit.
 ///
@@ -57,8 +76,15 @@ pub(crate) async fn settle<T>(cancel: &CancellationToken, hook: impl Future<Outp
 }
 
 impl Calling<'_> {
-    /// Runs one tool. A cancelled one may hand over what it has for a moment, then it is dropped.
-    pub(crate) async fn run(&self, call: &ToolCall, tool: &dyn Tool) -> ToolOutput {
+    /// Runs one tool; says how long that took, too. A cancelled one may hand over what it has for a moment, then it is
+    /// dropped.
+    pub(crate) async fn run(&self, call: &ToolCall, tool: &dyn Tool) -> (ToolOutput, Duration) {
+        let begun = Instant::now();
+        let output = self.run_to_its_end(call, tool).await;
+        (output, begun.elapsed())
+    }
+
+    async fn run_to_its_end(&self, call: &ToolCall, tool: &dyn Tool) -> ToolOutput {
         let (emitter, id) = (Arc::new(self.emitter.clone()), call.id.clone());
         // A task that outlives the call may keep the context; its progress has no place behind the result.
         let open = Arc::downgrade(&emitter);
@@ -81,8 +107,13 @@ impl Calling<'_> {
         })
     }
 
-    /// What the hooks leave of a result.
-    pub(crate) async fn looked_over(&self, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
+    /// What the hooks leave of a result, and whether one of them ends the turn because of it.
+    pub(crate) async fn looked_over(
+        &self,
+        finished: &FinishedCall,
+        mut output: ToolOutput,
+    ) -> (ToolOutput, Option<Abort>) {
+        let mut abort = None;
         let mut edited_by: Vec<String> = Vec::new();
         for hook in self.agent.hooks().after_tool_execute {
             // A hook that was to redact the result and did not must not let it through.
@@ -91,8 +122,16 @@ impl Calling<'_> {
                 false => ToolOutput::error("result withheld: a hook panicked"),
             };
             let before = output.clone();
-            let edited = self.settle(hook.after_tool_execute(self.cancel, call, output)).await;
-            output = edited.unwrap_or_else(withheld);
+            output = match self.settle(hook.after_tool_execute(self.cancel, finished, output)).await {
+                Some(ResultDecision::Show(output)) => output,
+                Some(ResultDecision::AbortTurn { by, reason }) => {
+                    abort.insert(Abort { by, reason, hard: false }).withheld()
+                }
+                Some(ResultDecision::HardAbort { by, reason }) => {
+                    abort.insert(Abort { by, reason, hard: true }).withheld()
+                }
+                None => withheld(),
+            };
             // The details would show what the hook took out.
             if before.details.is_some() && before.content != output.content {
                 output.details = None;
@@ -100,11 +139,14 @@ impl Calling<'_> {
             if before != output && !self.cancel.is_cancelled() {
                 edited_by.push(hook.name().to_owned());
             }
+            if abort.is_some() {
+                break;
+            }
         }
         if !edited_by.is_empty() {
-            self.remark(Some(&call.id), Action::Edited, edited_by);
+            self.remark(Some(&finished.call.id), Action::Edited, edited_by);
         }
-        output
+        (output, abort)
     }
 
     /// Notes in the session what hooks did, for people who read it. An extension's call is not in there at all.
@@ -122,6 +164,9 @@ impl Calling<'_> {
         settle(self.cancel, hook).await
     }
 }
+
+/// Why nothing comes of what a hook was asked about.
+pub(crate) const PANICKED: &str = "the hook panicked";
 
 /// Of a tool that said nothing any more: a change of a file goes on to its end, whoever has stopped waiting.
 fn given_up(name: &str) -> String {

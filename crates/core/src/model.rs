@@ -127,6 +127,17 @@ pub struct ModelRequest {
     pub tools: Vec<Arc<ToolSpec>>,
     /// How much to think. A level that the model does not have becomes its nearest.
     pub thinking: Thinking,
+    /// What else the model is told about its answer.
+    pub options: RequestOptions,
+}
+
+/// What else a model is told about its answer. What is not set is as it is configured, or as the provider has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RequestOptions {
+    /// The longest answer, in tokens.
+    pub max_tokens: Option<u64>,
+    /// How freely the model chooses its words: 0 and up, mostly to 1 or 2. Not sent where the model cannot be told.
+    pub temperature: Option<f64>,
 }
 
 /// One step of a model's answer.

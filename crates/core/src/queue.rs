@@ -28,7 +28,7 @@ pub(crate) enum Queue {
 
 /// A message that was taken, and where it waited.
 pub(crate) struct Taken {
-    queue: Queue,
+    pub(crate) queue: Queue,
     pub(crate) prompt: Prompt,
 }
 
@@ -46,7 +46,7 @@ pub enum QueueMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[must_use = "a message queued while no run is under way waits until somebody starts one"]
 pub enum Queued {
-    /// The run under way takes it, unless it fails or is aborted first; then it still waits.
+    /// The run under way takes it, unless it fails, is aborted or is interrupted first; then it still waits.
     Running,
     /// No run is under way: it waits for the next one, which [`Agent::go_on`](crate::Agent::go_on) starts.
     Idle,
@@ -108,6 +108,8 @@ struct State {
     run: Option<Emitter>,
     /// The run under way takes what waits.
     takes: bool,
+    /// The run under way is to end soon, and what the model is told then, if the user has said something.
+    interrupt: Option<Option<Prompt>>,
     announcing: Announcing,
 }
 
@@ -172,6 +174,7 @@ impl Queues {
         if free {
             state.run = Some(emitter);
             state.takes = takes;
+            state.interrupt = None;
         }
         free
     }
@@ -193,15 +196,15 @@ impl Queues {
         self.lock().take(Queue::Steering, self.modes.steering)
     }
 
-    /// What keeps a run going that would stop here. When that is nothing, the run is over: what is queued from here on
-    /// is not taken by it, and the next run may begin.
+    /// What keeps a run going that would stop here. When that is nothing, and nobody has just interrupted it, the run is
+    /// over: what is queued from here on is not taken by it, and the next run may begin.
     pub(crate) fn take_or_close(&self) -> Vec<Taken> {
         let mut state = self.lock();
         let mut taken = state.take(Queue::Steering, self.modes.steering);
         if taken.is_empty() {
             taken = state.take(Queue::FollowUp, self.modes.follow_up);
         }
-        if taken.is_empty() {
+        if taken.is_empty() && state.interrupt.is_none() {
             state.run = None;
         }
         taken
@@ -220,6 +223,36 @@ impl Queues {
     /// The run is over, and the next one may begin.
     pub(crate) fn close(&self) {
         self.lock().run = None;
+    }
+
+    /// Has the run under way end soon; `false` if there is none that works on messages.
+    pub(crate) fn interrupt(&self, hint: Prompt) -> bool {
+        let hint_bytes = hint.text_bytes();
+        let hint = (!hint.is_empty()).then_some(hint);
+        let run = {
+            let mut state = self.lock();
+            let Some(run) = state.run.clone().filter(|_| state.takes) else { return false };
+            // Who says nothing does not take back what was said.
+            state.interrupt = Some(hint.or_else(|| state.interrupt.take().flatten()));
+            run
+        };
+        run.emit(AgentEvent::Interrupted { hint_bytes });
+        true
+    }
+
+    /// Whether the run under way is to end soon.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.lock().interrupt.is_some()
+    }
+
+    /// What was said with an interrupt, if there was one.
+    pub(crate) fn take_interrupt(&self) -> Option<Option<Prompt>> {
+        self.lock().interrupt.take()
+    }
+
+    /// Whether something waits for the end of the current tools.
+    pub(crate) fn is_steered(&self) -> bool {
+        !self.lock().steering.is_empty()
     }
 
     /// Puts back what was taken and did not find its place, before what has come since.
@@ -297,6 +330,11 @@ impl Prompt {
     /// Whether a model would be told nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.content.iter().all(|block| block.as_text().is_some_and(|text| text.trim().is_empty()))
+    }
+
+    /// How long its text is.
+    pub(crate) fn text_bytes(&self) -> u64 {
+        self.content.iter().filter_map(Content::as_text).map(|text| text.len() as u64).sum()
     }
 
     /// Its text, with a word for each image.

@@ -167,6 +167,9 @@ pub struct ToolOutput {
     pub details: Option<RawJson>,
     /// What kind of failure it is, where a program can do something about it.
     pub failure: Option<Failure>,
+    /// The user has it already, and need not be told of it: when all calls of a message were handled and no message of
+    /// the user waits, the turn ends without asking the model again.
+    pub handled: bool,
 }
 
 /// A kind of failure that a program can do something about.
@@ -191,12 +194,24 @@ pub enum Failure {
 impl ToolOutput {
     /// A successful call with text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: false, details: None, failure: None }
+        Self {
+            content: vec![Content::text(text)],
+            is_error: false,
+            details: None,
+            failure: None,
+            handled: false,
+        }
     }
 
     /// A failed call; the model reads the text.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { content: vec![Content::text(text)], is_error: true, details: None, failure: None }
+        Self {
+            content: vec![Content::text(text)],
+            is_error: true,
+            details: None,
+            failure: None,
+            handled: false,
+        }
     }
 
     /// A failed call of a known kind; the model reads the text.

@@ -153,6 +153,20 @@ impl Transcript {
         Ok(())
     }
 
+    /// Goes on from an entry: what stands behind it stays in the log, on a branch of its own. The remark says why, and
+    /// that whoever opens the session goes on from there, too.
+    pub(crate) fn leave(&self, to: Option<EntryId>, remark: Option<Custom>) -> Result<(), SessionError> {
+        let mut state = self.lock();
+        let caught_up = state.catch_up(&self.session);
+        self.session.move_to(to)?;
+        *state = State::of(&self.session);
+        caught_up?;
+        if let Some(remark) = remark {
+            drop(write(&self.session, remark.into(), Durability::Soon)?);
+        }
+        Ok(())
+    }
+
     /// Writes what could not be written before, and gives every call a result that has none: servers refuse a
     /// transcript in which one is missing.
     pub(crate) fn settle(&self, now: impl Fn() -> Time) -> Result<(), SessionError> {

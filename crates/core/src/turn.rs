@@ -2,7 +2,12 @@
 
 mod ask;
 mod compact;
+mod leave;
+mod request;
+mod response;
+mod said;
 mod show;
+mod skip;
 mod state;
 mod tools;
 
@@ -15,14 +20,14 @@ use haft_protocol::message::{Message, Stop};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Inner, Prompt, Setup};
-use crate::call::{Calling, Cancelled, settle};
+use crate::call::{Calling, Cancelled, PANICKED, settle};
 use crate::compact::CompactError;
 use crate::emitter::Emitter;
 use crate::error::{TurnError, TurnErrorKind};
 use crate::hooks::{AgentStart, PromptSection, TurnDecision};
-use crate::queue::Taken;
-use crate::session::SessionError;
+use crate::model::ModelInfo;
 use crate::session::intervention::Action;
+use crate::session::{EntryId, SessionError};
 use crate::transcript::Saved;
 use ask::Partial;
 pub(crate) use compact::by_hand as compact;
@@ -46,6 +51,10 @@ struct Now {
     partial: Partial,
     /// What the user said and is on its way to the disk.
     saving: Vec<Saved>,
+    /// Where the session stood before what the user said last.
+    origin: Option<EntryId>,
+    /// Who was asked in this step; the setup's model, unless a hook named another.
+    asked: Option<ModelInfo>,
     /// Why the context could not be summed up in this step.
     not_compacted: Option<CompactError>,
     /// The agent is free for the next run; this one must not touch it any more.
@@ -119,6 +128,8 @@ impl Turn {
             setup: agent.setup(),
             partial: Partial::default(),
             saving: Vec::new(),
+            origin: agent.transcript.session.leaf(),
+            asked: None,
             not_compacted: None,
             over: false,
         };
@@ -158,6 +169,7 @@ impl Turn {
         }
         // Before anything is taken: what waits when this fails waits on.
         self.note_setup().map_err(unsaved)?;
+        self.begin_anew();
         let waited = self.agent.queues.take_first(prompt.is_some());
         let mut said: Vec<Content> = waited.iter().flat_map(|taken| taken.prompt.content.clone()).collect();
         if waited.is_empty() && prompt.is_none() && !self.is_answer_due() {
@@ -193,11 +205,11 @@ impl Turn {
     }
 
     async fn steps(&self) -> Result<(), TurnError> {
-        let mut state = State::Starting { step: 1 };
+        let mut state = State::first();
         loop {
             let input = match &state {
-                State::Starting { step } => self.start(*step).await,
-                State::Asking { .. } => self.ask().await,
+                State::Starting { step, .. } => self.start(*step).await,
+                State::Asking { step, last } => self.ask(*step, *last).await,
                 State::Showing { response, held, .. } => self.show(response, *held).await,
                 State::Executing { calls, cut, .. } => self.execute(calls, *cut).await,
                 State::Ended { stop, error, then, .. } => self.end(*stop, error.clone(), then).await,
@@ -223,7 +235,7 @@ impl Turn {
                 Some(TurnDecision::Allow) => {}
                 Some(TurnDecision::Block { by, reason }) => return self.blocked(by, reason),
                 None if self.cancel.is_cancelled() => return Input::Cancelled,
-                None => return self.blocked(PANICKED.to_owned(), "the hook panicked".to_owned()),
+                None => return self.blocked(A_HOOK.to_owned(), PANICKED.to_owned()),
             }
         }
         if self.cancel.is_cancelled() {
@@ -257,63 +269,13 @@ impl Turn {
         }
         match then {
             // So that the next prompt need not wait for it. The work is done, so that an abort changes nothing.
-            Then::Finish(Ok(())) => match self.compact_if_full().await {
+            Then::Finish(Ok(())) | Then::Stop => match self.compact_if_full().await {
                 Err(Input::Unsaved(error)) => Input::Unsaved(error),
                 Ok(()) | Err(_) => Input::Noted,
             },
             Then::Finish(Err(_)) | Then::Step => Input::Noted,
+            Then::Discard { by, reason } => self.discard(by.clone(), reason.clone()),
         }
-    }
-
-    /// Takes what the user said meanwhile, unless it was the user's wish to stop: then it waits on.
-    fn take_queued(&self, stopping: bool) -> Input {
-        if self.cancel.is_cancelled() {
-            let over = stopping && self.agent.queues.close_if_none_wait();
-            self.now().over = over;
-            return if over { Input::Taken { any: false } } else { Input::Cancelled };
-        }
-        let taken = match stopping {
-            true => self.agent.queues.take_or_close(),
-            false => self.agent.queues.take_steering(),
-        };
-        let any = !taken.is_empty();
-        self.now().over = stopping && !any;
-        self.deliver(taken).map_or_else(Input::from, |()| Input::Taken { any })
-    }
-
-    /// Puts messages that waited into the transcript. Those that the session does not take wait on where they waited.
-    fn deliver(&self, waited: Vec<Taken>) -> Result<(), SessionError> {
-        if waited.is_empty() {
-            return Ok(());
-        }
-        let mut waited = waited.into_iter();
-        while let Some(taken) = waited.next() {
-            if let Err(error) = self.say(&taken.prompt) {
-                self.agent.queues.put_back(std::iter::once(taken).chain(waited).collect());
-                return Err(error);
-            }
-        }
-        self.agent.queues.announce();
-        Ok(())
-    }
-
-    /// Puts a message of the user into the transcript. It is on the disk before anything of the answer is shown.
-    fn say(&self, prompt: &Prompt) -> Result<(), SessionError> {
-        let (content, time) = (prompt.content.clone(), self.agent.now());
-        let saved =
-            self.agent.transcript.add(Message::User { content: content.clone(), time: time.clone() })?;
-        self.now().saving.push(saved);
-        self.emitter.emit(AgentEvent::UserMessage { content, time });
-        Ok(())
-    }
-
-    /// Waits until all that the user said is on the disk.
-    async fn said_is_on_disk(&self) -> Result<(), SessionError> {
-        let saving = std::mem::take(&mut self.now().saving);
-        for saved in saving {
-            saved.on_disk().await?;
-        }
-        Ok(())
     }
 
     /// From here on the step works with what the agent was last given; the log is told what is new.
@@ -347,7 +309,7 @@ impl Turn {
 }
 
 /// Who is named when a hook panicked and so cannot name itself.
-const PANICKED: &str = "a hook";
+const A_HOOK: &str = "a hook";
 
 impl From<Cancelled> for Input {
     fn from(_: Cancelled) -> Self {

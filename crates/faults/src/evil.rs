@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use haft_host::{ExtensionSpec, Launch, Origin, Roles};
+use haft_host::{Dialect, ExtensionSpec, Launch, Origin, Roles};
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -143,6 +143,7 @@ pub(crate) fn extension(setup: &Setup, name: &str, program: PathBuf, args: Vec<S
         version: None,
         dir: setup.dir.clone(),
         launch: Launch::Process { program, args },
+        dialect: Dialect::Native,
         origin: Origin::Global,
         roles: Roles::default(),
         permissions: None,

@@ -21,7 +21,7 @@ use crate::host::Found;
 use crate::install::lock::{Approved, LockError};
 use crate::manifest::{ExecError, MANIFEST_FILE, Manifest, ManifestError};
 use crate::permission::Permissions;
-use crate::spec::{ExtensionSpec, Launch, Origin};
+use crate::spec::{Dialect, ExtensionSpec, Launch, Origin};
 
 pub use haft_protocol::project::{Project, Trust};
 pub(crate) use scan::scan;
@@ -267,6 +267,7 @@ impl Collect<'_> {
             version: manifest.version,
             dir,
             launch,
+            dialect: Dialect::Native,
             origin,
             roles: manifest.roles,
             permissions: manifest.permissions,

@@ -134,7 +134,7 @@ impl Entry {
         Failed {
             verdict: policy::on_failure(hook, role, self.loosened, error),
             reason: policy::reason(self.name(), error),
-            detail: (*error != CallError::Cancelled).then(|| error.to_string()),
+            detail: policy::blamed(error),
         }
     }
 

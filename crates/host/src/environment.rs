@@ -170,6 +170,17 @@ impl ExtensionEnv {
     }
 }
 
+/// All of this program's environment, and what is set for one process hook: PicoClaw's hooks count on that.
+pub(crate) fn whole(
+    own: impl Iterator<Item = (OsString, OsString)>,
+    set: &BTreeMap<String, String>,
+) -> Vec<(OsString, OsString)> {
+    let is_set = |name: &OsStr| set.keys().any(|other| name.to_str().is_some_and(|name| same(other, name)));
+    let mut env: Vec<_> = own.filter(|(name, _)| !is_set(name)).collect();
+    env.extend(set.iter().map(|(name, value)| (name.into(), value.into())));
+    env
+}
+
 fn passes(name: &OsStr, granted: &[&String]) -> bool {
     if !is_up(Defence::EnvironmentList) {
         return true;
@@ -237,6 +248,15 @@ mod tests {
             assert_eq!(check_grant(name), Err(GrantError::NoName { name: name.into() }));
         }
         check_grant("WEATHER_TOKEN").unwrap();
+    }
+
+    #[test]
+    fn a_process_hook_has_everything_and_what_is_set_for_it() {
+        let own = [("OPENAI_API_KEY", "k"), ("MODE", "own")].map(|(name, value)| (name.into(), value.into()));
+        let set = BTreeMap::from([("MODE".to_owned(), "set".to_owned())]);
+        let expect: Vec<(OsString, OsString)> =
+            vec![("OPENAI_API_KEY".into(), "k".into()), ("MODE".into(), "set".into())];
+        assert_eq!(whole(own.into_iter(), &set), expect);
     }
 
     #[test]

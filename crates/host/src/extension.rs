@@ -4,6 +4,7 @@ mod actor;
 mod alarm;
 mod connection;
 mod decode;
+mod dialect;
 mod filter;
 mod granted;
 mod greeting;
@@ -24,10 +25,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::channel::mpsc;
+use haft_protocol::RawJson;
 use haft_protocol::ext::{
     CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
-    Response, capability,
+    capability,
 };
+use haft_protocol::hook::Call;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -39,6 +42,8 @@ use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 pub(crate) use actor::{Start, start};
 pub(crate) use connection::Connection;
+use dialect::Answer;
+pub(crate) use dialect::{Speech, Words};
 pub(crate) use filter::ToolFilter;
 pub(crate) use greeting::{Common, Greeting, Places};
 use ids::Ids;
@@ -62,8 +67,11 @@ struct EventCount {
     dropped: AtomicUsize,
 }
 
+/// What is said of an answer that is none to what was asked.
+const OTHER_DIALECT: &str = "it answers in another dialect";
+
 /// Who waits for an answer.
-type Ticket = oneshot::Sender<Result<Response, CallError>>;
+type Ticket = oneshot::Sender<Result<Answer, CallError>>;
 
 /// What a handle asks of its task. The channel has room for none of them before it comes, and its bounds are elsewhere:
 /// the task takes all that comes and never waits for the extension, whose own queue is short (`queue_frames`). Events
@@ -73,7 +81,7 @@ type Ticket = oneshot::Sender<Result<Response, CallError>>;
 enum Command {
     Ask(Question<Ticket>),
     Cancel(RequestId),
-    Tell(HostFrame),
+    Tell(Words),
     /// End all open questions, and say why.
     Recall(&'static str),
     Ping(oneshot::Sender<()>),
@@ -243,13 +251,43 @@ impl Extension {
         what: Cow<'static, str>,
         deadline: Deadline,
     ) -> Result<Result<R::Answer, String>, CallError> {
+        let words = |_, id| Ok(request.into_frame(id).into());
+        match self.exchange(cancel, words, what, deadline).await? {
+            Answer::Frame(response) => Ok(R::answer(response).map_err(|error| error.to_string())),
+            Answer::Result(_) => Ok(Err(OTHER_DIALECT.to_owned())),
+        }
+    }
+
+    /// Calls a method of a hook. What it answers is not looked at yet.
+    pub(crate) async fn call(
+        &self,
+        cancel: &CancellationToken,
+        call: impl Into<Call>,
+        what: &'static str,
+        deadline: Deadline,
+    ) -> Result<RawJson, CallError> {
+        let words = |number, _| Words::call(number, call);
+        match self.exchange(cancel, words, what.into(), deadline).await? {
+            Answer::Result(result) => Ok(result),
+            Answer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),
+        }
+    }
+
+    /// Asks something in the words that go with its id.
+    async fn exchange(
+        &self,
+        cancel: &CancellationToken,
+        words: impl FnOnce(u64, RequestId) -> Result<Words, String>,
+        what: Cow<'static, str>,
+        deadline: Deadline,
+    ) -> Result<Answer, CallError> {
         let _open = self.inner.open.token();
         let number = self.inner.ids.next();
         let id = self.inner.ids.of(number);
         let (ticket, answer) = oneshot::channel();
-        let frame = request.into_frame(id.clone());
+        let words = words(number, id.clone()).map_err(|detail| CallError::NotSent { detail })?;
         let (asked, after) = (deadline.from.into_std(), deadline.after);
-        let question = Question { id, frame, what, asked, after, ticket };
+        let question = Question { id, words, what, asked, after, ticket };
         if cancel.is_cancelled() {
             return Err(CallError::Cancelled);
         }
@@ -258,8 +296,7 @@ impl Extension {
         let answer = cancel.run_until_cancelled(answer).await.ok_or(CallError::Cancelled)?;
         release.answered();
         // A ticket that is dropped unanswered belongs to a task that is gone.
-        let response = answer.map_err(|_| self.absence())??;
-        Ok(R::answer(response).map_err(|error| error.to_string()))
+        answer.map_err(|_| self.absence())?
     }
 
     /// Sends an event if it is subscribed to. Never waits; what does not fit is dropped and counted.
@@ -267,14 +304,24 @@ impl Extension {
         let snapshot = self.inner.snapshots.borrow();
         let wanted = snapshot.is_alive() && snapshot.offers.watches(topic);
         drop(snapshot);
-        if !wanted {
-            return;
+        if wanted {
+            self.tell_or_lose(|| Some(HostFrame::Event(event()?).into()));
         }
+    }
+
+    /// Sends a hook what it observes. Never waits; what does not fit is dropped and counted.
+    pub(crate) fn observe_words(&self, words: impl FnOnce() -> Option<Words>) {
+        if self.snapshot().is_alive() {
+            self.tell_or_lose(words);
+        }
+    }
+
+    fn tell_or_lose(&self, words: impl FnOnce() -> Option<Words>) {
         let count = &self.inner.event_count;
         if count.waiting.load(Ordering::Relaxed) >= WAITING_EVENTS {
             count.lose(1);
-        } else if let Some(event) = event() {
-            self.tell(HostFrame::Event(event));
+        } else if let Some(words) = words() {
+            self.tell(words);
         }
     }
 
@@ -291,11 +338,11 @@ impl Extension {
         }
     }
 
-    /// Sends a frame that nobody answers.
-    pub(crate) fn tell(&self, frame: HostFrame) {
+    /// Says what nobody answers.
+    pub(crate) fn tell(&self, words: impl Into<Words>) {
         self.inner.event_count.waiting.fetch_add(1, Ordering::Relaxed);
         // An extension that is gone hears nothing; its end was reported.
-        _ = self.inner.commands.unbounded_send(Command::Tell(frame));
+        _ = self.inner.commands.unbounded_send(Command::Tell(words.into()));
     }
 
     fn bad_answer(&self, code: FaultCode, what: &str, detail: String) -> CallError {

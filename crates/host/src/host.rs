@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use haft_core::Caller;
 use haft_core::hooks::{HookSource, Hooks};
 use haft_core::tool::Tool;
-use haft_protocol::ext::{HostFrame, InterceptKind, PanelClose, PanelKey, PanelResize, capability};
+use haft_protocol::ext::{HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -26,12 +26,13 @@ use crate::extension::{ExtensionState, OfferedTool};
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
+use crate::hook::{self, HookAudience, HookPart};
 use crate::hooks::{Audience, Blocked, ToolCallHook};
 use crate::log::log_path;
 use crate::pins::locked;
 use crate::shared::Shared;
 use crate::spec::Origin;
-use crate::tool::ExtensionTool;
+use crate::tool::{ExtensionTool, Results};
 pub use builder::HostBuilder;
 #[cfg(test)]
 pub(crate) use builder::stream_spec;
@@ -71,7 +72,7 @@ struct Set {
 impl Set {
     /// These extensions, ordered by where they come from and within that as found. No name is claimed yet.
     fn new(config: &HostConfig, mut entries: Vec<Arc<Entry>>, blocked: Option<String>) -> Self {
-        entries.sort_by_key(|entry| entry.spec.origin);
+        entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
         entries.iter().for_each(|entry| entry.watching.put_in_place());
         let tools = Names::new(&config.reserved_tools).at_most(config.limits.max_tools_in_all);
         let commands = Names::new(&config.reserved_commands);
@@ -82,7 +83,7 @@ impl Set {
     fn add(&mut self, entries: Vec<Arc<Entry>>) {
         entries.iter().for_each(|entry| entry.watching.put_in_place());
         self.entries.extend(entries);
-        self.entries.sort_by_key(|entry| entry.spec.origin);
+        self.entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
     }
 }
 
@@ -267,6 +268,16 @@ impl Host {
         }
     }
 
+    /// How much extensions may say.
+    pub(crate) fn limits(&self) -> Limits {
+        *self.shared().limits
+    }
+
+    /// Where the whole of what is too long for a model is kept.
+    pub(crate) fn results(&self) -> &Arc<Results> {
+        &self.shared().results
+    }
+
     fn set(&self) -> MutexGuard<'_, Set> {
         self.inner.set.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -308,13 +319,23 @@ impl HookSource for Host {
     }
 
     fn hooks(&self) -> Hooks {
-        let (mut hooks, mut told) = (Hooks::default(), Vec::new());
+        let (mut hooks, mut told, mut listening) = (Hooks::default(), Vec::new(), Vec::new());
         let set = self.set();
         if let Some(why) = set.blocked.clone() {
             hooks.before_tool_execute.push(Arc::new(Blocked { why }));
         }
         for entry in &set.entries {
             let off = self.gates().is_off(entry.name());
+            if let Some(process_hook) = entry.spec.as_hook() {
+                listening.push(Arc::clone(entry));
+                if !off {
+                    let turns = || Arc::clone(&self.shared().turns);
+                    hook::add(&mut hooks, &process_hook.watch, || {
+                        HookPart::new(entry, turns(), self.clone())
+                    });
+                }
+                continue;
+            }
             entry.look(|now| {
                 if !now.is_files() {
                     told.push(Arc::clone(entry));
@@ -342,6 +363,11 @@ impl HookSource for Host {
         }
         drop(set);
         hooks.observers.push(Arc::new(self.audience(told)));
+        if !listening.is_empty() {
+            let turns = Arc::clone(&self.shared().turns);
+            let workspace = self.shared().config.cwd.display().to_string();
+            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace }));
+        }
         hooks
     }
 }

@@ -112,6 +112,11 @@ impl Store {
         }
     }
 
+    /// The `git` that clones extensions, which is looked for like any program of theirs; none where there is none.
+    pub fn git(&self) -> Option<PathBuf> {
+        self.places().program("git")
+    }
+
     /// What lies in the global directory under this name, whatever its case.
     fn placed(&self, name: &str) -> Option<Row> {
         let rows = list::rows(&self.global, Origin::Global, None);
@@ -128,9 +133,8 @@ impl Store {
             return toggle::set_enabled(&row.dir, enabled);
         }
         let set = |entry: &mut Entry| {
-            // Whoever switches it on goes on with what is approved; whoever switches it off needs no answer for that.
-            let waited = entry.waiting.as_mut().is_some_and(|waiting| std::mem::take(&mut waiting.enabled));
-            entry.waiting = entry.waiting.take().filter(|_| !enabled);
+            // Whoever switches it on or off goes on with what is approved: that answers a version that waits.
+            let waited = entry.waiting.take().is_some();
             std::mem::replace(&mut entry.enabled, enabled) != enabled || waited
         };
         let changed =

@@ -31,6 +31,7 @@ mod fault;
 mod frontend;
 mod gates;
 mod hash;
+mod hook;
 mod hooks;
 mod keeper;
 mod pins;
@@ -57,6 +58,7 @@ pub use failures::{LastFailure, forget_failure, last_failure};
 pub use fault::FaultCode;
 pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};
+pub use hook::{EventForm, HookCommand, HookSpec, HookTimeouts};
 pub use host::{
     CommandError, CommandInfo, CommandOutcome, ExtensionStatus, Found, Host, HostBuilder, HostConfig,
     ReloadStats, RestartError, SpecSource,
@@ -71,5 +73,5 @@ pub use project_check::ProjectCheck;
 pub use registration::Glance;
 pub use services::{ServiceReach, Services, Within};
 pub use silent::starts_slowly;
-pub use spec::{ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
+pub use spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

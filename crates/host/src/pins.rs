@@ -141,7 +141,7 @@ impl Pins {
 fn may_be_pinned(spec: &ExtensionSpec) -> bool {
     match spec.origin {
         Origin::Global => true,
-        Origin::Explicit | Origin::BuiltIn | Origin::Project => false,
+        Origin::Explicit | Origin::BuiltIn | Origin::Project | Origin::Hook => false,
     }
 }
 

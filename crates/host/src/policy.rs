@@ -8,6 +8,8 @@
 //! | both | none, `rewrite` | passes | passes | passes |
 //! | `before_agent_start` | any | passes | passes | passes |
 //! | `before_compact` | any | the model sums up | the model sums up | the model sums up |
+//! | process hook: `before_tool`, `approve_tool` | | blocks | passes | blocks |
+//! | process hook: `before_llm`, `after_llm`, `after_tool` | | passes | passes | passes |
 //!
 //! Whoever only observes is never asked, and so has no failure.
 //!
@@ -17,6 +19,7 @@
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::InterceptKind;
+use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
 use crate::fault::CallError;
@@ -46,17 +49,31 @@ pub(crate) enum Verdict {
 /// Decides what a failed interception does. `loosened` is the user's own word for this extension, never the
 /// extension's.
 pub(crate) fn on_failure(hook: InterceptKind, role: Role, loosened: bool, error: &CallError) -> Verdict {
+    verdict(fails_closed(hook, role), loosened && hook == InterceptKind::ToolCall, error)
+}
+
+/// The same for a process hook.
+pub(crate) fn on_hook_failure(point: InterceptPoint, loosened: bool, error: &CallError) -> Verdict {
+    verdict(point_fails_closed(point), loosened, error)
+}
+
+fn verdict(is_closed: bool, loosened: bool, error: &CallError) -> Verdict {
     match error {
         CallError::Cancelled => Verdict::Block,
-        CallError::TimedOut { .. } if hook == InterceptKind::ToolCall && loosened => Verdict::Pass,
+        CallError::TimedOut { .. } if loosened => Verdict::Pass,
         CallError::TimedOut { .. }
         | CallError::BadResponse { .. }
         | CallError::Gone { .. }
-        | CallError::NotSent { .. } => match fails_closed(hook, role) {
+        | CallError::NotSent { .. } => match is_closed {
             true => Verdict::Block,
             false => Verdict::Pass,
         },
     }
+}
+
+/// What whoever failed did wrong, fit to follow its name; nothing when the run was cancelled.
+pub(crate) fn blamed(error: &CallError) -> Option<String> {
+    (*error != CallError::Cancelled).then(|| error.to_string())
 }
 
 /// Whether the action cannot go on without this hook's answer.
@@ -69,6 +86,16 @@ pub(crate) fn fails_closed(hook: InterceptKind, role: Role) -> bool {
         (InterceptKind::ToolCall, _) => is_up(Defence::GateFailures),
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Gate | Role::Redactor) => true,
         (InterceptKind::TurnStart | InterceptKind::AssistantMessage, Role::Plain | Role::Rewrite) => false,
+    }
+}
+
+/// Whether a call of a tool cannot be made without the answer of a process hook.
+fn point_fails_closed(point: InterceptPoint) -> bool {
+    match point {
+        InterceptPoint::BeforeTool | InterceptPoint::ApproveTool => {
+            is_up(Defence::GatesFailClosed) && is_up(Defence::GateFailures)
+        }
+        InterceptPoint::BeforeLlm | InterceptPoint::AfterLlm | InterceptPoint::AfterTool => false,
     }
 }
 
@@ -136,6 +163,26 @@ mod tests {
             }
         }
         assert_eq!(tried, 5 * 4 * 12 * 2);
+    }
+
+    #[test]
+    fn every_point_failure_and_loosening_of_a_process_hook() {
+        let mut tried = 0;
+        for point in InterceptPoint::ALL {
+            for (failure, error) in failures() {
+                for loosened in [false, true] {
+                    let late = matches!(failure, "timeout" | "missing response");
+                    let guards =
+                        matches!(point.name(), "before_tool" | "approve_tool") && !(late && loosened);
+                    let blocks = guards || failure == "cancelled turn";
+                    let expect = if blocks { Verdict::Block } else { Verdict::Pass };
+                    let got = on_hook_failure(*point, loosened, &error);
+                    assert_eq!(got, expect, "{} {failure} {loosened}", point.name());
+                    tried += 1;
+                }
+            }
+        }
+        assert_eq!(tried, 5 * 12 * 2);
     }
 
     #[test]

@@ -5,17 +5,19 @@ use std::sync::{Arc, OnceLock};
 
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{HelloAck, Limits, PROTOCOL_VERSION, capability};
+use haft_protocol::hook::Hello;
 use haft_protocol::ids::ExtensionName;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::confine::Confined;
-use crate::environment::FOR_PROJECTS;
-use crate::extension::{Common, Connection, Facts, Greeting, Places};
+use crate::environment::{self, FOR_PROJECTS};
+use crate::extension::{Common, Connection, Facts, Greeting, Places, Speech};
 use crate::failures;
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
+use crate::hook::{HookSpec, Turns};
 use crate::host::HostConfig;
 use crate::log::{Log, slug};
 use crate::pins::Pins;
@@ -66,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) pins: Arc<Pins>,
     /// What is done for extensions, where there is something.
     pub(crate) provided: Option<Arc<Provided>>,
+    /// Which turn it is, for process hooks.
+    pub(crate) turns: Arc<Turns>,
 }
 
 impl Shared {
@@ -95,6 +99,7 @@ impl Shared {
             pins: Arc::new(Pins::new(config.tool_pins.clone())),
             timeouts: Arc::new(config.timeouts),
             limits: Arc::new(config.limits),
+            turns: Arc::new(Turns::new()),
             config,
         }
     }
@@ -149,13 +154,18 @@ impl Shared {
     /// The environment of an extension. This program's does not change while it runs.
     fn env(&self, spec: &ExtensionSpec) -> Arc<[(OsString, OsString)]> {
         let env = || self.own_env(spec).into();
-        match self.config.env_of(spec).next().is_some() || spec.code_is_pinned() {
+        let is_own =
+            self.config.env_of(spec).next().is_some() || spec.code_is_pinned() || spec.as_hook().is_some();
+        match is_own {
             true => env(),
             false => Arc::clone(self.plain_env.get_or_init(env)),
         }
     }
 
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
+        if let Some(hook) = spec.as_hook() {
+            return environment::whole(std::env::vars_os(), &hook.env);
+        }
         let mut env = self.config.env.of(self.config.env_of(spec), std::env::vars_os());
         if spec.code_is_pinned() {
             env.extend(FOR_PROJECTS.iter().map(|(name, value)| (name.into(), value.into())));
@@ -171,23 +181,43 @@ impl Shared {
         if let Some(ready) = spec.lifecycle.ready {
             Arc::make_mut(&mut timeouts).ready = ready;
         }
-        let common = match Arc::ptr_eq(&timeouts, &self.timeouts) {
-            true => Arc::clone(self.common.get_or_init(|| self.common(&timeouts))),
-            false => self.common(&timeouts),
+        if let Some(hook) = spec.as_hook() {
+            // One that thinks, or waits for a person, reads nothing meanwhile.
+            let times = Arc::make_mut(&mut timeouts);
+            times.write_stall = times.write_stall.max(hook.longest());
+        }
+        let speech = match spec.as_hook() {
+            None => Speech::Native(Some(Box::new(self.greeting(spec, &timeouts)))),
+            Some(hook) => Speech::Hook(self.hello(spec, hook)),
+        };
+        Facts {
+            name: spec.name.clone(),
+            speech,
+            timeouts,
+            limits: Arc::clone(&self.limits),
+            services: self.provided.is_some(),
+            granted: spec.permissions.clone().map(Arc::new),
+        }
+    }
+
+    /// What a hook is greeted with.
+    fn hello(&self, spec: &ExtensionSpec, hook: &HookSpec) -> Hello {
+        let hello = Hello::new(spec.name.as_str(), hook.watch.modes());
+        Hello { config: self.config.config_of(spec).cloned(), ..hello }
+    }
+
+    /// What answers the hello of an extension with these deadlines.
+    fn greeting(&self, spec: &ExtensionSpec, timeouts: &Arc<Timeouts>) -> Greeting {
+        let common = match Arc::ptr_eq(timeouts, &self.timeouts) {
+            true => Arc::clone(self.common.get_or_init(|| self.common(timeouts))),
+            false => self.common(timeouts),
         };
         let extension_dir = (!spec.dir.as_os_str().is_empty()).then(|| spec.dir.display().to_string());
         let data_dir = self.data_dir(&spec.name).or_else(|| extension_dir.clone());
         let config = self.config.config_of(spec).cloned();
         let sandbox = self.config.level_of(spec).map(|level| level.to_string());
         let places = Places { extension_dir, data_dir, config, sandbox, granted: spec.permissions.clone() };
-        Facts {
-            name: spec.name.clone(),
-            greeting: Some(Greeting::new(common, places)),
-            timeouts,
-            limits: Arc::clone(&self.limits),
-            services: self.provided.is_some(),
-            granted: spec.permissions.clone().map(Arc::new),
-        }
+        Greeting::new(common, places)
     }
 
     /// What every extension with these deadlines is told.

@@ -8,6 +8,7 @@ use haft_launch::sandbox::Level;
 use haft_protocol::ext::InterceptKind;
 use haft_protocol::ids::ExtensionName;
 
+use crate::hook::HookSpec;
 use crate::install::Pin;
 use crate::permission::Permissions;
 use crate::registration::Glance;
@@ -23,6 +24,8 @@ pub struct ExtensionSpec {
     pub dir: PathBuf,
     /// How it is started.
     pub launch: Launch,
+    /// What it speaks.
+    pub dialect: Dialect,
     /// Where it was found.
     pub origin: Origin,
     /// What the manifest promises about its intercepts.
@@ -46,6 +49,19 @@ impl ExtensionSpec {
     /// Whether it is run only while its code is what the user looked at, so that nothing may be written beside that.
     pub(crate) fn code_is_pinned(&self) -> bool {
         self.origin == Origin::Project || self.pin.is_some()
+    }
+
+    /// What the user says of it, if it is a process hook.
+    pub(crate) fn as_hook(&self) -> Option<&Arc<HookSpec>> {
+        match &self.dialect {
+            Dialect::Native => None,
+            Dialect::Hook(hook) => Some(hook),
+        }
+    }
+
+    /// Its place among all extensions, beside those that are like it.
+    pub(crate) fn rank(&self) -> (Origin, Option<(i32, &ExtensionName)>) {
+        (self.origin, self.as_hook().map(|hook| (hook.priority, &self.name)))
     }
 }
 
@@ -75,10 +91,19 @@ pub enum Lazy {
     Never,
 }
 
+/// What an extension speaks on its standard input and output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Dialect {
+    /// The native dialect: frames.
+    Native,
+    /// The dialect of PicoClaw's hooks: JSON-RPC 2.0.
+    Hook(Arc<HookSpec>),
+}
+
 /// How an extension is started.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Launch {
-    /// As a process that speaks the native dialect on its standard input and output.
+    /// As a process that speaks its dialect on its standard input and output.
     Process {
         /// The executable, absolute.
         program: PathBuf,
@@ -105,6 +130,8 @@ pub enum Origin {
     Global,
     /// Lies in the project.
     Project,
+    /// A process hook, from the user's configuration.
+    Hook,
 }
 
 /// What a manifest promises about its extension's intercepts, and so how much it matters when they fail.

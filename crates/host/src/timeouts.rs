@@ -156,6 +156,15 @@ impl Timeouts {
     }
 }
 
+/// From the start of a process hook to its answer to `hook.hello`.
+pub(crate) const HOOK_HELLO: Duration = Duration::from_secs(5);
+
+/// A process hook before and after the model and tools, unless the user says otherwise.
+pub(crate) const HOOK_INTERCEPT: Duration = Duration::from_secs(5);
+
+/// A process hook that approves a tool, unless the user says otherwise.
+pub(crate) const HOOK_APPROVAL: Duration = Duration::from_secs(60);
+
 /// In this span a log takes at most so much of what an extension prints as its limits say.
 pub(crate) const LOG_WINDOW: Duration = Duration::from_secs(1);
 
@@ -199,6 +208,12 @@ pub(crate) const SCRAP_AGE: Duration = Duration::from_secs(3600);
 
 /// So many lines within this span that are no text at all end a connection.
 pub(crate) const GARBLED_WINDOW: Duration = Duration::from_secs(60);
+
+/// How long a change of what is installed waits for another one, or for a start that sweeps up.
+pub(crate) const WORKSHOP: Duration = Duration::from_secs(5);
+
+/// How often it looks.
+pub(crate) const WORKSHOP_LOOK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,8 @@ use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, Too
 use haft_protocol::content::ToolCall;
 use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::event::{AgentEvent, Level};
-use haft_protocol::ext::{CallTool, ResultBlock, ToolResult};
+use haft_protocol::ext::{CallTool, Limits, ResultBlock, ToolResult};
+use haft_protocol::ids::ExtensionName;
 use tokio::task::JoinError;
 use tokio::time::timeout;
 
@@ -23,7 +24,7 @@ use crate::fault::{CallError, FaultCode};
 use crate::frontend::Reporter;
 use crate::pins::Pins;
 pub(crate) use kept::Results;
-use result::Read;
+pub(crate) use result::Read;
 
 /// One tool of one extension, as it was offered when the tools were taken. Its calls go to the process of the moment,
 /// as long as that one offers it with the same schema.
@@ -97,19 +98,30 @@ impl ExtensionTool {
         reached.await
     }
 
+    async fn read(&self, result: ToolResult) -> Result<(Read, Option<PathBuf>), JoinError> {
+        let limits = *self.entry.current().offers().limits;
+        Read::beside(self.entry.name(), &self.spec.name, result, limits, &self.results).await
+    }
+}
+
+impl Read {
     /// Reads a result, and puts the whole of it into a file if it is too long. Beside the task that serves all
     /// extensions, which must not stand still for a long one.
     ///
     /// # Errors
     /// When the runtime ends.
-    async fn read(&self, result: ToolResult) -> Result<(Read, Option<PathBuf>), JoinError> {
-        let (owner, name) = (self.entry.name().clone(), self.spec.name.clone());
-        let limits = *self.entry.current().offers().limits;
-        let results = Arc::clone(&self.results);
+    pub(crate) async fn beside(
+        owner: &ExtensionName,
+        tool: &str,
+        result: ToolResult,
+        limits: Limits,
+        results: &Arc<Results>,
+    ) -> Result<(Self, Option<PathBuf>), JoinError> {
+        let (owner, tool, results) = (owner.clone(), tool.to_owned(), Arc::clone(results));
         // A text within both of these is never cut, and is read in less time than another thread takes to wake.
         let short = most(&result) <= limits.max_result_text.min(limits.max_result_lines);
         let read = move || {
-            let read = Read::new(&owner, &name, result, limits);
+            let read = Self::new(&owner, &tool, result, limits);
             let kept = read.whole().and_then(|whole| results.keep(whole));
             (read, kept)
         };

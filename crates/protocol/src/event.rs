@@ -2,6 +2,9 @@
 //!
 //! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
 
+mod fault;
+
+pub use fault::ExtensionFault;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Content;
@@ -91,6 +94,34 @@ pub enum AgentEvent {
         /// Counted from 1 within one prompt.
         step: u32,
     },
+    /// The model is asked: the request as hooks have left it, by its measures.
+    ModelRequest {
+        /// The step.
+        step: u32,
+        /// The provider.
+        provider: String,
+        /// The model's id there.
+        model: String,
+        /// How many messages are sent.
+        messages: u64,
+        /// How many tools are offered.
+        tools: u64,
+        /// The longest answer in tokens, where a hook has set it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_tokens: Option<u64>,
+        /// The temperature, where a hook has set it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        temperature: Option<f64>,
+    },
+    /// The model has answered: the answer as hooks have left it, by its measures.
+    ModelResponse {
+        /// Bytes of text.
+        text_bytes: u64,
+        /// How many tools it calls.
+        tool_calls: u64,
+        /// Whether it has thinking in it.
+        thinking: bool,
+    },
     /// The model begins to answer.
     AssistantStart,
     /// The model's text, as it comes. Held back while an interceptor may still change it.
@@ -146,16 +177,20 @@ pub enum AgentEvent {
         /// The model's arguments; rewrites are reported by `tool_rewritten`.
         args: RawJson,
     },
-    /// An extension or a hook changed the arguments that a tool will get.
+    /// An extension or a hook changed the arguments that a tool will get, or which tool gets them.
     ToolRewritten {
         /// The call.
         id: ToolCallId,
-        /// Who changed them.
+        /// Who changed it.
         by: String,
+        /// The tool that is called from here on; absent while it is the same. The result still bears the name by which
+        /// the model called.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<String>,
         /// The arguments from here on; whole, because nothing else tells what the tool gets. Of a call of an extension as
         /// much as of the arguments in `host_call_start`.
         args: RawJson,
-        /// JSON pointers of what is not as it was; `""` stands for the whole.
+        /// JSON pointers of what is not as it was in the arguments; `""` stands for the whole.
         changed: Vec<String>,
     },
     /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change is what the tool
@@ -175,6 +210,15 @@ pub enum AgentEvent {
         /// Who refused it.
         by: String,
         /// What the model is told.
+        reason: String,
+    },
+    /// A call did not run, because the user had something else in mind before it began. Its result follows.
+    ToolSkipped {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// Why.
         reason: String,
     },
     /// Output of a running tool.
@@ -242,6 +286,27 @@ pub enum AgentEvent {
         /// What went wrong, when something did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+    },
+    /// Messages that the user said to the agent at work enter the transcript, before the model is asked again.
+    SteeringInjected {
+        /// How many.
+        count: u64,
+        /// Bytes of their text.
+        bytes: u64,
+    },
+    /// The user wants the run to come to an end: what has not begun is skipped, and the model is asked once more, without
+    /// tools.
+    Interrupted {
+        /// Bytes of what the user said with it.
+        hint_bytes: u64,
+    },
+    /// A hook or an extension discarded the turn: what was said and done since the user's last message, that message
+    /// included, is not part of the conversation any more. The session's log keeps it on a branch that was left.
+    TurnDiscarded {
+        /// Who.
+        by: String,
+        /// Why.
+        reason: String,
     },
     /// The model's server asked for patience; the request will be sent again.
     Retry {
@@ -327,16 +392,4 @@ pub enum AgentEvent {
     },
     /// An extension failed. One event for one failure, never silent, never twice.
     ExtensionError(ExtensionFault),
-}
-
-/// One attributed failure of an extension.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ExtensionFault {
-    /// Whose failure.
-    pub extension: ExtensionName,
-    /// The stable name of the case, for programs (`hello_timeout`, `frame_not_json`, …).
-    pub code: String,
-    /// What failed and what to do next, for people.
-    pub message: String,
 }

@@ -4,10 +4,11 @@
 //! line in the names of zot's RPC mode, written whole and at once. Never in here: agent logic, a runtime.
 //!
 //! * [`event_line`]: an event as one line;
+//! * [`escaped`]: a line of JSON that no terminal obeys;
 //! * [`EventWriter`]: the only thing that writes them.
 
 mod line;
 mod writer;
 
-pub use line::event_line;
+pub use line::{escaped, event_line};
 pub use writer::{EventWriter, WriteError};

@@ -17,9 +17,9 @@ pub fn event_line(event: &AgentEvent) -> Result<String, serde_json::Error> {
     encoded(event).map(escaped)
 }
 
-/// JSON itself lets the upper control characters stand; they are only ever inside of strings, where an escape means
-/// the same.
-fn escaped(json: String) -> String {
+/// A line of compact JSON as one in which a terminal obeys nothing. JSON itself lets the upper control characters
+/// stand; they are only ever inside of strings, where an escape means the same.
+pub fn escaped(json: String) -> String {
     if !json.contains(char::is_control) {
         return json;
     }
@@ -52,6 +52,8 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::TrustRequired { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
+        | AgentEvent::ModelRequest { .. }
+        | AgentEvent::ModelResponse { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }
         | AgentEvent::ThinkingDelta { .. }
@@ -64,8 +66,12 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ToolRewritten { .. }
         | AgentEvent::ToolRewriteConflict { .. }
         | AgentEvent::ToolBlocked { .. }
+        | AgentEvent::ToolSkipped { .. }
         | AgentEvent::ToolProgress { .. }
         | AgentEvent::TurnEnd { .. }
+        | AgentEvent::SteeringInjected { .. }
+        | AgentEvent::Interrupted { .. }
+        | AgentEvent::TurnDiscarded { .. }
         | AgentEvent::Retry { .. }
         | AgentEvent::ModelFallback { .. }
         | AgentEvent::CompactionStart { .. }

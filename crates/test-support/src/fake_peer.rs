@@ -43,6 +43,11 @@ impl FakePeer {
         self.writer.write_all(bytes).await.expect("the host reads");
     }
 
+    /// Sends these bytes, as far as the host reads them before it closes the connection.
+    pub async fn send_as_far_as_read(&mut self, bytes: &[u8]) {
+        _ = self.writer.write_all(bytes).await;
+    }
+
     /// Says hello, sends these frames, then `ready`, and takes the host's greeting.
     ///
     /// # Panics
@@ -54,6 +59,24 @@ impl FakePeer {
             self.send(frame).await;
         }
         self.send(json!({"type": "ready"})).await;
+    }
+
+    /// The next call of the host, of one that is a process hook, which must be of this method.
+    ///
+    /// # Panics
+    /// When it is another one, or none.
+    pub async fn called(&mut self, method: &str) -> Value {
+        let call = self.next().await.expect("the host is still there");
+        assert_eq!(call["method"], method, "{call}");
+        call
+    }
+
+    /// Answers a call with this result.
+    ///
+    /// # Panics
+    /// When the host has closed the connection.
+    pub async fn reply(&mut self, call: &Value, result: Value) {
+        self.send(json!({"jsonrpc": "2.0", "id": call["id"], "result": result})).await;
     }
 
     /// The next frame of the host; `None` when it has closed its side.

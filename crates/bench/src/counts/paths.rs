@@ -110,7 +110,7 @@ fn chain(times: u64) -> Result<()> {
     let args = RawJson::parse(r#"{"path":"src/main.rs","content":"fn main() {}"}"#)?;
     let roles = [HookRole::Ordered, HookRole::Ordered, HookRole::Gate, HookRole::Gate, HookRole::Gate];
     for _ in 0..times {
-        let mut chain = ToolChain::new(roles, args.clone());
+        let mut chain = ToolChain::new("write", args.clone(), roles);
         loop {
             match chain.step() {
                 ChainStep::Ask(hook) => drop(chain.answer(hook, ToolDecision::Allow).is_some()),
@@ -120,6 +120,7 @@ fn chain(times: u64) -> Result<()> {
                     }
                 }
                 ChainStep::Validate => chain.validated(Ok(())),
+                ChainStep::Resolve => chain.resolved(Ok(Vec::new())),
                 ChainStep::Done(verdict) => {
                     black_box(verdict);
                     break;

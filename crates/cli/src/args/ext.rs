@@ -68,7 +68,7 @@ pub(crate) enum ExtCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove an extension; its data, its log and files that were never approved stay
+    /// Remove an extension; its data, its log and files that were never approved stay; with --scope project its directory is deleted
     #[command(visible_alias = "rm")]
     Remove {
         #[command(flatten)]

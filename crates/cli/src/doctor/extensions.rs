@@ -81,7 +81,7 @@ fn described(seen: &Seen, spec: &ExtensionSpec) -> String {
     let version = spec.version.as_deref().map(|version| format!("{version}, ")).unwrap_or_default();
     let whose = match spec.origin {
         Origin::Project => "the project's",
-        Origin::Explicit | Origin::BuiltIn | Origin::Global => "yours",
+        Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "yours",
     };
     let approved =
         entry(seen, spec).map(|entry| format!(", approved {}", day(&entry.approved.at))).unwrap_or_default();

@@ -1,18 +1,23 @@
 //! What the machine can do: sandboxes, and programs that haft starts.
 
-use haft_launch::find_program;
+use haft_host::install::Store;
 use haft_launch::sandbox::{Basis, available};
 
+use super::Seen;
 use super::finding::{Area, Finding};
 
-pub(super) fn look() -> Vec<Finding> {
+pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let support = available();
     let mut findings =
         vec![level("sandbox standard", support.standard), level("sandbox strict", support.strict)];
-    let git = find_program("git");
-    findings.push(match git {
-        Ok(git) => Area::Machine.ok("git", git.display().to_string()),
-        Err(_) => Area::Machine.note("git", "is not there; `haft ext install URL` needs it"),
+    let store = Store::of_home(seen.home.root(), std::env::var_os("PATH"));
+    // The one that would be run, which is none that a project brought.
+    findings.push(match (Store { workspace: Some(seen.cwd.clone()), ..store }).git() {
+        Some(git) => Area::Machine.ok("git", git.display().to_string()),
+        None => Area::Machine.note(
+            "git",
+            "is not in PATH, or only where others may put programs; `haft ext install URL` needs it",
+        ),
     });
     findings
 }

@@ -28,7 +28,9 @@ pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        None | Some(Came::Placed { .. }) => decide(home, store.propose_placed(&row.dir)?, yes),
+        None => decide(home, store.propose_placed(&row.dir)?, yes),
+        // Where it was approved, also when it is not there any more.
+        Some(Came::Placed { path, .. }) => decide(home, store.propose_placed(path)?, yes),
         // Nothing of it can have changed but where it came from, and its interpreter.
         Some(Came::Git { .. } | Came::Directory { .. }) => {
             note(&format!(

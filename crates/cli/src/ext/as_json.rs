@@ -6,13 +6,19 @@ use haft_config::SandboxLevel;
 use haft_host::install::Row;
 use haft_host::install::lock::Came;
 use haft_host::{LastFailure, Origin};
+use haft_rpc::escaped;
 use serde_json::{Value, json};
 
 use super::list::Listed;
 use super::problem::problems;
 
+/// A line for one, with its end. Nobody who wrote a manifest writes to a terminal.
+pub(crate) fn line(listed: &Listed, now: SystemTime) -> String {
+    format!("{}\n", escaped(of(listed, now).to_string()))
+}
+
 /// What programs are told of one. Keys are added at most, and none changes its meaning.
-pub(super) fn of(listed: &Listed, now: SystemTime) -> Value {
+fn of(listed: &Listed, now: SystemTime) -> Value {
     let Listed { row, failure, sandbox, .. } = listed;
     let entry = row.entry.as_ref();
     let problems = problems(listed, now).into_iter();

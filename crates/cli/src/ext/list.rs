@@ -69,7 +69,7 @@ fn print_rows(
     name_the_first(&mut listed);
     let now = SystemTime::now();
     if args.json {
-        let lines: String = listed.iter().map(|listed| format!("{}\n", as_json::of(listed, now))).collect();
+        let lines: String = listed.iter().map(|listed| as_json::line(listed, now)).collect();
         return write(lines.as_bytes());
     }
     if listed.is_empty() && !is_all {
@@ -208,7 +208,7 @@ impl Listed {
     /// Whose it is.
     pub(super) fn scope(&self) -> &'static str {
         match self.row.origin {
-            Origin::Explicit | Origin::BuiltIn | Origin::Global => "global",
+            Origin::Explicit | Origin::BuiltIn | Origin::Global | Origin::Hook => "global",
             Origin::Project => "project",
         }
     }

@@ -23,11 +23,9 @@ pub(super) fn unlock(store: &Store, row: &Row, yes: bool) -> anyhow::Result<bool
     let name = sanitize_line(&row.name);
     let known = ExtensionName::new(row.name.as_str());
     if yes || agreed(&format!("let the model be told this of the tools of {name}?"))? {
-        let now = store.approved.load()?;
-        if !now.extensions.get(&known).is_some_and(|now| now.is_same_version(entry)) {
+        if !store.approved.agree(&known, entry)? {
             return Err(InstallError::Meanwhile { name: known }.into());
         }
-        store.approved.agree(&known, &entry.changed)?;
         note(&format!("the tools of {name} are offered again, with these texts"));
     } else {
         note("nothing was changed: the tools stay locked");

@@ -131,7 +131,7 @@ pub(super) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -
 /// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
 fn required(joined: &Joined) -> anyhow::Result<()> {
     if let Some(why) = joined.host.blocked() {
-        return Err(anyhow::anyhow!("no tool may run: {why}; haft doctor says what to do"))
+        return Err(anyhow::anyhow!("no tool may run: {why}; `haft doctor` says what to do"))
             .or_exit(Exit::RequiredExtension);
     }
     let missing = joined.host.states().into_iter().find(|status| {
@@ -140,7 +140,7 @@ fn required(joined: &Joined) -> anyhow::Result<()> {
     match missing {
         None => Ok(()),
         Some(status) => Err(anyhow::anyhow!(
-            "required extension {} is not running; haft doctor says why and what to do",
+            "required extension {} is not running; `haft doctor` says why and what to do",
             status.name
         ))
         .or_exit(Exit::RequiredExtension),

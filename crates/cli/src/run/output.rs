@@ -77,7 +77,9 @@ impl Output {
             Self::Json(writer) => {
                 written(writer.write(event).await)?;
                 // These are for whoever started haft, too.
-                if let AgentEvent::Error { .. } | AgentEvent::SessionRepaired { .. } = event
+                if let AgentEvent::Error { .. }
+                | AgentEvent::SessionRepaired { .. }
+                | AgentEvent::TurnDiscarded { .. } = event
                     && let Told::Always(line) = told(event, width)
                 {
                     note(&line);
@@ -86,8 +88,8 @@ impl Output {
             Self::Answer { answer, progress, used } => {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
-                } else if let AgentEvent::TurnStart { .. } = event {
-                    // What an earlier step said is no answer when the last one was suppressed or failed.
+                } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
+                    // What an earlier step said is no answer when the last one was suppressed, failed or discarded.
                     *answer = None;
                 } else if let AgentEvent::Usage { usage, cumulative } = event {
                     let [run, session] = used;
@@ -238,32 +240,25 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         AgentEvent::CompactionEnd { tokens_before, tokens_after, error, .. } => {
             summed_up(*tokens_before, *tokens_after, error.as_deref(), width)
         }
-        AgentEvent::ToolCall { name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
-        }
-        AgentEvent::ToolRewritten { by, args, .. } => {
-            Told::Meanwhile(format!("  {by} changed it to {}", short(args.as_str())))
-        }
-        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
-            Told::Always(headed(&conflict(path, first, then), width()))
-        }
-        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
-        AgentEvent::ToolResult { name, is_error, content, .. } => {
-            Told::Meanwhile(format!("{} {}", mark(*is_error), called(None, name, &joined_text(content))))
-        }
-        AgentEvent::HostCallStart { extension, name, args, .. } => {
-            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
-        }
-        AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
-            let what = called(Some(extension), name, &joined_text(content));
-            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
-        }
+        AgentEvent::Interrupted { .. } => Told::Meanwhile("… coming to an end".to_owned()),
+        AgentEvent::TurnDiscarded { by, reason } => Told::Always(headed(&discarded(by, reason), width())),
+        AgentEvent::ToolCall { .. }
+        | AgentEvent::ToolRewritten { .. }
+        | AgentEvent::ToolRewriteConflict { .. }
+        | AgentEvent::ToolBlocked { .. }
+        | AgentEvent::ToolSkipped { .. }
+        | AgentEvent::ToolResult { .. }
+        | AgentEvent::HostCallStart { .. }
+        | AgentEvent::HostCallEnd { .. } => told_of_a_call(event, width),
         // Standard error has had a line for each before the run began.
         AgentEvent::TrustRequired { .. }
         | AgentEvent::Session { .. }
         | AgentEvent::UserMessage { .. }
         | AgentEvent::QueueUpdate { .. }
         | AgentEvent::TurnStart { .. }
+        | AgentEvent::ModelRequest { .. }
+        | AgentEvent::ModelResponse { .. }
+        | AgentEvent::SteeringInjected { .. }
         | AgentEvent::AssistantStart
         | AgentEvent::TextDelta { .. }
         | AgentEvent::ThinkingDelta { .. }
@@ -276,6 +271,36 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => Told::Nothing,
+    }
+}
+
+/// What people are told of a call of a tool.
+fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a call has these events and no other")]
+    match event {
+        AgentEvent::ToolCall { name, args, .. } => {
+            Told::Meanwhile(format!("→ {}", called(None, name, args.as_str())))
+        }
+        AgentEvent::ToolRewritten { by, tool, args, .. } => {
+            let what = tool.iter().map(|tool| format!("{tool} ")).collect::<String>();
+            Told::Meanwhile(format!("  {by} changed it to {what}{}", short(args.as_str())))
+        }
+        AgentEvent::ToolRewriteConflict { path, by: [first, then], .. } => {
+            Told::Always(headed(&conflict(path, first, then), width()))
+        }
+        AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
+        AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
+        AgentEvent::ToolResult { name, is_error, content, .. } => {
+            Told::Meanwhile(format!("{} {}", mark(*is_error), called(None, name, &joined_text(content))))
+        }
+        AgentEvent::HostCallStart { extension, name, args, .. } => {
+            Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))
+        }
+        AgentEvent::HostCallEnd { extension, name, is_error, content, .. } => {
+            let what = called(Some(extension), name, &joined_text(content));
+            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
+        }
+        _ => Told::Nothing,
     }
 }
 
@@ -292,6 +317,12 @@ fn loudness(level: Level) -> &'static str {
         Level::Warn => "warning: ",
         Level::Error => "error: ",
     }
+}
+
+/// That nothing of a turn counts, and who wanted that.
+fn discarded(by: &str, reason: &str) -> String {
+    let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    format!("{by} discarded this turn, and the conversation is as it was before{why}")
 }
 
 /// A message of haft's own. It may quote others, so only its first row says that it is haft's.
@@ -340,6 +371,8 @@ mod tests {
         );
         // The second step was suppressed.
         assert_eq!(answer(&[step(1), said("let me see"), step(2)]).await, None);
+        let discarded = AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() };
+        assert_eq!(answer(&[step(1), said("the key is 1"), discarded]).await, None);
     }
 
     #[test]

@@ -65,6 +65,26 @@ fn files(dir: &Path) -> Vec<String> {
     all
 }
 
+/// The one that clones extensions is none that a project brought.
+#[test]
+#[cfg(unix)]
+fn only_a_git_that_would_be_run_is_named() {
+    let world = World::new();
+    write(world.project().join("tools/git"), "#!/bin/sh\nexit 1\n");
+    executable(&world.project().join("tools/git"));
+    let named = |programs: &[&str]| {
+        doctor(&world, &[], programs);
+        let bin = world.project().with_file_name("bin");
+        let dirs = std::env::join_paths([world.project().join("tools"), bin]).unwrap();
+        let output = world.command(&["doctor", "--json"]).env("PATH", dirs).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let findings = report["findings"].as_array().unwrap();
+        findings.iter().find(|one| one["name"] == "git").unwrap()["text"].as_str().unwrap().to_owned()
+    };
+    assert!(named(&[]).contains("`haft ext install URL` needs it"));
+    assert!(named(&["git"]).ends_with("/bin/git"));
+}
+
 #[test]
 fn a_new_home_is_well() {
     let world = World::new();

@@ -7,11 +7,11 @@ use std::time::Duration;
 use haft_protocol::message::{Message, Time};
 
 use super::setup::Setup;
-use super::{Agent, Inner, ToolSchemaError, ToolTable};
+use super::{Agent, Inner, Models, ToolSchemaError, ToolTable};
 use crate::compact::CompactSettings;
 use crate::hooks::{
-    AfterToolExecute, BeforeAgentStart, BeforeAssistantMessage, BeforeCompact, BeforeToolExecute, BeforeTurn,
-    HookSource, Hooks, Observer,
+    AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
+    BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSource, Hooks, Observer,
 };
 use crate::model::{Model, Thinking};
 use crate::prompt::SystemPrompt;
@@ -38,6 +38,8 @@ pub struct AgentBuilder {
     modes: Modes,
     compact: CompactSettings,
     clock: Arc<dyn Fn() -> Time + Send + Sync>,
+    models: Option<Models>,
+    steering_skips: bool,
 }
 
 impl AgentBuilder {
@@ -57,6 +59,8 @@ impl AgentBuilder {
             modes: Modes::default(),
             compact: CompactSettings::default(),
             clock: Arc::new(now),
+            models: None,
+            steering_skips: false,
         }
     }
 
@@ -86,9 +90,34 @@ impl AgentBuilder {
         self
     }
 
+    /// Adds a hook that is asked before each request to the model.
+    pub fn before_model_request(mut self, hook: impl BeforeModelRequest + 'static) -> Self {
+        self.hooks.before_model_request.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that is asked about each answer of the model.
+    pub fn after_model_response(mut self, hook: impl AfterModelResponse + 'static) -> Self {
+        self.hooks.after_model_response.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets how models are found that a [`BeforeModelRequest`] hook names. Without it a hook cannot have another model
+    /// asked.
+    pub fn models(mut self, find: impl Fn(&str) -> Option<Arc<dyn Model>> + Send + Sync + 'static) -> Self {
+        self.models = Some(Arc::new(find));
+        self
+    }
+
     /// Adds a hook that is asked before each tool call.
     pub fn before_tool_execute(mut self, hook: impl BeforeToolExecute + 'static) -> Self {
         self.hooks.before_tool_execute.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook that is asked about each tool call that has passed the others.
+    pub fn approve_tool(mut self, hook: impl ApproveTool + 'static) -> Self {
+        self.hooks.approve_tool.push(Arc::new(hook));
         self
     }
 
@@ -174,6 +203,13 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets whether the calls of a message that have not begun are skipped when a message of [`Agent::steer`] waits. If
+    /// not, which is usual, it is told when all of them are done.
+    pub fn steering_skips(mut self, skips: bool) -> Self {
+        self.steering_skips = skips;
+        self
+    }
+
     /// Sets how many messages of [`Agent::follow_up`] are delivered at a time.
     pub fn follow_up_mode(mut self, mode: QueueMode) -> Self {
         self.modes.follow_up = mode;
@@ -221,6 +257,8 @@ impl AgentBuilder {
                 compact: self.compact,
                 gate_budget: self.gate_budget,
                 clock: self.clock,
+                models: self.models,
+                steering_skips: self.steering_skips,
                 queues: Queues::new(self.modes),
                 transcript,
                 setup: Mutex::new(setup),

@@ -54,6 +54,14 @@ impl Agent {
         self.inner.queues.push(Queue::NextTurn, prompt.into())
     }
 
+    /// Has the run under way come to an end in good order: the tools that run now end, the calls that have not begun are
+    /// skipped, and the model is asked once more, without tools, with `hint` as the user's message, or with words of
+    /// haft's own if that is empty. What waits waits on. Where the model has stopped by itself meanwhile, it is asked once
+    /// more only if the hint says something. Says whether there is a run to interrupt.
+    pub fn interrupt(&self, hint: impl Into<Prompt>) -> bool {
+        self.inner.queues.interrupt(hint.into())
+    }
+
     /// The messages that wait.
     pub fn queued(&self) -> Waiting {
         self.inner.queues.waiting()

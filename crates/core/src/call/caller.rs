@@ -1,6 +1,7 @@
 //! `Caller`: tools for extensions, under the same hooks as the model's calls.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -9,10 +10,11 @@ use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use tokio_util::sync::CancellationToken;
 
-use super::{Calling, Cancelled, fit};
+use super::{Calling, Cancelled, Scope, fit};
 use crate::agent::{Inner, LateValidator};
 use crate::chain::Verdict;
 use crate::emitter::Emitter;
+use crate::hooks::FinishedCall;
 use crate::schema::Validator;
 use crate::tool::{Failure, Tool, ToolOutput, ToolSpec};
 
@@ -145,16 +147,19 @@ impl Caller {
 
 impl Calling<'_> {
     async fn make(&self, call: &ToolCall, tool: &Callable, validator: &Validator) -> Called {
-        let args = match self.gate(call, validator).await {
-            Ok(Verdict::Run { args }) => args,
+        // Another tool than the extension's cannot be called.
+        let scope = Scope { validator: Some(validator), others: None };
+        let args = match self.gate(call, scope).await {
+            Ok(Verdict::Run { args, .. }) => args,
             Ok(Verdict::Respond { by, output }) => {
-                let output = self.looked_over(call, output).await;
-                return Called { by: Some(by), ..Called::of(output) };
+                let finished = FinishedCall { call: call.clone(), took: Duration::ZERO };
+                return Called { by: Some(by), ..self.look_over(&finished, output).await };
             }
             // Whether the run goes on is for its own calls to find out: this one is not part of it.
             Ok(
                 Verdict::Block { by, reason }
                 | Verdict::AbortTurn { by, reason }
+                | Verdict::HardAbort { by, reason }
                 | Verdict::AbortAgent { by, reason },
             ) => return Called::blocked(by, reason),
             Err(Cancelled) => return cancelled(),
@@ -163,13 +168,21 @@ impl Calling<'_> {
             return cancelled();
         }
         let call = ToolCall { args, ..call.clone() };
-        let output = self.run(&call, tool.tool.as_ref()).await;
-        let mut called = Called::of(self.looked_over(&call, output).await);
+        let (output, took) = self.run(&call, tool.tool.as_ref()).await;
+        let mut called = self.look_over(&FinishedCall { call, took }, output).await;
         // How far it got is in its own words.
         if called.code == Some(HostCallError::Failed) && self.cancel.is_cancelled() {
             called.code = Some(HostCallError::Cancelled);
         }
         called
+    }
+
+    /// What the hooks leave of a result. That one of them would end the turn is nothing but that it withholds it.
+    async fn look_over(&self, finished: &FinishedCall, output: ToolOutput) -> Called {
+        match self.looked_over(finished, output).await {
+            (output, None) => Called::of(output),
+            (output, Some(abort)) => Called { output, ..Called::blocked(abort.by, abort.reason) },
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Asking the hooks about one tool call: what the chain says to ask, within the chain's budget.
+//! Asking the hooks about one tool call: what the chain says to ask, within the chain's budget, and then who approves.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -7,23 +7,34 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
-use haft_protocol::{RawJson, names};
+use haft_protocol::names;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::{Calling, Cancelled};
+use super::{Calling, Cancelled, PANICKED};
+use crate::agent::Offered;
 use crate::chain::{ChainStep, Change, ToolChain, Verdict};
-use crate::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use crate::hooks::{AfterBlock, Approval, ApproveTool, BeforeToolExecute, HookRole, Hooks, ToolDecision};
 use crate::schema::Validator;
 use crate::session::intervention::Action;
 
 /// Who is named when the hooks' time was up: none of them did anything wrong alone.
 const BUDGET: &str = names::HAFT;
 
+/// What a call may come to.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// What checks its arguments, which fit; nothing for a tool that only hooks know.
+    pub(crate) validator: Option<&'a Validator>,
+    /// The tools of which a hook may have another one called.
+    pub(crate) others: Option<&'a Offered>,
+}
+
 /// One call on its way through its hooks.
 struct Gating<'a> {
     calling: &'a Calling<'a>,
     call: &'a ToolCall,
     hooks: &'a [Arc<dyn BeforeToolExecute>],
+    scope: Scope<'a>,
     /// When the budget is used up.
     until: Instant,
 }
@@ -40,37 +51,63 @@ impl Calling<'_> {
     ///
     /// # Errors
     /// The call was cancelled meanwhile.
-    pub(crate) async fn gate(&self, call: &ToolCall, validator: &Validator) -> Result<Verdict, Cancelled> {
-        let hooks = self.agent.hooks().before_tool_execute.into_iter();
-        // Who waits for a call of its own cannot be asked about it: it might have no other thread to answer on.
-        let own = |hook: &Arc<dyn BeforeToolExecute>| self.caller.is_some_and(|caller| hook.is_of(caller));
-        let (hooks, roles): (Vec<Arc<dyn BeforeToolExecute>>, Vec<HookRole>) = hooks
-            .filter(|hook| !own(hook))
-            .filter_map(|hook| hook.role(&call.name).map(|role| (hook, role)))
-            .unzip();
-        let mut chain = ToolChain::new(roles, call.args.clone());
+    pub(crate) async fn gate(&self, call: &ToolCall, scope: Scope<'_>) -> Result<Verdict, Cancelled> {
+        let Hooks { before_tool_execute: mut hooks, approve_tool: mut approvers, .. } = self.agent.hooks();
+        if let Some(caller) = self.caller {
+            // Who waits for a call of its own cannot be asked about it: it might have no other thread to answer on.
+            hooks.retain(|hook| !hook.is_of(caller));
+            approvers.retain(|approver| !approver.is_of(caller));
+        }
+        let roles = hooks.iter().map(|hook| hook.role(&call.name));
+        let mut chain = ToolChain::new(&call.name, call.args.clone(), roles);
         let until = Instant::now() + self.agent.gate_budget;
-        let gating = Gating { calling: self, call, hooks: &hooks, until };
-        let verdict = match gating.drive(&mut chain, validator).await {
+        let gating = Gating { calling: self, call, hooks: &hooks, scope, until };
+        let mut verdict = match gating.drive(&mut chain).await {
             Ok(verdict) => verdict,
             Err(Left::Cancelled) => return Err(Cancelled),
             Err(Left::OutOfTime(asked)) => gating.out_of_time(&asked),
         };
+        let mut denier = None;
+        if gating.needs_approval(&verdict, &chain)
+            && let Some((who, by, reason)) = self.denied(&approvers, &gating.standing(&chain)).await?
+        {
+            (verdict, denier) = (Verdict::Block { by, reason }, Some(who));
+        }
         self.remark_verdict(call, &verdict, &chain);
         let Verdict::Block { by, reason } = verdict else { return Ok(verdict) };
         let reason = if reason.is_empty() { format!("tool call refused by {by}") } else { reason };
         let (id, refused) = (call.id.clone(), reason.clone());
         self.emitter.emit(AgentEvent::ToolBlocked { id, by: by.clone(), reason: refused });
-        match gating.consequence(chain.decided_by()).await? {
+        match gating.consequence(denier, chain.decided_by()).await? {
             AfterBlock::GoOn => Ok(Verdict::Block { by, reason }),
             AfterBlock::AbortAgent { reason } => Ok(Verdict::AbortAgent { by, reason }),
         }
     }
 
+    /// Asks who approves, one after the other; the first that denies the call, by what name, and why.
+    async fn denied<'a>(
+        &self,
+        approvers: &'a [Arc<dyn ApproveTool>],
+        call: &ToolCall,
+    ) -> Result<Option<(&'a dyn ApproveTool, String, String)>, Cancelled> {
+        for approver in approvers {
+            match self.settle(approver.approve_tool(self.cancel, call)).await {
+                Some(Approval::Approve) => {}
+                Some(Approval::Deny { by, reason }) => return Ok(Some((approver.as_ref(), by, reason))),
+                None if self.cancel.is_cancelled() => return Err(Cancelled),
+                None => {
+                    let by = approver.name().to_owned();
+                    return Ok(Some((approver.as_ref(), by, PANICKED.to_owned())));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// Notes who came between the call and its tool.
     fn remark_verdict(&self, call: &ToolCall, verdict: &Verdict, chain: &ToolChain) {
         let (action, by) = match verdict {
-            Verdict::Run { args } if *args == call.args => return,
+            Verdict::Run { tool: None, args } if *args == call.args => return,
             Verdict::Run { .. } => {
                 let mut by: Vec<String> = chain.changes().iter().map(|change| change.by.clone()).collect();
                 by.dedup();
@@ -78,16 +115,17 @@ impl Calling<'_> {
             }
             Verdict::Respond { by, .. } => (Action::Answered, vec![by.clone()]),
             Verdict::Block { by, .. } => (Action::Blocked, vec![by.clone()]),
-            Verdict::AbortTurn { by, .. } | Verdict::AbortAgent { by, .. } => {
-                (Action::TurnEnded, vec![by.clone()])
-            }
+            Verdict::AbortTurn { by, .. }
+            | Verdict::HardAbort { by, .. }
+            | Verdict::AbortAgent { by, .. } => (Action::TurnEnded, vec![by.clone()]),
         };
         self.remark(Some(&call.id), action, by);
     }
 }
 
-impl Gating<'_> {
-    async fn drive(&self, chain: &mut ToolChain, validator: &Validator) -> Result<Verdict, Left> {
+impl<'a> Gating<'a> {
+    async fn drive(&self, chain: &mut ToolChain) -> Result<Verdict, Left> {
+        let mut validator = self.scope.validator;
         let mut last_asked = None;
         // One timer for all of them: to set one and take it away again costs more than to look at one.
         let mut over = pin!(sleep_until(self.until));
@@ -95,24 +133,61 @@ impl Gating<'_> {
             match chain.step() {
                 ChainStep::Ask(index) => {
                     last_asked = Some(index);
-                    let asked = self.ask(index, chain.args().clone());
-                    let answer = unless_over(&mut over, asked).await;
+                    let call = self.standing(chain);
+                    let answer = unless_over(&mut over, self.ask(index, &call)).await;
                     let decision = answer.ok_or(Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
                         self.record(change, chain);
                     }
                 }
+                ChainStep::Resolve => {
+                    let found = self.resolve(chain.tool());
+                    self.tell_unfit(last_asked, chain, found.as_ref().err());
+                    chain.resolved(found.map(|(checks, roles)| {
+                        validator = Some(checks);
+                        roles
+                    }));
+                }
                 ChainStep::Validate => {
-                    let outcome = validator.check(chain.args()).map_err(|error| error.to_string());
-                    if let (Err(detail), Some(hook)) = (&outcome, self.hook(last_asked)) {
-                        hook.rewrite_refused(self.call, detail);
-                    }
+                    let outcome = validator.map_or(Ok(()), |checks| checks.check(chain.args()));
+                    let outcome = outcome.map_err(|error| error.to_string());
+                    self.tell_unfit(last_asked, chain, outcome.as_ref().err());
                     chain.validated(outcome);
                 }
                 ChainStep::AskAll(open) => self.ask_all(open, chain, &mut over).await?,
                 ChainStep::Done(verdict) => return Ok(verdict),
             }
         }
+    }
+
+    /// The call as the hooks have made it.
+    fn standing(&self, chain: &ToolChain) -> ToolCall {
+        ToolCall { id: self.call.id.clone(), name: chain.tool().to_owned(), args: chain.args().clone() }
+    }
+
+    /// What checks the arguments of a tool that is called instead, and the hooks' parts in its calls.
+    fn resolve(&self, tool: &str) -> Result<(&'a Validator, Vec<Option<HookRole>>), String> {
+        let Some(others) = self.scope.others else {
+            return Err(format!("{tool:?}, and what an extension calls stays what it is"));
+        };
+        let Some((_, validator)) = others.get(tool) else {
+            return Err(format!("{tool:?}, which the model is not offered"));
+        };
+        let validator = validator.get().map_err(|error| format!("{tool:?}: {error}"))?;
+        Ok((validator, self.hooks.iter().map(|hook| hook.role(tool)).collect()))
+    }
+
+    fn tell_unfit(&self, rewriter: Option<usize>, chain: &ToolChain, detail: Option<&String>) {
+        if let (Some(hook), Some(detail)) = (self.hook(rewriter), detail) {
+            hook.rewrite_refused(&self.standing(chain), detail);
+        }
+    }
+
+    fn needs_approval(&self, verdict: &Verdict, chain: &ToolChain) -> bool {
+        let tool = chain.tool();
+        let known = self.scope.validator.is_some() || tool != self.call.name;
+        let vouched = self.hook(chain.responder()).is_some_and(|hook| hook.vouches(tool));
+        verdict.needs_approval(known, vouched)
     }
 
     /// Asks several hooks at once, until the chain has heard enough; the others are let go.
@@ -122,8 +197,8 @@ impl Gating<'_> {
         chain: &mut ToolChain,
         over: &mut Pin<&mut Sleep>,
     ) -> Result<(), Left> {
-        let args = chain.args().clone();
-        let ask = async |index| (index, self.ask(index, args.clone()).await);
+        let call = self.standing(chain);
+        let ask = async |index| (index, self.ask(index, &call).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
             let Some(answer) = unless_over(over, asked.next()).await else {
@@ -136,14 +211,13 @@ impl Gating<'_> {
     }
 
     /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.
-    async fn ask(&self, index: usize, args: RawJson) -> Option<ToolDecision> {
-        let call = ToolCall { id: self.call.id.clone(), name: self.call.name.clone(), args };
+    async fn ask(&self, index: usize, call: &ToolCall) -> Option<ToolDecision> {
         let Some(hook) = self.hook(Some(index)) else { return Some(ToolDecision::Allow) };
-        match self.calling.settle(self.question(hook.as_ref(), &call)).await {
+        match self.calling.settle(self.question(hook.as_ref(), call)).await {
             Some(decision) => Some(decision),
             None if self.calling.cancel.is_cancelled() => None,
             None => {
-                let (by, reason) = (hook.name().to_owned(), "the hook panicked".to_owned());
+                let (by, reason) = (hook.name().to_owned(), PANICKED.to_owned());
                 Some(ToolDecision::Block { by, reason })
             }
         }
@@ -158,9 +232,9 @@ impl Gating<'_> {
     }
 
     /// Says who changed what, and over whose change.
-    fn record(&self, Change { by, changed, conflicts }: Change, chain: &ToolChain) {
+    fn record(&self, Change { by, tool, changed, conflicts }: Change, chain: &ToolChain) {
         let (id, args) = (self.call.id.clone(), chain.args().clone());
-        self.calling.emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), args, changed });
+        self.calling.emitter.emit(AgentEvent::ToolRewritten { id, by: by.clone(), tool, args, changed });
         for conflict in conflicts {
             let (id, by) = (self.call.id.clone(), [conflict.first, by.clone()]);
             self.calling.emitter.emit(AgentEvent::ToolRewriteConflict { id, path: conflict.path, by });
@@ -178,12 +252,21 @@ impl Gating<'_> {
         Verdict::Block { by: BUDGET.to_owned(), reason }
     }
 
-    /// Asks the hook whose block it was what else shall follow. One that panics has nothing more to say.
-    async fn consequence(&self, decider: Option<usize>) -> Result<AfterBlock, Cancelled> {
-        let Some(hook) = self.hook(decider) else { return Ok(AfterBlock::GoOn) };
-        match self.calling.settle(hook.blocked(self.calling.cancel, self.call)).await {
+    /// Asks whose block it was what else shall follow. One that panics has nothing more to say.
+    async fn consequence(
+        &self,
+        denier: Option<&dyn ApproveTool>,
+        decider: Option<usize>,
+    ) -> Result<AfterBlock, Cancelled> {
+        let Calling { cancel, .. } = self.calling;
+        let after = match (denier, self.hook(decider)) {
+            (Some(approver), _) => self.calling.settle(approver.denied(cancel, self.call)).await,
+            (None, Some(hook)) => self.calling.settle(hook.blocked(cancel, self.call)).await,
+            (None, None) => return Ok(AfterBlock::GoOn),
+        };
+        match after {
             Some(after) => Ok(after),
-            None if self.calling.cancel.is_cancelled() => Err(Cancelled),
+            None if cancel.is_cancelled() => Err(Cancelled),
             None => Ok(AfterBlock::GoOn),
         }
     }

@@ -24,8 +24,8 @@ pub(crate) fn event(whole: AgentEvent) -> AgentEvent {
             let details = details.as_ref().map(object);
             E::HostCallEnd { id, extension, name, is_error, code, content: content(&whole), details }
         }
-        E::ToolRewritten { id, by, args, changed } => {
-            E::ToolRewritten { id, by, args: object(&args), changed: pointers(changed) }
+        E::ToolRewritten { id, by, tool, args, changed } => {
+            E::ToolRewritten { id, by, tool, args: object(&args), changed: pointers(changed) }
         }
         E::ToolRewriteConflict { id, path, by } => E::ToolRewriteConflict { id, path: pointer(path), by },
         E::ToolBlocked { id, by, reason } => E::ToolBlocked { id, by, reason: beginning(&reason, MOST) },
@@ -132,7 +132,7 @@ mod tests {
         let args = || RawJson::parse(&format!(r#"{{"content":"{long}"}}"#)).unwrap();
         let many = || vec![format!("/{long}"), "/a".to_owned()];
         let whole = [
-            AgentEvent::ToolRewritten { id: id(), by: by(), args: args(), changed: many() },
+            AgentEvent::ToolRewritten { id: id(), by: by(), tool: None, args: args(), changed: many() },
             AgentEvent::ToolRewriteConflict { id: id(), path: format!("/{long}"), by: [by(), by()] },
             AgentEvent::ToolBlocked { id: id(), by: by(), reason: long.clone() },
             AgentEvent::ToolProgress { id: id(), text: long.clone() },
@@ -144,6 +144,7 @@ mod tests {
         let short = |changed| AgentEvent::ToolRewritten {
             id: id(),
             by: by(),
+            tool: None,
             args: RawJson::parse("{}").unwrap(),
             changed,
         };

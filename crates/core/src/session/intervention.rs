@@ -44,6 +44,12 @@ pub enum Action {
     Replaced,
     /// The user was not shown the model's last message.
     Suppressed,
+    /// The model's last message is not as the model wrote it.
+    AnswerEdited,
+    /// The model answered, and what it said is not part of the conversation.
+    AnswerDropped,
+    /// What was done and said since the user's last message is not part of the conversation.
+    Discarded,
 }
 
 impl Action {
@@ -57,6 +63,9 @@ impl Action {
             Self::Edited => "result changed by",
             Self::Replaced => "shown otherwise by",
             Self::Suppressed => "not shown because of",
+            Self::AnswerEdited => "answer changed by",
+            Self::AnswerDropped => "answer dropped by",
+            Self::Discarded => "turn discarded by",
         }
     }
 
@@ -64,7 +73,13 @@ impl Action {
     pub fn is_stop(self) -> bool {
         match self {
             Self::Blocked | Self::Answered | Self::TurnEnded => true,
-            Self::Rewritten | Self::Edited | Self::Replaced | Self::Suppressed => false,
+            Self::Rewritten
+            | Self::Edited
+            | Self::Replaced
+            | Self::Suppressed
+            | Self::AnswerEdited
+            | Self::AnswerDropped
+            | Self::Discarded => false,
         }
     }
 }

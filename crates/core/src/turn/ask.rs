@@ -6,8 +6,9 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Usage};
 
 use super::Turn;
-use super::state::Input;
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse};
+use super::response::held;
+use super::state::{Held, Input};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
 use crate::session::SessionError;
 use crate::session::entry::Answer;
 use crate::transcript::Saved;
@@ -28,6 +29,8 @@ enum Unanswered {
     Model(ModelError),
     /// What the user said could not be put on the disk.
     Session(SessionError),
+    /// A hook did not want the request.
+    Unasked(Input),
 }
 
 impl From<ModelError> for Unanswered {
@@ -38,10 +41,8 @@ impl From<ModelError> for Unanswered {
 
 impl Turn {
     /// Sends the transcript to the model and waits for the whole answer.
-    pub(super) async fn ask(&self) -> Input {
-        // With an interceptor about, nothing of the text is shown before it decided.
-        let held = !self.agent.hooks().before_assistant_message.is_empty();
-        let mut asked = self.cancel.run_until_cancelled(self.stream(held)).await;
+    pub(super) async fn ask(&self, step: u32, last: bool) -> Input {
+        let mut asked = self.cancel.run_until_cancelled(self.stream(step, last)).await;
         if let Some(Err(Unanswered::Model(error))) = &asked
             && error.kind == ModelErrorKind::Overflow
             && !self.now().partial.begun
@@ -53,13 +54,10 @@ impl Turn {
             if let Err(input) = self.compact_after(error.clone()).await {
                 return input;
             }
-            asked = self.cancel.run_until_cancelled(self.stream(held)).await;
+            asked = self.cancel.run_until_cancelled(self.stream(step, last)).await;
         }
         match asked {
-            Some(Ok(response)) => match self.record(&response).await {
-                Ok(()) => Input::Answered { response, held },
-                Err(error) => error.into(),
-            },
+            Some(Ok((response, held))) => self.receive(step, response, held).await,
             // Whatever a cancelled request fails with, it is the user who ended it.
             Some(Err(_)) if self.cancel.is_cancelled() => self.aborted().await,
             Some(Err(Unanswered::Model(error))) => {
@@ -70,42 +68,40 @@ impl Turn {
                 Input::Failed(error)
             }
             Some(Err(Unanswered::Session(error))) => error.into(),
+            Some(Err(Unanswered::Unasked(input))) => input,
             None => self.aborted().await,
         }
     }
 
-    async fn stream(&self, held: bool) -> Result<ModelResponse, Unanswered> {
-        let setup = self.setup();
-        let tools = self.agent.tools().offered(&setup);
-        let request = ModelRequest {
-            system: self.agent.system.render(&tools, &self.sections),
-            messages: self.agent.transcript.messages(),
-            tools,
-            thinking: setup.thinking,
-        };
-        let mut events = setup.model.stream(self.cancel.clone(), request).await?;
+    /// The whole answer, and what of it the user was not told while it came.
+    async fn stream(&self, step: u32, last: bool) -> Result<(ModelResponse, Held), Unanswered> {
+        let hooks = self.agent.hooks();
+        let held = held(&hooks);
+        let request = self.request(step, last, &hooks.before_model_request).await;
+        let (model, request) = request.map_err(Unanswered::Unasked)?;
+        let info = model.info();
+        self.now().asked = Some(info.clone());
+        let mut events = model.stream(self.cancel.clone(), request).await?;
         // The request is on its way while the disk writes what it is about.
         let (mut next, said) = join(events.next(), self.said_is_on_disk()).await;
         said.map_err(Unanswered::Session)?;
         while let Some(event) = next {
             if let Some(response) = self.pass_on(event?, held) {
-                return Ok(response);
+                return Ok((response, held));
             }
             next = events.next().await;
         }
-        let info = setup.model.info();
-        let (provider, model) = (info.provider, info.model);
-        let text = format!("the answer of {provider}/{model} ended without its final event; try again");
+        let text = format!("the answer of {info} ended without its final event; try again");
         Err(ModelError::new(ModelErrorKind::Truncated, text).into())
     }
 
     /// Shows one event, unless it is held back; returns the answer when it is complete.
-    fn pass_on(&self, event: ModelEvent, held: bool) -> Option<ModelResponse> {
+    fn pass_on(&self, event: ModelEvent, held: Held) -> Option<ModelResponse> {
         if event.is_answer() && !std::mem::replace(&mut self.now().partial.begun, true) {
             self.emitter.emit(AgentEvent::AssistantStart);
         }
         let shown = match event {
-            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held => None,
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held != Held::Nothing => None,
             ModelEvent::Text(delta) => {
                 self.now().partial.text.push_str(&delta);
                 Some(AgentEvent::TextDelta { delta })
@@ -137,27 +133,30 @@ impl Turn {
     }
 
     /// Puts a whole answer into the transcript; the last of a turn is on the disk before it counts as given.
-    async fn record(&self, response: &ModelResponse) -> Result<(), SessionError> {
-        let Partial { answering, .. } = std::mem::take(&mut self.now().partial);
+    pub(super) async fn record(&self, response: &ModelResponse) -> Result<(), SessionError> {
+        let by = self.answered_by();
+        self.now().partial = Partial::default();
         let message = AssistantMessage {
             content: response.content.clone(),
             time: self.agent.now(),
             native: response.native.clone(),
         };
-        let answer = self.answer(answering, response.stop, response.usage);
+        let answer = answer(by, response.stop, response.usage);
         self.agent.transcript.keep(Message::Assistant(message), Some(answer))?.on_disk().await?;
         let cumulative = self.agent.transcript.usage();
         self.emitter.emit(AgentEvent::Usage { usage: response.usage, cumulative });
         Ok(())
     }
 
-    fn answer(&self, answering: Option<ModelInfo>, stop: Stop, usage: Usage) -> Answer {
-        let ModelInfo { provider, model } = answering.unwrap_or_else(|| self.setup().model.info());
-        Answer { provider, model, stop, usage }
+    /// Who answers: who says so, or else who was asked.
+    pub(super) fn answered_by(&self) -> ModelInfo {
+        let now = self.now();
+        let known = now.partial.answering.as_ref().or(now.asked.as_ref()).cloned();
+        known.unwrap_or_else(|| now.setup.model.info())
     }
 
     /// The user stopped the answer.
-    async fn aborted(&self) -> Input {
+    pub(super) async fn aborted(&self) -> Input {
         let kept = match self.keep_partial(Stop::Aborted) {
             Ok(None) => return Input::Cancelled,
             Ok(Some((message, saved))) => saved.on_disk().await.map(|()| message),
@@ -176,14 +175,19 @@ impl Turn {
     /// not, nor what the user was not told in words: thinking without its signature and calls without all of their
     /// arguments are refused by servers.
     pub(super) fn keep_partial(&self, stop: Stop) -> Result<Option<(AssistantMessage, Saved)>, SessionError> {
-        let Partial { text, answering, .. } = std::mem::take(&mut self.now().partial);
+        let by = self.answered_by();
+        let Partial { text, .. } = std::mem::take(&mut self.now().partial);
         if text.trim().is_empty() {
             return Ok(None);
         }
         let content = vec![AssistantBlock::Text { text }];
         let message = AssistantMessage { content, time: self.agent.now(), native: None };
-        let answer = self.answer(answering, stop, Usage::default());
+        let answer = answer(by, stop, Usage::default());
         let saved = self.agent.transcript.keep(Message::Assistant(message.clone()), Some(answer))?;
         Ok(Some((message, saved)))
     }
+}
+
+fn answer(by: ModelInfo, stop: Stop, usage: Usage) -> Answer {
+    Answer { provider: by.provider, model: by.model, stop, usage }
 }

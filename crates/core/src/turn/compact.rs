@@ -18,7 +18,9 @@ use crate::compact::{
 };
 use crate::emitter::Emitter;
 use crate::hooks::CompactDecision;
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse};
+use crate::model::{
+    ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, RequestOptions,
+};
 use crate::session::SessionError;
 use crate::session::entry::{Answer, Compaction};
 use crate::stats::of_text;
@@ -326,6 +328,7 @@ impl Turn {
             tools: Vec::new(),
             // To sum up is not hard, and the user waits.
             thinking: Thinking::Off,
+            options: RequestOptions::default(),
         };
         let asked = setup.model.info();
         let mut answering = asked.clone();

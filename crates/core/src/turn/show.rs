@@ -4,15 +4,15 @@ use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{AssistantBlock, text_of};
 
-use super::state::Input;
-use super::{PANICKED, Turn};
+use super::state::{Held, Input};
+use super::{A_HOOK, Turn};
 use crate::hooks::MessageDecision;
 use crate::model::ModelResponse;
 use crate::session::intervention::Action;
 
 impl Turn {
     /// Lets the hooks decide, then shows what they left.
-    pub(super) async fn show(&self, response: &ModelResponse, held: bool) -> Input {
+    pub(super) async fn show(&self, response: &ModelResponse, held: Held) -> Input {
         let original = text_of(&response.content);
         let mut replaced_by = Vec::new();
         let text = match self.intercept(original.clone(), &mut replaced_by).await {
@@ -27,18 +27,30 @@ impl Turn {
             None => return Input::Cancelled,
         };
         let content = match text == original {
-            true if held => without_thinking(&response.content),
+            true if held == Held::Thinking => without_thinking(&response.content),
             true => response.content.clone(),
             false => {
                 self.remark(None, Action::Replaced, replaced_by);
                 replaced(&response.content, &text)
             }
         };
-        if held && !text.is_empty() {
-            self.emitter.emit(AgentEvent::TextDelta { delta: text });
+        if held != Held::Nothing {
+            self.tell_held(&content, text);
         }
         self.emitter.emit(AgentEvent::AssistantMessage { content, time: self.agent.now() });
         Input::Shown
+    }
+
+    /// Tells what was held back of what the user now sees.
+    fn tell_held(&self, content: &[AssistantBlock], text: String) {
+        for block in content {
+            if let AssistantBlock::Thinking { text } = block {
+                self.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
+            }
+        }
+        if !text.is_empty() {
+            self.emitter.emit(AgentEvent::TextDelta { delta: text });
+        }
     }
 
     /// Asks every interceptor in turn, and notes who changed something; `None` when the run was cancelled.
@@ -61,7 +73,7 @@ impl Turn {
                 None if self.cancel.is_cancelled() => return None,
                 None => {
                     let reason = "message withheld: the hook panicked".to_owned();
-                    return Some(Shown::Suppressed { by: PANICKED.to_owned(), reason });
+                    return Some(Shown::Suppressed { by: A_HOOK.to_owned(), reason });
                 }
             }
         }

@@ -9,12 +9,12 @@ use crate::model::{ModelError, ModelResponse};
 /// Where a prompt stands.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum State {
-    /// Hooks decide whether the step may begin.
-    Starting { step: u32 },
+    /// Hooks decide whether the step may begin; `last` when no other may follow.
+    Starting { step: u32, last: bool },
     /// The model is asked.
-    Asking { step: u32 },
-    /// Hooks decide what the user sees of the answer; `held` when they may still unsay all of it.
-    Showing { step: u32, response: ModelResponse, held: bool },
+    Asking { step: u32, last: bool },
+    /// Hooks decide what the user sees of the answer.
+    Showing { step: u32, last: bool, response: ModelResponse, held: Held },
     /// Tools run; `cut` when the answer was cut, so that no call can be trusted to be whole.
     Executing { step: u32, calls: Vec<ToolCall>, cut: bool },
     /// The step is over and is reported as such.
@@ -25,13 +25,28 @@ pub(super) enum State {
     Done(Result<(), TurnError>),
 }
 
+/// What of an answer the user was not told while it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Nothing: hooks cannot unsay any of it.
+    Nothing,
+    /// The words and the thinking, which are told when hooks have decided.
+    Deltas,
+    /// The same, and the thinking is not told at all: hooks are asked about the words alone.
+    Thinking,
+}
+
 /// What follows a step.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Then {
     /// The next one.
     Step,
-    /// Nothing.
+    /// What the user has said meanwhile, if it was good; otherwise nothing.
     Finish(Result<(), TurnErrorKind>),
+    /// Nothing, whatever the user has said meanwhile.
+    Stop,
+    /// Nothing; what was said since the user's last message is left.
+    Discard { by: String, reason: String },
 }
 
 /// What came of the last thing the driver did.
@@ -41,20 +56,24 @@ pub(super) enum Input {
     Allowed,
     /// A hook ended the turn.
     Blocked { by: String, reason: String },
+    /// A hook ended the turn, and nothing of it shall stay.
+    Discarded { by: String, reason: String },
     /// A hook ended everything.
     Stopped { by: String, reason: String },
-    /// The model answered; `held` when the user has seen nothing of it yet.
-    Answered { response: ModelResponse, held: bool },
+    /// The model answered.
+    Answered { response: ModelResponse, held: Held },
     /// The model did not.
     Failed(ModelError),
     /// The user has seen the answer, or what hooks made of it.
     Shown,
-    /// All tool calls have results.
-    Executed,
+    /// All tool calls have results; `handled` when the user has all of them already.
+    Executed { handled: bool },
     /// The end of the step is reported.
     Noted,
     /// What the user said is in the transcript; `any` when there was something.
     Taken { any: bool },
+    /// The user wants an end; what the model is told is in the transcript.
+    Interrupted,
     /// The session could not be written.
     Unsaved(TurnErrorKind),
     /// The user stopped the run.
@@ -62,11 +81,19 @@ pub(super) enum Input {
 }
 
 impl State {
+    /// Where every prompt begins.
+    pub(super) fn first() -> Self {
+        Self::Starting { step: 1, last: false }
+    }
+
     /// The state after `input`. Inputs that do not belong to a state leave it as it is.
     pub(super) fn next(self, input: Input, max_steps: Option<u32>) -> Self {
         match (self, input) {
             (Self::Ended { step, then, .. }, Input::Noted) => after(step, then, max_steps),
             (Self::Between { step, stopping }, Input::Taken { any }) => taken(step, stopping, any),
+            (Self::Between { step, stopping }, Input::Interrupted) => {
+                Self::Starting { step: if stopping { 1 } else { step + 1 }, last: true }
+            }
             (Self::Done(outcome), _) => Self::Done(outcome),
             // Its end is reported already, unless there was none.
             (Self::Ended { step, .. } | Self::Between { step, .. }, Input::Unsaved(kind)) => {
@@ -80,17 +107,22 @@ impl State {
             (state, Input::Blocked { by, reason }) => {
                 state.end(Stop::Error, TurnErrorKind::Blocked { by, reason })
             }
+            (state, Input::Discarded { by, reason }) => {
+                let (step, then) = (state.step(), Then::Discard { by, reason });
+                Self::Ended { step, stop: Stop::Aborted, error: None, then }
+            }
             (state, Input::Stopped { by, reason }) => {
                 state.end(Stop::Error, TurnErrorKind::Stopped { by, reason })
             }
             (state, Input::Failed(error)) => state.end(Stop::Error, TurnErrorKind::Model(error)),
-            (Self::Starting { step }, Input::Allowed) => Self::Asking { step },
-            (Self::Asking { step }, Input::Answered { response, held }) => {
-                Self::Showing { step, response, held }
+            (Self::Starting { step, last }, Input::Allowed) => Self::Asking { step, last },
+            (Self::Asking { step, last }, Input::Answered { response, held }) => {
+                Self::Showing { step, last, response, held }
             }
-            (Self::Showing { step, response, .. }, Input::Shown) => shown(step, response),
-            (Self::Executing { step, .. }, Input::Executed) => {
-                Self::Ended { step, stop: Stop::ToolUse, error: None, then: Then::Step }
+            (Self::Showing { step, last, response, .. }, Input::Shown) => shown(step, last, response),
+            (Self::Executing { step, .. }, Input::Executed { handled }) => {
+                let then = if handled { Then::Finish(Ok(())) } else { Then::Step };
+                Self::Ended { step, stop: Stop::ToolUse, error: None, then }
             }
             (state, _) => state,
         }
@@ -98,8 +130,8 @@ impl State {
 
     fn step(&self) -> u32 {
         match self {
-            Self::Starting { step }
-            | Self::Asking { step }
+            Self::Starting { step, .. }
+            | Self::Asking { step, .. }
             | Self::Showing { step, .. }
             | Self::Executing { step, .. }
             | Self::Ended { step, .. }
@@ -113,18 +145,22 @@ impl State {
     }
 }
 
-fn shown(step: u32, response: ModelResponse) -> State {
+fn shown(step: u32, last: bool, response: ModelResponse) -> State {
     let calls: Vec<ToolCall> = tool_calls_of(&response.content).cloned().collect();
-    if calls.is_empty() {
-        return State::Ended { step, stop: response.stop, error: None, then: Then::Finish(Ok(())) };
-    }
-    State::Executing { step, calls, cut: response.stop == Stop::Length }
+    // What the last answer calls for, though no tool was offered, does not run.
+    let then = match (last, calls.is_empty()) {
+        (false, false) => return State::Executing { step, calls, cut: response.stop == Stop::Length },
+        (false, true) => Then::Finish(Ok(())),
+        (true, _) => Then::Stop,
+    };
+    State::Ended { step, stop: response.stop, error: None, then }
 }
 
 fn after(step: u32, then: Then, max_steps: Option<u32>) -> State {
     match (then, max_steps) {
         (Then::Finish(Ok(())), _) => State::Between { step, stopping: true },
         (Then::Finish(Err(kind)), _) => State::Done(Err(TurnError { step, kind })),
+        (Then::Stop | Then::Discard { .. }, _) => State::Done(Ok(())),
         (Then::Step, Some(limit)) if step >= limit => {
             State::Done(Err(TurnError { step, kind: TurnErrorKind::MaxSteps { limit } }))
         }
@@ -135,8 +171,8 @@ fn after(step: u32, then: Then, max_steps: Option<u32>) -> State {
 /// What is said when the agent would stop is like a prompt of its own: steps are counted anew.
 fn taken(step: u32, stopping: bool, any: bool) -> State {
     match (stopping, any) {
-        (false, _) => State::Starting { step: step + 1 },
-        (true, true) => State::Starting { step: 1 },
+        (false, _) => State::Starting { step: step + 1, last: false },
+        (true, true) => State::first(),
         (true, false) => State::Done(Ok(())),
     }
 }
@@ -162,7 +198,7 @@ mod tests {
     fn ended(stop: Stop, then: Then) -> State {
         let error = match &then {
             Then::Finish(Err(kind)) => Some(kind.to_string()),
-            Then::Finish(Ok(())) | Then::Step => None,
+            Then::Finish(Ok(())) | Then::Step | Then::Stop | Then::Discard { .. } => None,
         };
         State::Ended { step: 2, stop, error, then }
     }
@@ -175,17 +211,22 @@ mod tests {
     #[test]
     fn a_step_goes_from_starting_to_asking_to_showing() {
         let response = answer(Stop::End, 0);
-        check(State::Starting { step: 2 }, Input::Allowed, State::Asking { step: 2 });
         check(
-            State::Asking { step: 2 },
-            Input::Answered { response: response.clone(), held: true },
-            State::Showing { step: 2, response, held: true },
+            State::Starting { step: 2, last: false },
+            Input::Allowed,
+            State::Asking { step: 2, last: false },
+        );
+        check(
+            State::Asking { step: 2, last: false },
+            Input::Answered { response: response.clone(), held: Held::Thinking },
+            State::Showing { step: 2, last: false, response, held: Held::Thinking },
         );
     }
 
     #[test]
     fn an_answer_without_calls_ends_the_prompt() {
-        let showing = State::Showing { step: 2, response: answer(Stop::Length, 0), held: false };
+        let showing =
+            State::Showing { step: 2, last: false, response: answer(Stop::Length, 0), held: Held::Nothing };
         check(showing, Input::Shown, ended(Stop::Length, Then::Finish(Ok(()))));
         let between = State::Between { step: 2, stopping: true };
         check(ended(Stop::End, Then::Finish(Ok(()))), Input::Noted, between.clone());
@@ -196,23 +237,23 @@ mod tests {
     fn calls_run_and_lead_to_the_next_step_within_the_limit() {
         let response = answer(Stop::ToolUse, 1);
         let calls = tool_calls_of(&response.content).cloned().collect();
-        let showing = State::Showing { step: 2, response, held: false };
+        let showing = State::Showing { step: 2, last: false, response, held: Held::Nothing };
         let executing = State::Executing { step: 2, calls, cut: false };
         check(showing, Input::Shown, executing.clone());
-        check(executing, Input::Executed, ended(Stop::ToolUse, Then::Step));
+        check(executing, Input::Executed { handled: false }, ended(Stop::ToolUse, Then::Step));
         let kind = TurnErrorKind::MaxSteps { limit: 2 };
         check(ended(Stop::ToolUse, Then::Step), Input::Noted, State::Done(Err(TurnError { step: 2, kind })));
         let between = State::Between { step: 2, stopping: false };
         assert_eq!(ended(Stop::ToolUse, Then::Step).next(Input::Noted, None), between);
         for any in [true, false] {
-            check(between.clone(), Input::Taken { any }, State::Starting { step: 3 });
+            check(between.clone(), Input::Taken { any }, State::Starting { step: 3, last: false });
         }
     }
 
     #[test]
     fn what_is_said_instead_of_stopping_begins_a_new_count() {
         let between = State::Between { step: 2, stopping: true };
-        check(between, Input::Taken { any: true }, State::Starting { step: 1 });
+        check(between, Input::Taken { any: true }, State::first());
     }
 
     #[test]
@@ -220,14 +261,61 @@ mod tests {
         let kind = TurnErrorKind::Session { reason: "full".into() };
         let done = State::Done(Err(TurnError { step: 2, kind: kind.clone() }));
         let unsaved = || Input::Unsaved(kind.clone());
-        check(State::Asking { step: 2 }, unsaved(), ended(Stop::Error, Then::Finish(Err(kind.clone()))));
+        check(
+            State::Asking { step: 2, last: false },
+            unsaved(),
+            ended(Stop::Error, Then::Finish(Err(kind.clone()))),
+        );
         check(ended(Stop::ToolUse, Then::Step), unsaved(), done.clone());
         check(State::Between { step: 2, stopping: true }, unsaved(), done);
     }
 
     #[test]
+    fn results_that_the_user_has_end_the_prompt_unless_more_was_said() {
+        let executing = State::Executing { step: 2, calls: Vec::new(), cut: false };
+        let handled = ended(Stop::ToolUse, Then::Finish(Ok(())));
+        check(executing, Input::Executed { handled: true }, handled.clone());
+        // Not even the limit of steps counts: the model is not asked again.
+        check(handled, Input::Noted, State::Between { step: 2, stopping: true });
+    }
+
+    #[test]
+    fn an_interrupt_leads_to_one_last_step_and_then_the_end() {
+        let between = |stopping| State::Between { step: 2, stopping };
+        check(between(false), Input::Interrupted, State::Starting { step: 3, last: true });
+        check(between(true), Input::Interrupted, State::Starting { step: 1, last: true });
+        check(State::Starting { step: 3, last: true }, Input::Allowed, State::Asking { step: 3, last: true });
+        let response = || answer(Stop::ToolUse, 1);
+        let showing = State::Showing { step: 2, last: true, response: response(), held: Held::Deltas };
+        let asking = State::Asking { step: 2, last: true };
+        check(asking, Input::Answered { response: response(), held: Held::Deltas }, showing.clone());
+        // Its calls do not run, and what waits waits on.
+        check(showing, Input::Shown, ended(Stop::ToolUse, Then::Stop));
+        check(ended(Stop::ToolUse, Then::Stop), Input::Noted, State::Done(Ok(())));
+    }
+
+    #[test]
+    fn a_discarded_turn_ends_without_an_error_wherever_it_stands() {
+        let (by, reason) = (|| "d".to_owned(), || "undo".to_owned());
+        let input = || Input::Discarded { by: by(), reason: reason() };
+        let over = || ended(Stop::Aborted, Then::Discard { by: by(), reason: reason() });
+        for state in [
+            State::Starting { step: 2, last: false },
+            State::Asking { step: 2, last: true },
+            State::Showing { step: 2, last: false, response: answer(Stop::End, 0), held: Held::Nothing },
+            State::Executing { step: 2, calls: Vec::new(), cut: false },
+        ] {
+            check(state, input(), over());
+        }
+        check(over(), Input::Noted, State::Done(Ok(())));
+        let kind = TurnErrorKind::Session { reason: "full".into() };
+        check(over(), Input::Unsaved(kind.clone()), State::Done(Err(TurnError { step: 2, kind })));
+    }
+
+    #[test]
     fn a_cut_answer_marks_its_calls() {
-        let showing = State::Showing { step: 2, response: answer(Stop::Length, 1), held: false };
+        let showing =
+            State::Showing { step: 2, last: false, response: answer(Stop::Length, 1), held: Held::Nothing };
         assert!(matches!(showing.next(Input::Shown, None), State::Executing { cut: true, .. }));
     }
 
@@ -235,13 +323,17 @@ mod tests {
     fn whatever_goes_wrong_ends_the_step_and_then_the_prompt() {
         let blocked = TurnErrorKind::Blocked { by: "g".into(), reason: "late".into() };
         let input = Input::Blocked { by: "g".into(), reason: "late".into() };
-        check(State::Starting { step: 2 }, input, ended(Stop::Error, Then::Finish(Err(blocked.clone()))));
+        check(
+            State::Starting { step: 2, last: false },
+            input,
+            ended(Stop::Error, Then::Finish(Err(blocked.clone()))),
+        );
         check(
             ended(Stop::Error, Then::Finish(Err(blocked.clone()))),
             Input::Noted,
             State::Done(Err(TurnError { step: 2, kind: blocked })),
         );
-        for state in [State::Starting { step: 2 }, State::Asking { step: 2 }] {
+        for state in [State::Starting { step: 2, last: false }, State::Asking { step: 2, last: false }] {
             check(state, Input::Cancelled, ended(Stop::Aborted, Then::Finish(Err(TurnErrorKind::Aborted))));
         }
         let done = State::Done(Err(TurnError { step: 2, kind: TurnErrorKind::Aborted }));

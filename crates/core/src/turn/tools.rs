@@ -11,10 +11,12 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Message, ToolMessage};
 
 use super::Turn;
+use super::skip::Skip;
 use super::state::Input;
-use crate::agent::LateValidator;
-use crate::call::fit;
+use crate::agent::Offered;
+use crate::call::{Abort, Scope, fit};
 use crate::chain::Verdict;
+use crate::hooks::FinishedCall;
 use crate::session::entry::ToolStart;
 use crate::session::{NOT_RUN, SessionError};
 use crate::tool::{Concurrency, Tool, ToolOutput};
@@ -22,38 +24,65 @@ use crate::tool::{Concurrency, Tool, ToolOutput};
 /// How many calls of one message run at once.
 const MAX_PARALLEL: usize = 16;
 
-/// A call after its preflight.
-enum Planned {
-    /// It runs: the call has the arguments that every gate approved.
-    Run { call: ToolCall, tool: Arc<dyn Tool> },
-    /// It does not; this is its result.
-    Answer {
-        call: ToolCall,
-        output: ToolOutput,
-        /// The hook that gave it in place of the tool.
-        synthetic_by: Option<String>,
-    },
+/// A call of the model after its preflight.
+struct Planned {
+    /// As the model made it.
+    call: ToolCall,
+    plan: Plan,
 }
 
-/// Who gave a result; nobody but haft itself, if neither is there.
+enum Plan {
+    /// This runs: the tool and the arguments that every gate approved.
+    Run { call: ToolCall, tool: Arc<dyn Tool> },
+    /// Nothing runs; this is the result.
+    Answer { output: ToolOutput, source: Source },
+}
+
+/// Who gave a result; nobody but haft itself, if none is there.
 #[derive(Default)]
 struct Source {
     /// The extension whose tool ran.
     extension: Option<ExtensionName>,
     /// The hook that answered in place of the tool.
     synthetic_by: Option<String>,
+    /// Why the call was passed over.
+    skip: Option<Skip>,
+}
+
+/// What a call came to.
+struct Ended {
+    call: ToolCall,
+    output: ToolOutput,
+    source: Source,
+    /// Whatever else shall be done: nothing more of this turn.
+    then: Option<Input>,
 }
 
 impl Planned {
     fn error(call: &ToolCall, text: impl Into<String>) -> Self {
-        Self::Answer { call: call.clone(), output: ToolOutput::error(text), synthetic_by: None }
+        Self::answer(call, ToolOutput::error(text), Source::default())
+    }
+
+    fn answer(call: &ToolCall, output: ToolOutput, source: Source) -> Self {
+        Self { call: call.clone(), plan: Plan::Answer { output, source } }
+    }
+
+    fn skipped(call: &ToolCall, skip: Skip) -> Self {
+        let source = Source { skip: Some(skip), ..Source::default() };
+        Self::answer(call, ToolOutput::error(skip.text()), source)
     }
 
     fn alone(&self) -> bool {
-        match self {
-            Self::Run { tool, .. } => tool.spec().concurrency == Concurrency::Exclusive,
-            Self::Answer { .. } => false,
+        match &self.plan {
+            Plan::Run { tool, .. } => tool.spec().concurrency == Concurrency::Exclusive,
+            Plan::Answer { .. } => false,
         }
+    }
+}
+
+impl Ended {
+    fn not_run(call: ToolCall, then: Option<Input>) -> Self {
+        Self { call, output: ToolOutput::error(NOT_RUN), source: Source::default(), then }
     }
 }
 
@@ -65,7 +94,11 @@ impl Turn {
         }
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.iter().enumerate() {
-            let plan = if cut { Ok(cut_off(call)) } else { self.preflight(call).await };
+            let plan = match self.skip() {
+                Some(skip) => Ok(Planned::skipped(call, skip)),
+                None if cut => Ok(cut_off(call)),
+                None => self.preflight(call).await,
+            };
             match plan {
                 Ok(plan) => planned.push(plan),
                 Err(input) => {
@@ -79,12 +112,10 @@ impl Turn {
 
     /// Reports the calls of a turn that ends before their time has come: the answer one has already, or none.
     async fn leave_out(&self, plans: impl Iterator<Item = Planned>, input: Input) -> Input {
-        for plan in plans {
-            let (call, output, source) = match plan {
-                Planned::Run { call, .. } => (call, ToolOutput::error(NOT_RUN), Source::default()),
-                Planned::Answer { call, output, synthetic_by } => {
-                    (call, output, Source { synthetic_by, ..Source::default() })
-                }
+        for Planned { call, plan } in plans {
+            let (output, source) = match plan {
+                Plan::Run { .. } => (ToolOutput::error(NOT_RUN), Source::default()),
+                Plan::Answer { output, source } => (output, source),
             };
             if let Err(error) = self.report(call, output, source).await {
                 return error.into();
@@ -94,6 +125,7 @@ impl Turn {
     }
 
     async fn run_in_batches(&self, planned: Vec<Planned>) -> Input {
+        let mut handled = true;
         let mut rest = planned.into_iter().peekable();
         while let Some(first) = rest.next() {
             let mut batch = vec![first];
@@ -106,100 +138,101 @@ impl Turn {
             let mut results =
                 self.begun(batch).map(|(plan, begun)| self.carry_out(plan, begun)).buffered(MAX_PARALLEL);
             // A result that is not written is kept for later, and so are those behind it: the tools have run.
-            let mut failed = None;
-            while let Some((call, result)) = results.next().await {
-                // Whatever kept a call from being begun, its place among the results is not left empty.
-                let (output, source, unbegun) = match result {
-                    Ok((output, source)) => (output, source, None),
-                    Err(error) => (ToolOutput::error(NOT_RUN), Source::default(), Some(error)),
-                };
+            let mut over = None;
+            while let Some(Ended { call, output, source, then }) = results.next().await {
+                handled &= output.handled;
                 let reported = self.report(call, output, source).await;
-                failed = failed.or(unbegun).or(reported.err());
+                over = over.or(then).or(reported.err().map(Input::from));
             }
-            if let Some(error) = failed {
-                return error.into();
-            }
-            if self.cancel.is_cancelled() {
-                return self.leave_out(rest, Input::Cancelled).await;
+            let over = over.or_else(|| self.cancel.is_cancelled().then_some(Input::Cancelled));
+            match over {
+                // Nothing more can be written now.
+                Some(unsaved @ Input::Unsaved(_)) => return unsaved,
+                Some(input) => return self.leave_out(rest, input).await,
+                None => {}
             }
         }
-        Input::Executed
+        Input::Executed { handled }
     }
 
     /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
     async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
-        let tools = self.agent.tools();
+        let mut offered = Offered::new(self.agent.tools(), self.setup());
+        if offered.is_unknown(&call.name)
+            && let Some(tool) = self.late_tool(&call.name).await
+        {
+            offered.add(tool);
+        }
         let answer = |text: String| Planned::error(call, text);
-        let setup = self.setup();
-        let found = tools.get(&call.name).filter(|_| setup.offers(&call.name));
-        let late = match found {
-            None if setup.offers(&call.name) => self.late_tool(&call.name).await,
-            None | Some(_) => None,
+        let validator = match offered.get(&call.name) {
+            Some((_, validator)) => match fit(call, validator) {
+                Ok(validator) => Some(validator),
+                Err(reason) => return Ok(answer(reason)),
+            },
+            None if self.somebody_takes(call, &offered) => None,
+            None => return Ok(answer(unknown(call, &offered))),
         };
-        let found = found.or_else(|| late.as_ref().map(|(tool, validator)| (tool, validator)));
-        let Some((tool, validator)) = found else {
-            let names: Vec<String> = tools.offered(&setup).iter().map(|spec| spec.name.clone()).collect();
-            return Ok(answer(format!(
-                "unknown tool {:?}; available tools: {}",
-                call.name,
-                names.join(", ")
-            )));
-        };
-        let validator = match fit(call, validator) {
-            Ok(validator) => validator,
-            Err(reason) => return Ok(answer(reason)),
-        };
-        match self.calling().gate(call, validator).await? {
-            Verdict::Run { args } => {
-                let call = ToolCall { args, ..call.clone() };
-                Ok(Planned::Run { call, tool: tool.clone() })
+        match self.calling().gate(call, Scope { validator, others: Some(&offered) }).await? {
+            Verdict::Run { tool, args } => {
+                let runs = ToolCall { id: call.id.clone(), name: tool.unwrap_or(call.name.clone()), args };
+                Ok(match offered.get(&runs.name) {
+                    Some((tool, _)) => {
+                        let plan = Plan::Run { call: runs, tool: tool.clone() };
+                        Planned { call: call.clone(), plan }
+                    }
+                    None => answer(unknown(call, &offered)),
+                })
             }
             Verdict::Respond { by, output } => {
-                Ok(Planned::Answer { call: call.clone(), output, synthetic_by: Some(by) })
+                let source = Source { synthetic_by: Some(by), ..Source::default() };
+                Ok(Planned::answer(call, output, source))
             }
             Verdict::Block { reason, .. } => Ok(answer(reason)),
             Verdict::AbortTurn { by, reason } => Err(Input::Blocked { by, reason }),
+            Verdict::HardAbort { by, reason } => Err(Input::Discarded { by, reason }),
             Verdict::AbortAgent { by, reason } => Err(Input::Stopped { by, reason }),
         }
     }
 
     /// A tool that nobody had brought yet when the model called it.
-    async fn late_tool(&self, name: &str) -> Option<(Arc<dyn Tool>, LateValidator)> {
+    async fn late_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         for source in &self.agent.sources {
-            if let Some(tool) = source.late_tool(&self.cancel, name).await {
-                let validator = LateValidator::new(tool.spec());
-                return Some((tool, validator));
+            let tool = source.late_tool(&self.cancel, name).await;
+            if tool.is_some() {
+                return tool;
             }
         }
         None
     }
 
-    /// A call with its result, and who gave it; an error if it could not be written that it was about to run, so that
-    /// it did not.
-    async fn carry_out(
-        &self,
-        plan: Planned,
-        begun: Result<(), SessionError>,
-    ) -> (ToolCall, Result<(ToolOutput, Source), SessionError>) {
-        let (call, mut output, source) = match plan {
-            Planned::Answer { call, output, synthetic_by } => {
-                return (call, Ok((output, Source { synthetic_by, ..Source::default() })));
-            }
-            Planned::Run { call, tool } => {
-                match begun {
-                    Err(error) => return (call, Err(error)),
-                    Ok(()) if self.cancel.is_cancelled() => {
-                        return (call, Ok((ToolOutput::error(NOT_RUN), Source::default())));
-                    }
-                    Ok(()) => {}
-                }
-                let output = self.calling().run(&call, tool.as_ref()).await;
-                let extension = tool.spec().owner.extension().map(ExtensionName::new);
-                (call, output, Source { extension, ..Source::default() })
-            }
+    /// Whether a hook may answer a call of a tool that nobody registered.
+    fn somebody_takes(&self, call: &ToolCall, offered: &Offered) -> bool {
+        let takes = || self.agent.hooks().before_tool_execute.iter().any(|hook| hook.takes_unknown());
+        offered.is_unknown(&call.name) && call.args.is_object() && takes()
+    }
+
+    /// What a call comes to, and who gave the result; nothing more shall be done if it could not be written that it was
+    /// about to run, so that it did not.
+    async fn carry_out(&self, Planned { call, plan }: Planned, begun: Result<(), SessionError>) -> Ended {
+        let (runs, tool) = match plan {
+            Plan::Answer { output, source } => return Ended { call, output, source, then: None },
+            Plan::Run { call, tool } => (call, tool),
         };
-        output = self.calling().looked_over(&call, output).await;
-        (call, Ok((output, source)))
+        match begun {
+            Err(error) => return Ended::not_run(call, Some(error.into())),
+            Ok(()) if self.cancel.is_cancelled() => return Ended::not_run(call, None),
+            Ok(()) => {}
+        }
+        let (output, took) = self.calling().run(&runs, tool.as_ref()).await;
+        let finished = FinishedCall { call: runs, took };
+        let (output, abort) = self.calling().looked_over(&finished, output).await;
+        let extension = tool.spec().owner.extension().map(ExtensionName::new);
+        let then = abort.map(|abort| self.end_because_of(abort));
+        Ended { call, output, source: Source { extension, ..Source::default() }, then }
+    }
+
+    fn end_because_of(&self, Abort { by, reason, hard }: Abort) -> Input {
+        if hard { Input::Discarded { by, reason } } else { self.blocked(by, reason) }
     }
 
     /// Calls that may run.
@@ -209,33 +242,41 @@ impl Turn {
     }
 
     /// Has it on the disk that calls are about to run, so that no later process runs one of them a second time. Says of
-    /// each whether it is. What is cancelled by now will not run.
-    async fn put_on_record(&self, plans: Vec<Planned>) -> Vec<(Planned, Result<(), SessionError>)> {
-        let start = |plan: &Planned| match plan {
-            Planned::Run { call: ToolCall { id, name, args }, .. } => {
+    /// each whether it is. What is cancelled or skipped by now will not run.
+    async fn put_on_record(&self, mut plans: Vec<Planned>) -> Vec<(Planned, Result<(), SessionError>)> {
+        if let Some(skip) = self.skip() {
+            for plan in &mut plans {
+                if let Plan::Run { .. } = plan.plan {
+                    *plan = Planned::skipped(&plan.call, skip);
+                }
+            }
+        }
+        let start = |plan: &Planned| match &plan.plan {
+            Plan::Run { call: ToolCall { id, name, args }, .. } => {
                 Some(ToolStart { call_id: id.clone(), name: name.clone(), args: args.clone() })
             }
-            Planned::Answer { .. } => None,
+            Plan::Answer { .. } => None,
         };
         let starts = match self.cancel.is_cancelled() {
             true => Vec::new(),
             false => plans.iter().filter_map(start).collect(),
         };
         let mut begun = self.agent.transcript.start(starts).await.into_iter();
-        let begun = |plan: Planned| match plan {
-            Planned::Run { .. } => {
+        let begun = |plan: Planned| match plan.plan {
+            Plan::Run { .. } => {
                 let begun = begun.next().unwrap_or(Ok(()));
                 (plan, begun)
             }
-            Planned::Answer { .. } => (plan, Ok(())),
+            Plan::Answer { .. } => (plan, Ok(())),
         };
         plans.into_iter().map(begun).collect()
     }
 
+    /// Puts a result into the transcript, under the name by which the model called the tool.
     async fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
         let ToolOutput { content, is_error, details, .. } = output.legible();
-        let Source { extension, synthetic_by } = source;
+        let Source { extension, synthetic_by, skip } = source;
         let message = ToolMessage {
             call_id: id.clone(),
             name: name.clone(),
@@ -247,6 +288,10 @@ impl Turn {
         };
         // It is soon on the disk, and that the call ran is there already. Nobody is told before it is in a file.
         self.agent.transcript.keep(Message::Tool(message), None)?.on_disk().await?;
+        if let Some(skip) = skip {
+            let (id, name, reason) = (id.clone(), name.clone(), skip.reason().to_owned());
+            self.emitter.emit(AgentEvent::ToolSkipped { id, name, reason });
+        }
         self.emitter.emit(AgentEvent::ToolResult {
             id,
             name,
@@ -258,6 +303,10 @@ impl Turn {
         });
         Ok(())
     }
+}
+
+fn unknown(call: &ToolCall, offered: &Offered) -> String {
+    format!("unknown tool {:?}; available tools: {}", call.name, offered.names())
 }
 
 fn not_run(call: &ToolCall) -> Planned {

@@ -66,7 +66,8 @@ fn asked(script: &Script, at: usize) -> String {
 }
 
 fn told(events: &[String]) -> String {
-    let lines = events.iter().filter(|line| !line.contains(r#""type":"usage"#));
+    let measures = |line: &&String| line.contains(r#""type":"usage"#) || line.contains(r#""type":"model_"#);
+    let lines = events.iter().filter(|line| !measures(line));
     lines.cloned().collect::<Vec<_>>().join("\n")
 }
 

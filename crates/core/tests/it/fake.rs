@@ -1,11 +1,12 @@
 //! A model that plays a script, tools that do little, and events as short lines.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 use haft_core::error::TurnError;
+use haft_core::hooks::Observer;
 use haft_core::model::{
     Model, ModelError, ModelEvent, ModelFacts, ModelInfo, ModelRequest, ModelResponse, ModelStream,
 };
@@ -126,6 +127,31 @@ pub(crate) fn spec(name: &str, concurrency: Concurrency) -> Arc<ToolSpec> {
     })
 }
 
+/// Has something done to the agent whenever something happens.
+pub(crate) struct Whenever<F> {
+    agent: Arc<OnceLock<Agent>>,
+    act: F,
+}
+
+impl<F: Fn(&Agent, &AgentEvent) + Send + Sync> Observer for Whenever<F> {
+    fn observe(&self, event: &AgentEvent) {
+        if let Some(agent) = self.agent.get() {
+            (self.act)(agent, event);
+        }
+    }
+}
+
+/// An agent to which this is done whenever something happens.
+pub(crate) fn whenever(
+    builder: AgentBuilder,
+    act: impl Fn(&Agent, &AgentEvent) + Send + Sync + 'static,
+) -> Agent {
+    let slot = Arc::new(OnceLock::new());
+    let agent = builder.observer(Whenever { agent: slot.clone(), act }).build().unwrap();
+    slot.set(agent.clone()).unwrap();
+    agent
+}
+
 /// Runs one prompt; events as short lines, and how it ended.
 pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     let mut run = agent.prompt("go");
@@ -150,7 +176,10 @@ pub(crate) fn line(event: &AgentEvent) -> String {
             format!("result {id} {by}{}{}", if *is_error { "error " } else { "" }, joined_text(content))
         }
         AgentEvent::ToolCall { id, name, args } => format!("call {id} {name} {args}"),
-        AgentEvent::ToolRewritten { id, by, args, .. } => format!("rewritten {id} by {by} {args}"),
+        AgentEvent::ToolRewritten { id, by, tool, args, .. } => {
+            let tool = tool.iter().map(|tool| format!("{tool} ")).collect::<String>();
+            format!("rewritten {id} by {by} {tool}{args}")
+        }
         AgentEvent::ToolRewriteConflict { id, path, by: [first, then] } => {
             format!("conflict {id} {path} {first} {then}")
         }

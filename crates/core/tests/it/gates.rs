@@ -43,7 +43,7 @@ impl BeforeToolExecute for Gate {
 }
 
 fn rewrite(by: &str, args: &str) -> ToolDecision {
-    ToolDecision::Rewrite { by: by.into(), args: RawJson::parse(args).unwrap() }
+    ToolDecision::Rewrite { by: by.into(), tool: None, args: RawJson::parse(args).unwrap() }
 }
 
 fn block(by: &str, reason: &str) -> ToolDecision {

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::hooks::{
-    AfterToolExecute, BeforeAssistantMessage, BeforeTurn, CancellationToken, MessageDecision, TurnDecision,
+    AfterToolExecute, BeforeAssistantMessage, BeforeTurn, CancellationToken, FinishedCall, MessageDecision,
+    ResultDecision, TurnDecision,
 };
 use haft_core::session::entry::EntryBody;
 use haft_core::session::intervention::Intervention;
 use haft_core::tool::ToolOutput;
-use haft_protocol::content::ToolCall;
 use haft_protocol::message::{Message, Stop};
 
 use crate::fake::{Script, answer, call, run, says, tool};
@@ -43,11 +43,11 @@ impl AfterToolExecute for Hides {
     async fn after_tool_execute(
         &self,
         _: &CancellationToken,
-        _: &ToolCall,
+        _: &FinishedCall,
         output: ToolOutput,
-    ) -> ToolOutput {
+    ) -> ResultDecision {
         let text = haft_protocol::content::joined_text(&output.content);
-        ToolOutput { content: ToolOutput::text(text.replace(self.0, "…")).content, ..output }
+        ToolOutput { content: ToolOutput::text(text.replace(self.0, "…")).content, ..output }.into()
     }
 
     fn name(&self) -> &str {

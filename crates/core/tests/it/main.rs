@@ -3,15 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test picks the one kind it is about")]
 
+mod approvals;
 mod cancellation;
 mod compaction;
+mod discards;
 mod fake;
 mod gates;
+mod interrupts;
 mod interventions;
 mod kept;
 mod messages;
 mod mishaps;
 mod queues;
+mod renames;
+mod requests;
+mod responses;
 mod sanitize;
 mod session_reader;
 mod sessions;

@@ -40,7 +40,8 @@ async fn steering_comes_behind_the_tools_and_before_the_next_request() {
         transcript(&agent),
         ["user go", "assistant  echo{}", "tool t1 done", "user not there", "assistant ok "]
     );
-    let told: Vec<&str> = events.iter().map(String::as_str).filter(|line| !line.contains("usage")).collect();
+    let measures = |line: &&str| line.contains("usage") || line.contains(r#""model_"#);
+    let told: Vec<&str> = events.iter().map(String::as_str).filter(|line| !measures(line)).collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
     user go
     {"type":"turn_start","step":1}
@@ -50,6 +51,7 @@ async fn steering_comes_behind_the_tools_and_before_the_next_request() {
     {"type":"queue_update","steering":["not there"],"follow_up":[],"next_turn":[]}
     result t1 done
     end ToolUse
+    {"type":"steering_injected","count":1,"bytes":9}
     user not there
     {"type":"queue_update","steering":[],"follow_up":[],"next_turn":[]}
     {"type":"turn_start","step":2}

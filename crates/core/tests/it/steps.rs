@@ -23,16 +23,20 @@ async fn one_tool_call_and_an_answer_in_the_documented_order() {
     insta::assert_snapshot!(events.join("\n"), @r#"
     user go
     {"type":"turn_start","step":1}
+    {"type":"model_request","step":1,"provider":"script","model":"test","messages":1,"tools":1}
     {"type":"assistant_start"}
     {"type":"usage","input":10,"output":1,"cache_read":0,"cache_write":0,"cost_usd":0.0,"cumulative":{"input":10,"output":1,"cache_read":0,"cache_write":0,"cost_usd":0.0}}
+    {"type":"model_response","text_bytes":0,"tool_calls":1,"thinking":false}
     assistant 
     call t1 echo {"n":1}
     result t1 got {"n":1}
     end ToolUse
     {"type":"turn_start","step":2}
+    {"type":"model_request","step":2,"provider":"script","model":"test","messages":3,"tools":1}
     {"type":"assistant_start"}
     delta done
     {"type":"usage","input":10,"output":1,"cache_read":0,"cache_write":0,"cost_usd":0.0,"cumulative":{"input":20,"output":2,"cache_read":0,"cache_write":0,"cost_usd":0.0}}
+    {"type":"model_response","text_bytes":4,"tool_calls":0,"thinking":false}
     assistant done
     end End
     {"type":"done"}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterToolExecute, HookSource, Hooks};
+use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSource, Hooks, ResultDecision};
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -183,11 +183,11 @@ impl AfterToolExecute for Stamp {
     async fn after_tool_execute(
         &self,
         _: &CancellationToken,
-        call: &ToolCall,
+        finished: &FinishedCall,
         output: ToolOutput,
-    ) -> ToolOutput {
+    ) -> ResultDecision {
         let text = haft_protocol::content::joined_text(&output.content);
-        ToolOutput::text(format!("{text} {}({})", self.0, call.args))
+        ToolOutput::text(format!("{text} {}({})", self.0, finished.call.args)).into()
     }
 }
 
@@ -213,13 +213,13 @@ impl AfterToolExecute for Redacts {
     async fn after_tool_execute(
         &self,
         _: &CancellationToken,
-        call: &ToolCall,
+        finished: &FinishedCall,
         mut output: ToolOutput,
-    ) -> ToolOutput {
-        if call.id.to_string() == "t2" {
+    ) -> ResultDecision {
+        if finished.call.id.to_string() == "t2" {
             output.content = vec![haft_protocol::content::Content::text("redacted")];
         }
-        output
+        output.into()
     }
 }
 
@@ -256,7 +256,12 @@ struct Fails;
 
 #[async_trait]
 impl AfterToolExecute for Fails {
-    async fn after_tool_execute(&self, _: &CancellationToken, _: &ToolCall, _: ToolOutput) -> ToolOutput {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        _: &FinishedCall,
+        _: ToolOutput,
+    ) -> ResultDecision {
         panic!("boom")
     }
 }

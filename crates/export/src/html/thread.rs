@@ -173,12 +173,18 @@ impl<'a> Thread<'a> {
     fn changed_by(&mut self, it: &Intervention) -> Option<&mut Vec<Intervention>> {
         match (&it.call_id, it.action) {
             (Some(id), _) => self.open(|call| call.call.id == *id).map(|call| &mut call.interventions),
-            (None, Action::Replaced | Action::Suppressed) => {
+            (None, Action::Replaced | Action::Suppressed | Action::AnswerEdited) => {
                 self.last_step().map(|step| &mut step.interventions)
             }
             (
                 None,
-                Action::Blocked | Action::Answered | Action::Rewritten | Action::TurnEnded | Action::Edited,
+                Action::Blocked
+                | Action::Answered
+                | Action::Rewritten
+                | Action::TurnEnded
+                | Action::Edited
+                | Action::AnswerDropped
+                | Action::Discarded,
             ) => None,
         }
     }

@@ -169,5 +169,8 @@ pub(super) fn sentence(it: &Intervention) -> String {
         Action::Edited => format!("{names} changed the result: the model was not told what the tool gave."),
         Action::Replaced => format!("{names} changed the text: the user was shown another one."),
         Action::Suppressed => format!("The user was not shown this message because of {names}."),
+        Action::AnswerEdited => format!("{names} changed this message: the model wrote another one."),
+        Action::AnswerDropped => format!("{names} ended the turn: the model's answer is not part of this."),
+        Action::Discarded => format!("{names} discarded a turn: what was said in it is not part of this."),
     }
 }

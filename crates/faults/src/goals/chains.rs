@@ -25,7 +25,7 @@ pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
     let (mut executed, mut unseen, mut refused_and_run) = (0_u32, 0_u32, 0_u32);
     for _ in 0..chains {
         let mut play = Play::new(&mut dice);
-        if let Verdict::Run { args } = play.run(&mut dice)? {
+        if let Verdict::Run { args, .. } = play.run(&mut dice)? {
             executed += 1;
             unseen += u32::from(play.saw.iter().any(|saw| saw.as_ref() != Some(&args)));
             refused_and_run += u32::from(play.refused);
@@ -61,7 +61,7 @@ impl Play {
     }
 
     fn run(&mut self, dice: &mut Dice) -> Result<Verdict> {
-        let mut chain = ToolChain::new(self.roles.iter().copied(), RawJson::empty_object());
+        let mut chain = ToolChain::new("a", RawJson::empty_object(), self.roles.iter().copied());
         // Every hook is asked at most twice, and every rewrite checked once.
         for _ in 0..=4 * self.roles.len() {
             match chain.step() {
@@ -71,6 +71,7 @@ impl Play {
                     let Some(&index) = indices.get(picked) else { bail!("nobody is asked") };
                     self.ask(&mut chain, index, dice)?;
                 }
+                ChainStep::Resolve => bail!("nobody has another tool called"),
                 ChainStep::Validate => {
                     let fits = dice.below(UNFIT) != 0;
                     self.refused |= !fits;
@@ -92,7 +93,10 @@ impl Play {
             ToolDecision::Rewrite { .. } | ToolDecision::Allow | ToolDecision::Respond { .. } => {
                 chain.args().clone()
             }
-            ToolDecision::Block { .. } | ToolDecision::AbortTurn { .. } | ToolDecision::AbortAgent { .. } => {
+            ToolDecision::Block { .. }
+            | ToolDecision::AbortTurn { .. }
+            | ToolDecision::HardAbort { .. }
+            | ToolDecision::AbortAgent { .. } => {
                 self.refused = true;
                 chain.args().clone()
             }
@@ -125,7 +129,7 @@ impl Dice {
             3 => ToolDecision::Respond { by, output: ToolOutput::text("done") },
             4..=12 => {
                 let args = RawJson::from_value(&json!({"n": self.below(4)}))?;
-                ToolDecision::Rewrite { by, args }
+                ToolDecision::Rewrite { by, tool: None, args }
             }
             _ => ToolDecision::Allow,
         })

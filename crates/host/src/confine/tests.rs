@@ -7,7 +7,7 @@ use haft_launch::Launcher;
 use haft_protocol::ids::ExtensionName;
 
 use super::*;
-use crate::spec::{Launch, Lifecycle, Origin, Roles};
+use crate::spec::{Dialect, Launch, Lifecycle, Origin, Roles};
 
 #[track_caller]
 fn check_path(text: &str, expect: Result<&str, &str>) {
@@ -64,6 +64,7 @@ impl Ground {
             version: None,
             dir: at("ext"),
             launch: Launch::Process { program: "/bin/sh".into(), args: Vec::new() },
+            dialect: Dialect::Native,
             origin: Origin::Global,
             roles: Roles::default(),
             permissions: None,

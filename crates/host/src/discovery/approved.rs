@@ -13,7 +13,7 @@ use super::{
 use crate::install::lock::{Approved, LockError};
 use crate::install::{Held, Owned, owned};
 use crate::manifest::Manifest;
-use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Why one does not run whose newer version asks for more.
 fn waiting(name: &ExtensionName) -> String {
@@ -123,6 +123,7 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
         version: manifest.version,
         dir: held.dir,
         launch,
+        dialect: Dialect::Native,
         origin: Origin::Global,
         roles: manifest.roles,
         permissions: held.entry.permissions,
@@ -143,6 +144,7 @@ fn kept_out(approved: &Approved, held: Held, version: Option<String>) -> Extensi
         version,
         dir: held.dir,
         launch: Launch::Impossible { why: held.changed.unwrap_or_default() },
+        dialect: Dialect::Native,
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
         permissions: None,

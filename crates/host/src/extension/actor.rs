@@ -19,8 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use super::alarm::Alarm;
 use super::connection::{self, Connection, LONG_LINE, opened};
-use super::decode::{Decoding, Heard, hear, takes_long};
-use super::ids::Ids;
+use super::decode::{Decoding, Heard, takes_long};
 use super::seldom::Seldom;
 use super::session::{Facts, Session};
 use super::watching::Watching;
@@ -68,6 +67,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
     let (stall, limits) = (start.facts.timeouts.write_stall, Arc::clone(&start.facts.limits));
     let (commands, inbox) = mpsc::unbounded();
     let commands = Arc::new(commands);
+    let ids = start.facts.speech.ids();
     let session = Session::new(start.facts, Instant::now().into_std());
     let (snapshot, snapshots) = watch::channel(Snapshot::of(&session));
     let event_count = Arc::<EventCount>::default();
@@ -105,7 +105,7 @@ pub(crate) fn start(start: Start, connection: Connection) -> Extension {
         calls: Calls::new(start.desk),
     });
     tokio::spawn(actor.run());
-    let (reporter, ids, open) = (start.reporter, Ids::random(), TaskTracker::new());
+    let (reporter, open) = (start.reporter, TaskTracker::new());
     let inner = Inner { reporter, ids, commands, event_count, open, snapshots };
     Extension { inner: Arc::new(inner) }
 }
@@ -205,9 +205,9 @@ impl Actor {
         self.reader = None;
         match self.framer.finish(self.session.line_limit()) {
             Some(Item::Line(line)) if takes_long(&line) => {
-                self.decoding = Some(Decoding::new(line, self.framer.known(), self.session.bounds(), true));
+                self.decoding = Some(Decoding::new(line, self.framer.known(), self.session.ear(), true));
             }
-            Some(Item::Line(line)) => self.on_tail(hear(&line, self.framer.known(), self.session.bounds())),
+            Some(Item::Line(line)) => self.on_tail(self.session.ear().hear(&line, self.framer.known())),
             Some(Item::TooLong) | None => self.wind_up(CLOSED),
         }
     }
@@ -237,8 +237,7 @@ impl Actor {
             lines += 1;
             match item {
                 Item::Line(line) if takes_long(&line) => {
-                    self.decoding =
-                        Some(Decoding::new(line, self.framer.known(), self.session.bounds(), false));
+                    self.decoding = Some(Decoding::new(line, self.framer.known(), self.session.ear(), false));
                 }
                 Item::Line(line) => self.session.handle_line(&line, self.framer.known(), now),
                 Item::TooLong => self.session.handle_too_long(),
@@ -278,9 +277,9 @@ impl Actor {
         match command {
             Some(Command::Ask(question)) => self.session.ask(question),
             Some(Command::Cancel(id)) => self.session.cancel(&id),
-            Some(Command::Tell(frame)) => {
+            Some(Command::Tell(words)) => {
                 self.event_count.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.session.tell(&frame, now());
+                self.session.tell(words, now());
                 // What kept it from its place in the log may be over.
                 self.choose_seat();
             }

@@ -1,4 +1,4 @@
-//! From a line to what it says. What is long is read beside the thread that all extensions share, one line of an
+//! Where a line is read, and what is said of one that makes no sense. What is long is read beside the thread that all extensions share, one line of an
 //! extension at a time: what follows it waits in its pipe. Where there is one processor only what is very long is: a
 //! change of threads would gain nothing there.
 
@@ -8,12 +8,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use haft_protocol::codec::{self, Bounds, Plain, Reading};
+use haft_protocol::codec::Plain;
 use haft_protocol::error::DecodeError;
-use haft_protocol::ext::ExtensionFrame;
 use haft_protocol::ids::RequestId;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+
+use super::dialect::{Ear, Said};
 
 /// A line of so many bytes takes longer to read than another thread to wake.
 pub(super) const LONG_FRAME: usize = 256 * 1024;
@@ -34,7 +35,7 @@ static AT_ONCE: Semaphore = Semaphore::const_new(4);
 pub(crate) struct Heard {
     /// Of the line.
     pub(crate) bytes: usize,
-    pub(crate) frame: Result<Reading<ExtensionFrame>, Unreadable>,
+    pub(crate) said: Said,
 }
 
 /// A line that is no frame, and what is said of it.
@@ -47,12 +48,6 @@ pub(crate) struct Unreadable {
     pub(crate) garbled: bool,
     /// Its beginning, for messages.
     pub(crate) excerpt: String,
-}
-
-/// Reads a line.
-pub(crate) fn hear(line: &Bytes, known: Plain, bounds: Bounds) -> Heard {
-    let frame = codec::read_knowing(line, bounds, known).map_err(|error| unreadable(error, line));
-    Heard { bytes: line.len(), frame }
 }
 
 /// Whether a line is better read beside.
@@ -81,8 +76,8 @@ pub(super) struct Decoding {
 
 impl Decoding {
     /// Begins as soon as it is waited for. One that is dropped comes to its end on its own.
-    pub(super) fn new(line: Bytes, known: Plain, bounds: Bounds, is_tail: bool) -> Self {
-        Self { is_tail, heard: Box::pin(heard_beside(line, known, bounds)) }
+    pub(super) fn new(line: Bytes, known: Plain, ear: Ear, is_tail: bool) -> Self {
+        Self { is_tail, heard: Box::pin(heard_beside(line, known, ear)) }
     }
 }
 
@@ -95,12 +90,12 @@ impl Future for Decoding {
     }
 }
 
-async fn heard_beside(line: Bytes, known: Plain, bounds: Bounds) -> Box<Heard> {
+async fn heard_beside(line: Bytes, known: Plain, ear: Ear) -> Box<Heard> {
     let permit = AT_ONCE.acquire().await.expect("nobody closes it");
     let read = spawn_blocking(move || {
         // Until the work is done, whoever waits for it.
         let _permit = permit;
-        Box::new(hear(&line, known, bounds))
+        Box::new(ear.hear(&line, known))
     });
     match read.await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(heard) => heard,
@@ -111,7 +106,7 @@ async fn heard_beside(line: Bytes, known: Plain, bounds: Bounds) -> Box<Heard> {
 }
 
 #[cold]
-fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
+pub(super) fn unreadable(error: DecodeError, line: &[u8]) -> Unreadable {
     let by_accident = || line.contains(&0) || line.starts_with("\u{feff}".as_bytes());
     Unreadable {
         id: answered_id(&error, line),

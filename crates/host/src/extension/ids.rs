@@ -25,6 +25,11 @@ impl Ids {
         Self { prefix: prefix.into(), next: AtomicU64::new(1) }
     }
 
+    /// Ids that are numbers, the first one this.
+    pub(crate) fn counted_from(first: u64) -> Self {
+        Self { prefix: String::new(), next: AtomicU64::new(first) }
+    }
+
     /// Ids with a prefix of 128 bits that nobody can guess.
     pub(crate) fn random() -> Self {
         Self::new(format!("{:016x}{:016x}-", random(), random()))

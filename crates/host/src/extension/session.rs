@@ -13,6 +13,7 @@ mod frames;
 mod lines;
 mod panels;
 mod rates;
+mod replies;
 mod reports;
 mod state;
 #[cfg(test)]
@@ -25,11 +26,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_protocol::ext::{ClearNotes, HostFrame, Limits, Notify, PanelClose, PanelRender, Response};
+use haft_protocol::ext::{ClearNotes, Limits, Notify, PanelClose, PanelRender};
 use haft_protocol::ids::RequestId;
 
+use super::dialect::{Answer, Speech, Words};
 use super::offers::Offers;
-use super::pending::{Kind, Open, Pending};
+use super::pending::{Open, Pending};
 use crate::fault::{CallError, FaultCode};
 use crate::services::Wanted;
 use calls::Calls;
@@ -44,7 +46,7 @@ use watch::{Alert, Watch};
 #[derive(Debug)]
 pub(crate) struct Question<T> {
     pub(crate) id: RequestId,
-    pub(crate) frame: HostFrame,
+    pub(crate) words: Words,
     /// What is asked, for people: `tool_call intercept`, `tool weather`.
     pub(crate) what: Cow<'static, str>,
     /// The deadline counts from here.
@@ -63,7 +65,7 @@ pub(crate) enum Output<T> {
     /// Ask the process to end.
     Terminate,
     /// A question is decided.
-    Answer(T, Result<Response, CallError>),
+    Answer(T, Result<Answer, CallError>),
     /// Something went wrong; report it.
     Fault(FaultCode, String),
     /// For the extension's log.
@@ -139,7 +141,7 @@ impl<T> Session<T> {
     pub(crate) fn new(facts: Facts, now: Instant) -> Self {
         let until = now + facts.timeouts.hello;
         let limits = Arc::clone(&facts.limits);
-        Self {
+        let mut session = Self {
             facts,
             phase: Phase::AwaitHello { until },
             pending: Pending::default(),
@@ -157,6 +159,16 @@ impl<T> Session<T> {
             never_started: false,
             lines: 0,
             out: VecDeque::new(),
+        };
+        session.begin();
+        session
+    }
+
+    fn begin(&mut self) {
+        let Some(words) = self.facts.speech.opening() else { return };
+        match words.and_then(|words| self.encode(words)) {
+            Ok(line) => self.write(line, false),
+            Err(detail) => self.fail(FaultCode::HelloInvalid, format!("cannot be greeted: {detail}")),
         }
     }
 
@@ -182,7 +194,8 @@ impl<T> Session<T> {
     /// The longest line that is taken at this moment.
     pub(crate) fn line_limit(&self) -> usize {
         let Limits { max_line, max_result_line, .. } = *self.facts.limits;
-        if self.pending.expects_result() { max_result_line } else { max_line }
+        let long = self.facts.speech.is_wordy() || self.pending.expects_result();
+        if long { max_result_line } else { max_line }
     }
 
     pub(crate) fn offers(&self) -> &Arc<Offers> {
@@ -203,9 +216,13 @@ impl<T> Session<T> {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Whether it has said hello: nothing is written before.
+    /// Whether it has said hello, or answered the host's.
     pub(crate) fn has_greeted(&self) -> bool {
-        self.lines > 0
+        match self.facts.speech {
+            // Nothing is written before.
+            Speech::Native(_) => self.lines > 0,
+            Speech::Hook(_) => self.was_ready,
+        }
     }
 
     /// Whether it has said hello, if only when it was asked to leave.
@@ -225,13 +242,13 @@ impl<T> Session<T> {
 
     /// Asks the extension something.
     pub(crate) fn ask(&mut self, question: Question<T>) {
-        let Question { id, frame, what, asked, after, ticket } = question;
-        let Some(kind) = Kind::asked_by(&frame) else { return };
+        let Question { id, words, what, asked, after, ticket } = question;
+        let Some(kind) = words.kind() else { return };
         if let Some(why) = self.absence() {
             self.out.push_back(Output::Answer(ticket, Err(CallError::Gone { why })));
             return;
         }
-        match self.encode(&frame) {
+        match self.encode(words) {
             Ok(line) => {
                 self.write(line, false);
                 self.watch.wrote(asked);
@@ -245,14 +262,16 @@ impl<T> Session<T> {
         }
     }
 
-    /// Tells the extension something that nobody waits for. How much was left out is never left out itself.
-    pub(crate) fn tell(&mut self, frame: &HostFrame, now: Instant) {
+    /// Tells the extension something that nobody waits for.
+    pub(crate) fn tell(&mut self, words: impl Into<Words>, now: Instant) {
         if self.absence().is_some() {
             return;
         }
-        match self.encode(frame) {
+        let words = words.into();
+        let is_droppable = words.is_droppable();
+        match self.encode(words) {
             Ok(line) => {
-                self.write(line, !matches!(frame, HostFrame::EventGap(_)));
+                self.write(line, is_droppable);
                 self.watch.wrote(now);
             }
             Err(detail) => self.log(format!("events_dropped: {detail}")),
@@ -303,7 +322,8 @@ impl<T> Session<T> {
         match self.phase {
             Phase::AwaitHello { until } if until <= now => {
                 let after = self.facts.timeouts.hello.as_secs_f64();
-                self.fail(FaultCode::HelloTimeout, format!("sent no hello within {after} s"));
+                let silence = self.facts.speech.silence();
+                self.fail(FaultCode::HelloTimeout, format!("{silence} within {after} s"));
             }
             Phase::Registering { until, idle_at } if sooner(until, idle_at) <= now => {
                 let why = if until <= now { "waited long enough" } else { "silent" };

@@ -88,7 +88,7 @@ impl ToolCallHook {
         }
         match outcome {
             Ok(ToolCallDecision::Allow) | Err(Failed { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
-            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), args },
+            Ok(ToolCallDecision::Rewrite { args }) => ToolDecision::Rewrite { by: by(), tool: None, args },
             Ok(ToolCallDecision::Block { reason }) => {
                 let reason = or_else(reason, || format!("tool call refused by extension {}", by()));
                 ToolDecision::Block { by: by(), reason }
@@ -163,7 +163,7 @@ impl Drop for ToolCallHook {
 
 impl Host {
     /// What follows from a block: when it is one failure too many, the person decides.
-    async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
+    pub(crate) async fn after_block(&self, cancel: &CancellationToken, entry: &Entry) -> AfterBlock {
         let name = entry.name();
         let asking = match self.gates().due(name) {
             Due::Nothing => return AfterBlock::GoOn,

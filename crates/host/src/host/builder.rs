@@ -11,9 +11,10 @@ use super::{Found, Host, HostConfig, Inner, Set, SpecSource};
 use crate::extension::Connection;
 use crate::frontend::{EventSink, Frontend, Headless};
 use crate::gates::Gates;
+use crate::hook::{HookCommand, HookSpec};
 use crate::services::{Provided, Services};
 use crate::shared::Shared;
-use crate::spec::{ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
 #[must_use = "a builder starts nothing until start"]
@@ -80,6 +81,21 @@ impl HostBuilder {
         self
     }
 
+    /// A process hook at the other end of two streams. It stays over a reload.
+    pub fn hook_streams(
+        mut self,
+        name: &str,
+        hook: HookSpec,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        let connection = Connection::Streams(Box::new(reader), Box::new(writer));
+        let command = HookCommand::default();
+        let spec = ExtensionSpec::hook(ExtensionName::new(name), hook, &command, &self.config.cwd);
+        self.streams.push((spec, connection));
+        self
+    }
+
     /// Starts all extensions and waits until they are ready, or have failed.
     ///
     /// One that does not say hello is waited for no longer than [`Timeouts::start_patience`](crate::Timeouts), unless
@@ -111,6 +127,7 @@ pub(crate) fn stream_spec(name: &str) -> ExtensionSpec {
         version: None,
         dir: PathBuf::new(),
         launch: Launch::ThemeOnly,
+        dialect: Dialect::Native,
         origin: Origin::BuiltIn,
         roles: Roles::default(),
         permissions: None,

@@ -94,10 +94,11 @@ impl Store {
     /// As [`propose`](Self::propose).
     pub fn propose_placed(&self, dir: &Path) -> Result<Proposal, InstallError> {
         let came = Came::Placed { path: dir.into(), looks: None };
-        self.propose_tree(self.workshop()?.bench()?, dir, came, Some(dir))
+        let bench = self.workshop()?.bench()?;
+        self.propose_tree(bench, dir, came, Some(dir))
     }
 
-    fn places(&self) -> Places<'_> {
+    pub(super) fn places(&self) -> Places<'_> {
         Places { path: self.path.as_deref(), workspace: self.workspace.as_deref() }
     }
 
@@ -169,6 +170,9 @@ impl Store {
             return taken(row.dir);
         }
         let file = self.approved.load()?;
+        if let Some(known) = another_there(&file, name, &entry.source) {
+            return Err(known);
+        }
         let Some((known, before)) = file.find(name.as_str()) else { return Ok(None) };
         let installed = || {
             let from = before.source.to_string();
@@ -184,6 +188,13 @@ impl Store {
         let difference = self.approved.trees().difference(&before.tree, contents);
         Ok(Some(Before { entry: before.clone(), difference }))
     }
+}
+
+/// A directory has one extension. Were another name approved there, nobody would miss the one that was, or what it guards.
+fn another_there(file: &LockFile, name: &ExtensionName, source: &Came) -> Option<InstallError> {
+    let Came::Placed { path, .. } = source else { return None };
+    let known = file.placed(path).find(|known| !known.as_str().eq_ignore_ascii_case(name.as_str()))?;
+    Some(InstallError::Renamed { dir: path.clone(), name: name.clone(), known: known.clone() })
 }
 
 impl Proposal {
@@ -261,6 +272,9 @@ impl Proposal {
 
     /// Whether nobody has approved, removed or gone back to anything of this name since this was made.
     fn is_about(&self, file: &LockFile) -> bool {
+        if another_there(file, &self.manifest.name, &self.entry.source).is_some() {
+            return false;
+        }
         let now = file.find(self.manifest.name.as_str()).map(|(_, entry)| entry);
         match (now, self.before()) {
             (None, None) => true,
@@ -273,18 +287,18 @@ impl Proposal {
     /// holds the same. Says whether that is other than before.
     ///
     /// # Errors
-    /// When it cannot be written down.
+    /// When it cannot be written down, or something else is approved by now.
     pub fn record(self) -> Result<bool, InstallError> {
-        let Self { approved, manifest, entry, .. } = self;
-        let _workshop = Workshop::open(approved.trees().dir())?;
-        let source = looked_at(entry.source, &entry.tree);
-        let recorded = approved.edit(|file| {
-            let known = file.extensions.get_mut(&manifest.name).filter(|known| known.tree == entry.tree)?;
+        let _workshop = Workshop::open(self.approved.trees().dir())?;
+        let source = looked_at(self.entry.source.clone(), &self.entry.tree);
+        let recorded = self.approved.edit(|file| {
+            let is_about = self.is_about(file);
+            let known = file.extensions.get_mut(&self.manifest.name).filter(|_| is_about)?;
             let is_other = known.source.to_string() != source.to_string();
             known.source = source;
             Some(is_other)
         })?;
-        Ok(recorded.unwrap_or_default())
+        recorded.ok_or(InstallError::Meanwhile { name: self.manifest.name })
     }
 
     /// Approves it: from now on exactly this runs. `haft` is the version of the program that asked.

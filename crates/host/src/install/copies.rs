@@ -3,6 +3,7 @@
 //! What was approved is put back before each start; all other files are the extension's own and stay.
 
 mod kept;
+mod within;
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -64,42 +65,18 @@ pub(super) fn tidy(dir: &Path) {
 }
 
 /// Removes from a copy what one version brought and the next one does not, unless it was changed since, and the directories
-/// that are empty then.
+/// that are empty then. Links stay.
 fn retire(before: &Contents, now: &Contents, copy: &Path) {
     let gone = before.items().iter().rev().filter(|(name, _)| !now.items().contains_key(*name));
-    for (name, item) in gone {
-        let path = copy.join(name);
-        // What stays is in nobody's way.
-        match item {
-            Item::Directory => {
-                step();
-                _ = fs::remove_dir(path);
-            }
-            Item::File { executable, digest } if is_same(&path, *executable, digest) => {
-                step();
-                _ = fs::remove_file(path);
-            }
-            Item::Link(_) | Item::File { .. } => {}
-        }
+    for (name, item) in gone.filter(|(_, item)| !matches!(item, Item::Link(_))) {
+        within::delete(copy, name, item);
     }
 }
 
 /// Removes from a copy all that its code brought, unless it was changed, and the directories that are empty then.
 pub(super) fn clear(code: &Contents, copy: &Path) {
     for (name, item) in code.items().iter().rev() {
-        let path = copy.join(name);
-        step();
-        // What stays is in nobody's way.
-        match item {
-            Item::Directory => _ = fs::remove_dir(path),
-            Item::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
-                _ = fs::remove_file(path);
-            }
-            Item::File { executable, digest } if is_same(&path, *executable, digest) => {
-                _ = fs::remove_file(path);
-            }
-            Item::Link(_) | Item::File { .. } => {}
-        }
+        within::delete(copy, name, item);
     }
     _ = fs::remove_dir(copy);
 }
@@ -140,8 +117,15 @@ fn clear_way(path: &Path) -> Result<(), InstallError> {
 }
 
 fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
+    let is_file = |metadata: fs::Metadata| metadata.is_file();
+    // What is no file is not even opened.
+    path.symlink_metadata().is_ok_and(is_file) && open(path).is_ok_and(|file| holds(file, executable, digest))
+}
+
+/// Whether an open file is this one.
+fn holds(file: File, executable: bool, digest: &Digest) -> bool {
     let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
-    path.symlink_metadata().is_ok_and(same_kind) && copied(path, None).is_ok_and(|now| now == *digest)
+    file.metadata().is_ok_and(same_kind) && copied(file, None).is_ok_and(|now| now == *digest)
 }
 
 fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
@@ -149,7 +133,8 @@ fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest)
     let write = || InstallError::io("write", to);
     step();
     let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
-    if copied(from, Some(new.as_file_mut())).map_err(InstallError::io("copy", from))? != *digest {
+    let copied = open(from).and_then(|source| copied(source, Some(new.as_file_mut())));
+    if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }
     set_mode(new.as_file(), executable).map_err(write())?;
@@ -158,8 +143,8 @@ fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest)
 }
 
 /// Reads a file, writes it if there is somewhere to write it to, and tells what it held.
-fn copied(from: &Path, mut to: Option<&mut File>) -> std::io::Result<Digest> {
-    let (mut source, mut hasher, mut piece) = (open(from)?, Sha256::new(), vec![0; PIECE]);
+fn copied(mut source: File, mut to: Option<&mut File>) -> std::io::Result<Digest> {
+    let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
     loop {
         let count = source.read(&mut piece)?;
         let bytes = piece.get(..count).unwrap_or_default();

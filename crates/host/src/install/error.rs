@@ -47,6 +47,20 @@ pub enum InstallError {
         /// Where that came from.
         from: String,
     },
+    /// Another extension was approved in that directory than its manifest says now.
+    #[error(
+        "{} is approved as {known}, and its manifest says {name} now; give it its name back, or `haft ext remove {known}` \
+         first, which keeps what was changed there",
+        dir.display()
+    )]
+    Renamed {
+        /// The directory.
+        dir: PathBuf,
+        /// The name in its manifest.
+        name: ExtensionName,
+        /// The name of what was approved.
+        known: ExtensionName,
+    },
     /// Somebody else changed what is approved of it while it was asked about.
     #[error(
         "what is approved of {name} has changed since this was shown, so nothing was done; try again to see what it is now"

@@ -122,6 +122,12 @@ impl LockFile {
         self.extensions.iter().find(|(known, _)| known.as_str().eq_ignore_ascii_case(name))
     }
 
+    /// Who is approved in this directory, which is one at most unless somebody else wrote the file.
+    pub(super) fn placed(&self, dir: &Path) -> impl Iterator<Item = &ExtensionName> {
+        let is_there = move |entry: &Entry| matches!(&entry.source, Came::Placed { path, .. } if path == dir);
+        self.extensions.iter().filter(move |(_, entry)| is_there(entry)).map(|(name, _)| name)
+    }
+
     /// All code that an entry runs, or ran before.
     pub(super) fn trees(&self) -> HashSet<Digest> {
         let entries = self.extensions.values();

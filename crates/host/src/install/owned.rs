@@ -43,21 +43,27 @@ pub(crate) fn owned(global: Option<&Path>, approved: &Approved) -> (Vec<Owned>, 
         Ok(file) => (Arc::unwrap_or_clone(file), None),
         Err(error) => (super::lock::LockFile::default(), Some(error)),
     };
-    let (mut entries, mut by_place) = (Vec::new(), BTreeMap::new());
+    let (mut entries, mut by_place) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
     for (name, entry) in file.extensions {
         match &entry.source {
-            Came::Placed { path, .. } => _ = by_place.insert(path.clone(), (name, entry)),
+            Came::Placed { path, .. } => by_place.entry(path.clone()).or_default().push((name, entry)),
             Came::Git { .. } | Came::Directory { .. } => entries.push((name, entry, false)),
         }
     }
     let mut all: Vec<Owned> = Vec::new();
     for candidate in global.into_iter().flat_map(scan) {
-        all.push(match by_place.remove(&candidate.dir) {
+        let named = candidate.name();
+        let there = by_place.get_mut(&candidate.dir).and_then(|there| {
+            // One directory is one extension. Whoever else was approved there is missed.
+            let at = there.iter().position(|(name, _)| name.as_str() == named).unwrap_or_default();
+            (at < there.len()).then(|| there.swap_remove(at))
+        });
+        all.push(match there {
             Some((name, entry)) => placed(approved, name, entry, candidate),
             None => Owned { candidate, held: None },
         });
     }
-    let gone = by_place.into_values().map(|(name, entry)| (name, entry, true));
+    let gone = by_place.into_values().flatten().map(|(name, entry)| (name, entry, true));
     all.reserve(entries.len());
     for (name, entry, gone) in entries.into_iter().chain(gone) {
         all.push(stored(approved, name, entry, gone));

@@ -7,10 +7,10 @@ use haft_protocol::ids::ExtensionName;
 use haft_protocol::step::step;
 
 use super::error::with_causes;
-use super::lock::{Came, Entry};
+use super::lock::{Came, Entry, LockFile};
 use super::trees::swept;
 use super::workshop::{Workshop, remove};
-use super::{InstallError, Kept, Row, Store, copies};
+use super::{InstallError, Kept, Row, Store, copies, trees};
 use crate::discovery::dir_name;
 use crate::spec::Origin;
 
@@ -32,7 +32,7 @@ impl Store {
     /// the link. A project's directory is deleted.
     ///
     /// # Errors
-    /// [`InstallError`]; then it is as it was before.
+    /// [`InstallError`], also when something else is approved by now than when `row` was looked up; then it is as it was before.
     pub fn remove(&self, row: &Row) -> Result<Removed, InstallError> {
         match &row.entry {
             Some(entry) => self.remove_approved(row, entry),
@@ -40,32 +40,89 @@ impl Store {
                 let parent = row.dir.parent().unwrap_or(&self.global);
                 Workshop::open(parent)?.discard(&row.dir).map(|()| Removed::default())
             }
-            None => Ok(Aside::take(&row.dir)?.clear(|_| {})),
+            None => self.remove_unapproved(row),
         }
     }
 
+    fn remove_unapproved(&self, row: &Row) -> Result<Removed, InstallError> {
+        // As long as this is held nobody approves it.
+        let _workshop = Workshop::open(self.approved.trees().dir())?;
+        if self.approved.load()?.placed(&row.dir).next().is_some() {
+            return Err(row.meanwhile());
+        }
+        Ok(Aside::take(&row.dir)?.clear(|_| {}))
+    }
+
     fn remove_approved(&self, row: &Row, entry: &Entry) -> Result<Removed, InstallError> {
-        let trees = self.approved.trees();
+        let (trees, name) = (self.approved.trees(), ExtensionName::new(&row.name));
         let workshop = Workshop::open(trees.dir())?;
-        // At once and whole: what it holds is looked at where nobody takes it for an extension.
-        let aside = match &entry.source {
-            Came::Placed { path, .. } if path.symlink_metadata().is_ok() => Some(Aside::take(path)?),
-            Came::Placed { .. } | Came::Git { .. } | Came::Directory { .. } => None,
-        };
+        // The yes is for what was looked up.
+        let is_known =
+            |file: &LockFile| file.extensions.get(&name).is_some_and(|known| known.is_same_version(entry));
+        let file = self.approved.load()?;
+        if !is_known(&file) {
+            return Err(row.meanwhile());
+        }
+        let (mut aside, mut left) = (None, None);
+        if let Came::Placed { path, .. } = &entry.source
+            && file.placed(path).all(|known| *known == name)
+        {
+            match path.symlink_metadata() {
+                // At once and whole: what it holds is looked at where nobody takes it for an extension.
+                Ok(_) => aside = Some(Aside::take(path)?),
+                Err(_) => left = left_by_another(path),
+            }
+        }
         let edited = self.approved.edit(|file| {
-            file.extensions.remove(&ExtensionName::new(&row.name));
-            file.trees()
+            is_known(file).then(|| {
+                file.extensions.remove(&name);
+                file.trees()
+            })
         });
-        let keep = edited.inspect_err(|_| aside.iter().for_each(Aside::put_back))?;
+        let done = edited.map_err(InstallError::from).and_then(|keep| keep.ok_or_else(|| row.meanwhile()));
+        let keep = done.inspect_err(|_| aside.iter().for_each(Aside::put_back))?;
         let code = trees.verify(&entry.tree).ok();
         let clear = |copy: &Path| code.iter().for_each(|code| copies::clear(code, copy));
         if entry.runs_in_copy() {
             clear(&row.runs_in);
         }
         let mut removed = aside.map(|aside| aside.clear(clear)).unwrap_or_default();
-        removed.warnings.extend(swept(trees.sweep(&workshop, &keep)));
+        removed.warnings.extend(left.into_iter().chain(swept(trees.sweep(&workshop, &keep))));
         Ok(removed)
     }
+}
+
+impl Row {
+    fn meanwhile(&self) -> InstallError {
+        InstallError::Meanwhile { name: ExtensionName::new(&self.name) }
+    }
+}
+
+/// Of a directory that is gone, what people are told when removals have moved something of that name aside: whoever was killed
+/// at it has told nobody.
+fn left_by_another(dir: &Path) -> Option<String> {
+    let (place, name) = (place_beside(dir), dir_name(dir));
+    let is_its = |path: &PathBuf| {
+        let number = dir_name(path).strip_prefix(&format!("{name}-")).map(str::to_owned);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let mut all: Vec<_> = entries.map(|entry| entry.path()).filter(is_its).collect();
+    all.sort();
+    let all: Vec<_> = all.iter().map(|path| path.display().to_string()).collect();
+    let text = || {
+        format!(
+            "{} was gone already; what a removal before this moved aside is in {}",
+            dir.display(),
+            all.join(", ")
+        )
+    };
+    (!all.is_empty()).then(text)
+}
+
+/// Where a directory is moved aside to.
+fn place_beside(dir: &Path) -> PathBuf {
+    dir.parent().unwrap_or(dir).join(REMOVED)
 }
 
 /// A directory that was moved aside.
@@ -73,11 +130,16 @@ struct Aside(Kept);
 
 impl Aside {
     fn take(dir: &Path) -> Result<Self, InstallError> {
-        let place = dir.parent().unwrap_or(dir).join(REMOVED);
+        let place = place_beside(dir);
         fs::create_dir_all(&place).map_err(InstallError::io("create", &place))?;
         let to = free(&place, &dir_name(dir));
-        step();
-        let moved = fs::rename(dir, &to).map_err(InstallError::io("move aside", dir));
+        // The user may have kept it from being written to.
+        let move_it = || {
+            trees::let_go(dir)?;
+            step();
+            fs::rename(dir, &to)
+        };
+        let moved = move_it().map_err(InstallError::io("move aside", dir));
         let aside = Self(Kept { from: dir.into(), to });
         moved.inspect_err(|_| aside.leave())?;
         Ok(aside)

@@ -228,9 +228,21 @@ fn seal(root: &Path) -> Result<(), InstallError> {
     Ok(())
 }
 
-/// Lets a tree be moved away. What is no directory always can be.
+/// Lets a tree be moved away, and nobody else do more with it than before. What is no directory always can be.
 pub(super) fn let_go(place: &Path) -> std::io::Result<()> {
-    if place.symlink_metadata()?.is_dir() { protect(place, 0o755) } else { Ok(()) }
+    let metadata = place.symlink_metadata()?;
+    if metadata.is_dir() { protect(place, movable(&metadata)) } else { Ok(()) }
+}
+
+#[cfg(unix)]
+fn movable(metadata: &fs::Metadata) -> u32 {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o7777 | 0o700
+}
+
+#[cfg(not(unix))]
+fn movable(_: &fs::Metadata) -> u32 {
+    0o755
 }
 
 /// Lets everything in a tree be removed again.

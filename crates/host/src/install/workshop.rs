@@ -2,12 +2,15 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use haft_protocol::step::step;
 use tempfile::TempDir;
 
 use super::{InstallError, trees};
 use crate::discovery::dir_name;
+use crate::timeouts;
 
 /// Something is being prepared or thrown away; of no use once nobody holds the lock.
 pub(super) const SCRAP: &str = ".scrap-";
@@ -40,23 +43,31 @@ pub(super) fn tidy(dir: &Path) {
     };
     if std::fs::read_dir(dir).into_iter().flatten().flatten().any(is_scrap) {
         // Whoever is at work sweeps up, too; where nobody may write, nothing can be done.
-        _ = Workshop::open(dir);
+        _ = Workshop::open_within(dir, Duration::ZERO);
     }
 }
 
 impl Workshop {
-    /// Takes the lock and sweeps up what an interrupted process left behind.
+    /// Takes the lock and sweeps up what an interrupted process left behind. Nobody has it for long: it is waited for.
     pub(super) fn open(dir: &Path) -> Result<Self, InstallError> {
+        Self::open_within(dir, timeouts::WORKSHOP)
+    }
+
+    fn open_within(dir: &Path, patience: Duration) -> Result<Self, InstallError> {
         step();
         std::fs::create_dir_all(dir).map_err(InstallError::io("create", dir))?;
         let path = dir.join(".lock");
         let mut options = File::options();
         let lock = options.create(true).truncate(false).write(true).open(&path);
         let lock = lock.map_err(InstallError::io("open", &path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(InstallError::Busy { dir: dir.into() }),
-            Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
+        let until = Instant::now() + patience;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(timeouts::WORKSHOP_LOOK),
+                Err(TryLockError::WouldBlock) => return Err(InstallError::Busy { dir: dir.into() }),
+                Err(TryLockError::Error(error)) => return Err(InstallError::io("lock", path)(error)),
+            }
         }
         let workshop = Self { dir: dir.into(), _lock: lock };
         workshop.sweep();
@@ -145,8 +156,14 @@ mod tests {
     fn one_process_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let first = Workshop::open(dir.path()).unwrap();
-        assert!(matches!(Workshop::open(dir.path()), Err(InstallError::Busy { .. })));
-        drop(first);
+        let impatient = Workshop::open_within(dir.path(), Duration::ZERO);
+        assert!(matches!(impatient, Err(InstallError::Busy { .. })));
+        let patient = std::thread::scope(|scope| {
+            let patient = scope.spawn(|| Workshop::open(dir.path()).map(drop));
+            drop(first);
+            patient.join().unwrap()
+        });
+        patient.unwrap();
         Workshop::open(dir.path()).unwrap();
     }
 

@@ -25,7 +25,7 @@ impl Results {
 
     /// Puts the whole of a long text into a new file, which only its owner can read: the model may come back to it long
     /// after the call.
-    pub(super) fn keep(&self, whole: &[String]) -> Option<PathBuf> {
+    pub(crate) fn keep(&self, whole: &[String]) -> Option<PathBuf> {
         match self.write(whole) {
             Ok(path) => Some(path),
             Err(error) => {

@@ -16,7 +16,7 @@ use super::base64;
 
 /// What has been read of a result. The limits hold for all its texts together.
 #[derive(Debug, Default)]
-pub(super) struct Read {
+pub(crate) struct Read {
     limits: Limits,
     content: Vec<Content>,
     is_error: bool,
@@ -28,14 +28,14 @@ pub(super) struct Read {
     omitted: usize,
     images: usize,
     /// What was rejected of it, if anything was.
-    pub(super) rejected: Option<String>,
+    pub(crate) rejected: Option<String>,
     /// Characters that were taken out because nobody can see them.
-    pub(super) hidden: usize,
+    pub(crate) hidden: usize,
 }
 
 impl Read {
     /// Reads a result of a tool of this name.
-    pub(super) fn new(extension: &ExtensionName, tool: &str, result: ToolResult, limits: Limits) -> Self {
+    pub(crate) fn new(extension: &ExtensionName, tool: &str, result: ToolResult, limits: Limits) -> Self {
         let mut read = Self { limits, is_error: result.is_error, ..Self::default() };
         for block in result.content {
             match block {
@@ -51,12 +51,12 @@ impl Read {
     }
 
     /// All texts of a result that is too long for a model.
-    pub(super) fn whole(&self) -> Option<&[String]> {
+    pub(crate) fn whole(&self) -> Option<&[String]> {
         (self.omitted > 0).then_some(&self.texts)
     }
 
     /// What the model is shown, when `kept` is the file with the whole text.
-    pub(super) fn output(mut self, kept: Option<&Path>) -> ToolOutput {
+    pub(crate) fn output(mut self, kept: Option<&Path>) -> ToolOutput {
         if self.content.is_empty() && self.omitted == 0 {
             self.content.push(Content::text("(extension returned no content)"));
         }
@@ -75,7 +75,7 @@ impl Read {
             self.note(format!("[{} characters that nobody can see were left out]", self.hidden));
         }
         let is_error = self.is_error || self.rejected.is_some();
-        ToolOutput { content: self.content, is_error, details: None, failure: None }
+        ToolOutput { content: self.content, is_error, details: None, failure: None, handled: false }
     }
 
     fn text(&mut self, text: String) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use haft_core::hooks::HookSource as _;
 use haft_host::discovery::{Discovery, Further, Project, Search, SkipReason, Trust};
-use haft_host::install::lock::{Approved, How};
+use haft_host::install::lock::{Approved, Entry, How, LockFile};
 use haft_host::install::{Accepted, Source, Store};
 use haft_host::{ExtensionState, FaultCode, Host, HostConfig, Launch, Origin, RestartError};
 use haft_protocol::ids::ExtensionName;
@@ -297,4 +297,37 @@ async fn what_is_not_run_is_told_and_a_required_one_blocks() {
     assert_eq!(faults, [fault("guard", "pin_mismatch"), fault("new", "not_approved")]);
     assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
     host.shutdown().await;
+}
+
+/// What lies in one directory is one extension: nobody gets rid of a guard by giving it another name.
+#[tokio::test]
+async fn a_guard_under_another_name_is_missed_until_it_is_removed() {
+    let world = World::new();
+    let dir = world.write(&world.store.global.join("dir"), "guard", r#","required":true"#);
+    world.trust(&dir);
+    world.write(&dir, "other", "");
+    let error = world.store.propose_placed(&dir).unwrap_err().to_string();
+    assert!(error.contains("is approved as guard, and its manifest says other now"), "{error}");
+    let (host, events) = (world.host(&Events::default()).await, Events::default());
+    assert_eq!(host.hooks().before_tool_execute.len(), 1, "what it guards is blocked");
+    host.shutdown().await;
+    // Also where the lock file has both.
+    let both = |file: &mut LockFile| {
+        let entry = file.extensions[&ExtensionName::new("guard")].clone();
+        file.extensions.insert(ExtensionName::new("other"), Entry { required: false, ..entry });
+    };
+    world.store.approved.edit(both).unwrap();
+    let host = world.host(&events).await;
+    let mut faults = events.faults();
+    faults.sort();
+    assert_eq!(faults, [fault("guard", "pin_mismatch"), fault("other", "pin_mismatch")]);
+    assert_eq!(host.hooks().before_tool_execute.len(), 1);
+    host.shutdown().await;
+    let row = |name: &str| world.store.find(name, None);
+    assert_eq!(row("other").unwrap().dir, dir);
+    assert_eq!(world.store.remove(&row("guard").unwrap()).unwrap().kept, None, "it is the other one's");
+    assert!(row("guard").is_err() && dir.exists());
+    assert!(world.store.remove(&row("other").unwrap()).unwrap().kept.is_some());
+    world.trust(&world.placed("guard", ""));
+    assert_eq!(names(&world.found()), (vec!["guard"], vec![]));
 }

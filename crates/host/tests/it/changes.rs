@@ -1,10 +1,12 @@
 //! What is true after a change of what is installed, also when something of it went wrong.
 
+mod removal;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use haft_host::install::lock::{Came, Entry, How};
-use haft_host::install::{Accepted, InstallError, Proposal, RolledBack, Row, Source, State, Store};
+use haft_host::install::{Accepted, Proposal, RolledBack, Row, Source, State, Store};
 use tempfile::TempDir;
 
 const PLAIN: &str = r#"{"name":"x","exec":"./run"}"#;
@@ -147,7 +149,9 @@ fn switching_off_answers_a_version_that_waits() {
     assert!(world.propose("source", MORE, "two").decline().unwrap());
     assert!(world.store.set_enabled(&world.row(), false).unwrap());
     assert!(!world.store.set_enabled(&world.row(), false).unwrap());
-    assert!(!world.entry().waiting.unwrap().enabled);
+    assert_eq!((world.entry().waiting, world.row().state), (None, State::Disabled));
+    // What waited is shown again, and asked about.
+    assert!(!world.propose("source", MORE, "two").excess().is_empty());
     let accepted = world.propose("source", MORE, "two").accept(How::Yes, "1").unwrap();
     assert!(!accepted.entry.enabled, "it stays off");
 }
@@ -179,62 +183,4 @@ fn one_that_was_moved_is_approved_where_it_is_now() {
     assert!(!proposal.is_approved());
     proposal.accept(How::Yes, "1").unwrap();
     assert_eq!((world.row().state, world.row().dir), (State::Enabled, moved));
-}
-
-#[test]
-fn removing_deletes_what_was_approved_and_nothing_else() {
-    let world = World::new();
-    for number in 1..3 {
-        let dir = world.placed("dir");
-        fs::write(dir.join("run"), "changed since").unwrap();
-        fs::create_dir_all(dir.join(".git/objects")).unwrap();
-        fs::create_dir_all(dir.join("notes")).unwrap();
-        fs::write(dir.join("notes/mine"), "mine").unwrap();
-        let removed = world.store.remove(&world.row()).unwrap();
-        assert!(removed.warnings.is_empty() && !dir.exists());
-        let kept = removed.kept.unwrap();
-        assert_eq!(kept.to, world.store.global.join(format!(".removed/dir-{number}")));
-        assert_eq!(
-            (&kept.from, names(&kept.to)),
-            (&dir, [".git", "notes", "run"].map(str::to_owned).to_vec())
-        );
-        assert_eq!(fs::read_to_string(kept.to.join("notes/mine")).unwrap(), "mine");
-        assert!(matches!(world.store.find("x", None), Err(InstallError::NotFound { .. })));
-        assert!(world.store.approved.load().unwrap().extensions.is_empty());
-    }
-}
-
-#[test]
-fn removing_what_is_as_it_was_approved_leaves_nothing() {
-    let world = World::new();
-    let dir = world.placed("dir");
-    let removed = world.store.remove(&world.row()).unwrap();
-    assert_eq!((removed.kept, removed.warnings), (None, Vec::new()));
-    assert!(!dir.exists() && names(&world.store.global).is_empty());
-}
-
-#[test]
-fn what_nobody_approved_is_moved_aside_whole() {
-    let world = World::new();
-    let dir = extension(&world.store.global.join("dir"), PLAIN, "one");
-    let kept = world.store.remove(&world.row()).unwrap().kept.unwrap();
-    assert!(!dir.exists());
-    assert_eq!(names(&kept.to), ["extension.json", "run"]);
-    // A project's own lies in a repository, and is deleted as it always was.
-    let project = world.at("project");
-    let store = Store { project: Some(project.clone()), ..world.store.clone() };
-    extension(&project.join("x"), PLAIN, "one");
-    let row = store.find("x", None).unwrap();
-    assert_eq!(store.remove(&row).unwrap().kept, None);
-    assert!(!project.join("x").exists() && !project.join(".removed").exists());
-}
-
-#[test]
-fn without_a_lock_file_that_can_be_changed_nothing_is_removed() {
-    let world = World::new();
-    let (dir, row) = (world.placed("dir"), world.row());
-    fs::write(world.store.approved.file(), "{").unwrap();
-    world.store.remove(&row).unwrap_err();
-    assert_eq!(names(&dir), ["extension.json", "run"]);
-    assert!(!world.store.global.join(".removed").exists());
 }

@@ -45,7 +45,7 @@ async fn a_guard_allows_rewrites_and_blocks() {
     let args = RawJson::parse(r#"{"command":"echo hi"}"#).unwrap();
     let expect = [
         ToolDecision::Allow,
-        ToolDecision::Rewrite { by: by(), args },
+        ToolDecision::Rewrite { by: by(), tool: None, args },
         ToolDecision::Block { by: by(), reason: "no".into() },
     ];
     assert_eq!(decisions, expect);

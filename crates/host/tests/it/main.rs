@@ -23,6 +23,7 @@ mod misbehaviour;
 mod observers;
 mod permissions;
 mod pins;
+mod process_hooks;
 mod processes;
 mod reload;
 mod scripts;

@@ -8,8 +8,8 @@ use haft_core::hooks::ToolDecision;
 use haft_core::model::ModelInfo;
 use haft_core::tool::{Tool, ToolContext, ToolOutput};
 use haft_host::{
-    EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Lifecycle, Origin,
-    Restarts, Roles, Timeouts,
+    Dialect, EventSink, ExtensionSpec, ExtensionState, Host, HostBuilder, HostConfig, Launch, Lifecycle,
+    Origin, Restarts, Roles, Timeouts,
 };
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
@@ -166,6 +166,7 @@ pub(crate) fn spec(name: &str, dir: &Path, launch: Launch) -> ExtensionSpec {
         version: None,
         dir: dir.to_owned(),
         launch,
+        dialect: Dialect::Native,
         origin: Origin::Explicit,
         roles: Roles::default(),
         permissions: None,

@@ -16,6 +16,7 @@ fn events() -> Vec<AgentEvent> {
     events.extend(tool_events());
     events.extend(run_events());
     events.extend(extension_events());
+    events.extend(measures());
     events
 }
 
@@ -56,11 +57,20 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolRewritten {
             id: call(),
             by: "guard".into(),
+            tool: None,
             args: args(),
             changed: vec!["/path".into()],
         },
+        AgentEvent::ToolRewritten {
+            id: call(),
+            by: "names".into(),
+            tool: Some("read".into()),
+            args: args(),
+            changed: Vec::new(),
+        },
         AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
+        AgentEvent::ToolSkipped { id: call(), name: "read".into(), reason: "later".into() },
         AgentEvent::ToolProgress { id: call(), text: "…".into() },
         AgentEvent::ToolResult {
             id: call(),
@@ -125,6 +135,34 @@ fn run_events() -> Vec<AgentEvent> {
     ]
 }
 
+/// What observers of the loop are told beside what people see.
+fn measures() -> Vec<AgentEvent> {
+    vec![
+        AgentEvent::ModelRequest {
+            step: 1,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 3,
+            tools: 7,
+            max_tokens: None,
+            temperature: None,
+        },
+        AgentEvent::ModelRequest {
+            step: 2,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 4,
+            tools: 0,
+            max_tokens: Some(100),
+            temperature: Some(0.5),
+        },
+        AgentEvent::ModelResponse { text_bytes: 5, tool_calls: 1, thinking: true },
+        AgentEvent::SteeringInjected { count: 1, bytes: 9 },
+        AgentEvent::Interrupted { hint_bytes: 4 },
+        AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() },
+    ]
+}
+
 fn extension_events() -> Vec<AgentEvent> {
     let extension = || ExtensionName::new("todo");
     vec![
@@ -179,8 +217,10 @@ fn lines() {
     {"type":"tool_use_end","id":"toolu_1"}
     {"type":"tool_call","id":"toolu_1","name":"read","args":{"path":"a"}}
     {"type":"tool_rewritten","id":"toolu_1","by":"guard","args":{"path":"a"},"changed":["/path"]}
+    {"type":"tool_rewritten","id":"toolu_1","by":"names","tool":"read","args":{"path":"a"},"changed":[]}
     {"type":"tool_rewrite_conflict","id":"toolu_1","path":"/path","by":["a","b"]}
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
+    {"type":"tool_skipped","id":"toolu_1","name":"read","reason":"later"}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
@@ -209,6 +249,12 @@ fn lines() {
     {"type":"event_gap","lost":3}
     {"type":"gate_off","extension":"todo","reason":"did not answer within 5 s"}
     {"type":"extension_error","extension":"todo","code":"call_timeout","message":"tool todo was not answered within 60 s"}
+    {"type":"model_request","step":1,"provider":"p","model":"m","messages":3,"tools":7}
+    {"type":"model_request","step":2,"provider":"p","model":"m","messages":4,"tools":0,"max_tokens":100,"temperature":0.5}
+    {"type":"model_response","text_bytes":5,"tool_calls":1,"thinking":true}
+    {"type":"steering_injected","count":1,"bytes":9}
+    {"type":"interrupted","hint_bytes":4}
+    {"type":"turn_discarded","by":"guard","reason":"leak"}
     "#);
 }
 

@@ -1,11 +1,14 @@
 //! haft's request in the wire library's terms.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, Thinking};
+use haft_core::model::{ModelError, ModelErrorKind, ModelFacts, ModelRequest, RequestOptions, Thinking};
 use haft_core::tool::ToolSpec;
+use haft_protocol::message::Message as Said;
+use rig_core::catalog::Sampling;
 use rig_core::completion::{CompletionRequest, Effort, OnUnsupported, Reasoning, ToolDefinition};
-use rig_core::message::{Message, ToolName};
+use rig_core::message::{Message, ToolChoice, ToolName};
 use serde_json::{Value, json};
 
 use super::endpoint::{Endpoint, is_unknown};
@@ -30,12 +33,20 @@ pub(super) fn build(setup: &Setup, request: &ModelRequest) -> Result<CompletionR
         built.chat_history.insert(0, Message::system(&request.system));
     }
     built.tools = request.tools.iter().map(|spec| tool(spec)).collect::<Result<_, _>>()?;
-    built.max_tokens = setup.max_output_tokens;
+    let most = longest_answer(setup, &request.options);
+    built.max_tokens = most;
     // What a model cannot do, and a stop reason that an unknown server invents, must not fail the whole request.
     built.options.on_unsupported = Some(OnUnsupported::Ignore);
-    built.options.reasoning = thinking(setup, request.thinking);
+    built.options.reasoning = thinking(setup, request.thinking, most);
+    built.temperature =
+        request.options.temperature.filter(|_| takes_temperature(setup, built.options.reasoning.as_ref()));
     match setup.endpoint {
-        Endpoint::Messages(_) => built.max_tokens = Some(claude_output(setup)),
+        Endpoint::Messages(_) => {
+            built.max_tokens = Some(most.unwrap_or_else(|| claude_output(setup)));
+            if built.tools.is_empty() {
+                keep_calls_legible(&mut built, &request.messages)?;
+            }
+        }
         Endpoint::Chat(_) => {
             built.accept_unknown_finish_reasons = true;
             built.additional_params = told_effort(setup, request.thinking);
@@ -59,7 +70,43 @@ const UNKNOWN_CLAUDE_OUTPUT: u64 = 8_192;
 /// The longest answer of a Claude model, which Anthropic wants to be told, also where another provider serves it.
 fn claude_output(setup: &Setup) -> u64 {
     let known = || catalogue::facts("anthropic", &setup.model).max_output;
-    setup.max_output_tokens.or(setup.own_facts.max_output).or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
+    setup.own_facts.max_output.or_else(known).unwrap_or(UNKNOWN_CLAUDE_OUTPUT)
+}
+
+/// The longest answer that is wanted, where anybody says: this request before the user, and no longer than the model can.
+fn longest_answer(setup: &Setup, options: &RequestOptions) -> Option<u64> {
+    let wanted = options.max_tokens.map(|wanted| match setup.facts().max_output {
+        Some(known) => wanted.min(known),
+        None => wanted,
+    });
+    wanted.or(setup.max_output_tokens)
+}
+
+/// Whether a model may be told a temperature. Many may not while they think, and some never.
+fn takes_temperature(setup: &Setup, reasoning: Option<&Reasoning>) -> bool {
+    let spec = setup.spec();
+    let thinks = match reasoning {
+        Some(Reasoning::Off) => false,
+        Some(_) => true,
+        None => spec.is_some_and(|spec| spec.reasoning.default.is_some()),
+    };
+    let sampling = spec.and_then(|spec| spec.sampling);
+    let only_unthinking =
+        sampling == Some(Sampling::ReasoningOff) || matches!(setup.endpoint, Endpoint::Messages(_));
+    sampling != Some(Sampling::Never) && !(thinks && only_unthinking)
+}
+
+/// Anthropic wants every tool that was called to be defined, also where none may be called any more.
+fn keep_calls_legible(built: &mut CompletionRequest, messages: &[Said]) -> Result<(), ModelError> {
+    let calls = messages.iter().flat_map(|message| match message {
+        Said::Assistant(said) => said.tool_calls().map(|call| call.name.as_str()).collect(),
+        Said::User { .. } | Said::Tool(_) => Vec::new(),
+    });
+    let called: BTreeSet<&str> = calls.filter(|name| !name.is_empty()).collect();
+    let defined = |name| tool(&ToolSpec::new(name, "Cannot be called any more."));
+    built.tools = called.into_iter().map(defined).collect::<Result<_, _>>()?;
+    built.tool_choice = (!built.tools.is_empty()).then_some(ToolChoice::None);
+    Ok(())
 }
 
 fn tool(spec: &ToolSpec) -> Result<ToolDefinition, ModelError> {
@@ -83,7 +130,7 @@ const BUDGETS: [(Thinking, u32); 5] = [
 
 /// What the model is told of thinking: the level it has that is nearest to the wanted one; nothing where it is to do
 /// as it likes, or cannot think at all.
-fn thinking(setup: &Setup, wanted: Thinking) -> Option<Reasoning> {
+fn thinking(setup: &Setup, wanted: Thinking, most: Option<u64>) -> Option<Reasoning> {
     if wanted == Thinking::Default {
         return None;
     }
@@ -98,7 +145,7 @@ fn thinking(setup: &Setup, wanted: Thinking) -> Option<Reasoning> {
     }
     let taken = setup.spec().map(|spec| &spec.reasoning);
     match taken.filter(|taken| taken.levels.is_empty()).and_then(|taken| taken.budget.as_ref()) {
-        Some(range) => budget(setup.max_output_tokens, range, level),
+        Some(range) => budget(most, range, level),
         None => effort(taken.map(|taken| taken.levels.as_slice()), level).map(Reasoning::from),
     }
 }
@@ -151,7 +198,7 @@ mod tests {
         };
         let model = HttpModel::new(config).unwrap();
         let expect = expect.map(|tokens| Reasoning::Budget { tokens });
-        assert_eq!(thinking(&model.setup, Thinking::Low), expect);
+        assert_eq!(thinking(&model.setup, Thinking::Low, Some(max_output_tokens)), expect);
     }
 
     #[test]

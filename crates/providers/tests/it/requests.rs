@@ -1,6 +1,6 @@
 //! What is sent: paths, headers, tools, images, reasoning, cache markers.
 
-use haft_core::model::{Model, Thinking};
+use haft_core::model::{Model, ModelRequest, RequestOptions, Thinking};
 use haft_protocol::content::{Content, Image};
 use haft_protocol::message::Message;
 use haft_providers::HttpModel;
@@ -8,7 +8,7 @@ use haft_test_support::model_server::{ModelServer, Recorded, Scenario, Wire};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{KEY, ask, config, each, gather, impatient, request, result, start, time, user};
+use crate::support::{KEY, ask, config, each, gather, impatient, model, request, result, start, time, user};
 
 fn sent(server: &ModelServer) -> Recorded {
     server.requests().last().cloned().expect("a request")
@@ -122,7 +122,7 @@ async fn an_image_nobody_reads_becomes_words() {
 #[tokio::test]
 async fn anthropic_prompts_are_marked_for_the_cache() {
     let server = ModelServer::start(Wire::Anthropic, vec![Scenario::text("hi")]).await;
-    ask(&crate::support::model(&server, Wire::Anthropic), "hello").await.1.unwrap();
+    ask(&model(&server, Wire::Anthropic), "hello").await.1.unwrap();
     let body = sent(&server).body;
     let marker = json!({"type": "ephemeral"});
     assert_eq!(body.pointer("/system/0/cache_control"), Some(&marker), "{body}");
@@ -184,4 +184,70 @@ async fn nothing_to_say_is_not_sent() {
         assert!(server.requests().is_empty());
     })
     .await;
+}
+
+/// Sends a request with these options and this much thinking; what reached the server.
+async fn sent_with(wire: Wire, model: &str, thinking: Thinking, options: RequestOptions) -> Value {
+    let server = ModelServer::start(wire, vec![Scenario::text("hi")]).await;
+    let model = HttpModel::with_timeouts(config(&server, wire, model), impatient()).unwrap();
+    let request = ModelRequest { thinking, options, ..request(vec![user("hello")]) };
+    gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
+    sent(&server).body
+}
+
+#[tokio::test]
+async fn options_of_one_request_are_sent_where_the_model_takes_them() {
+    let options = |temperature| RequestOptions { max_tokens: Some(9_000), temperature };
+    let cases = [
+        (Wire::Anthropic, "claude-haiku-4-5", Thinking::Off, "/max_tokens", json!(0.5)),
+        // It thinks, and then has a temperature of its own.
+        (Wire::Anthropic, "claude-sonnet-4-6", Thinking::High, "/max_tokens", Value::Null),
+        (Wire::OpenAiChat, "gpt-4.1", Thinking::Default, "/max_tokens", json!(0.5)),
+        (Wire::OpenAiResponses, "gpt-5.6", Thinking::High, "/max_output_tokens", Value::Null),
+        (
+            Wire::Gemini,
+            "gemini-3.8-flash",
+            Thinking::Default,
+            "/generationConfig/maxOutputTokens",
+            json!(0.5),
+        ),
+        (Wire::Ollama, "qwen3", Thinking::Default, "/options/num_predict", json!(0.5)),
+    ];
+    for (wire, model, thinking, most, temperature) in cases {
+        let body = sent_with(wire, model, thinking, options(Some(0.5))).await;
+        let pointers = ["/temperature", "/generationConfig/temperature", "/options/temperature"];
+        let got = pointers.iter().find_map(|pointer| body.pointer(pointer)).cloned().unwrap_or_default();
+        assert_eq!(got, temperature, "{wire:?} {model} {thinking:?}: {body}");
+        let most = [most, "/max_completion_tokens"].iter().find_map(|pointer| body.pointer(pointer)).cloned();
+        assert_eq!(most, Some(json!(9_000)), "{wire:?} {model}: {body}");
+        let body = sent_with(wire, model, thinking, RequestOptions::default()).await;
+        assert!(!body.to_string().contains("temperature"), "{wire:?}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn no_answer_is_wanted_longer_than_the_model_can() {
+    let options = RequestOptions { max_tokens: Some(u64::MAX), temperature: None };
+    let body = sent_with(Wire::Anthropic, "claude-haiku-4-5", Thinking::Off, options).await;
+    assert_eq!(body["max_tokens"], json!(64_000));
+}
+
+#[tokio::test]
+async fn what_was_called_is_defined_where_nothing_may_be_called_any_more() {
+    let server = ModelServer::start(
+        Wire::Anthropic,
+        vec![Scenario::new().tool("call_a", "weather", "{}"), Scenario::text("so far so good")],
+    )
+    .await;
+    let model = model(&server, Wire::Anthropic);
+    let mut messages = vec![user("hello")];
+    let answer = gather(start(&model, messages.clone()).await).await.1.unwrap();
+    messages.push(crate::support::assistant(answer));
+    messages.push(result("call_a", "weather", vec![Content::text("fog")]));
+    let request = ModelRequest { tools: Vec::new(), ..request(messages) };
+    gather(model.stream(CancellationToken::new(), request).await.unwrap()).await.1.unwrap();
+    let body = sent(&server).body;
+    assert_eq!(body["tool_choice"], json!({"type": "none"}), "{body}");
+    assert_eq!(body["tools"][0]["name"], json!("weather"), "{body}");
+    assert_eq!(body["tools"].as_array().unwrap().len(), 1, "{body}");
 }

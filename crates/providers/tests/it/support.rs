@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, Thinking};
+use haft_core::model::{
+    Model, ModelError, ModelEvent, ModelRequest, ModelResponse, ModelStream, RequestOptions, Thinking,
+};
 use haft_core::tool::{Concurrency, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
@@ -100,6 +102,7 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
         messages: Arc::new(messages),
         tools: vec![Arc::new(tool)],
         thinking: Thinking::Default,
+        options: RequestOptions::default(),
     }
 }
 

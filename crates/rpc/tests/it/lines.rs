@@ -36,6 +36,26 @@ fn message() -> Vec<AssistantBlock> {
     ]
 }
 
+/// What observers of the loop are told beside what people see.
+fn measures() -> Vec<AgentEvent> {
+    vec![
+        AgentEvent::ModelRequest {
+            step: 1,
+            provider: "p".into(),
+            model: "m".into(),
+            messages: 3,
+            tools: 7,
+            max_tokens: Some(100),
+            temperature: Some(0.5),
+        },
+        AgentEvent::ModelResponse { text_bytes: 5, tool_calls: 1, thinking: true },
+        AgentEvent::ToolSkipped { id: id(), name: "read".into(), reason: "later".into() },
+        AgentEvent::SteeringInjected { count: 1, bytes: 9 },
+        AgentEvent::Interrupted { hint_bytes: 4 },
+        AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() },
+    ]
+}
+
 /// Every kind of event once; the compiler does not count them, the snapshot does.
 fn events() -> Vec<AgentEvent> {
     let usage = Usage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
@@ -58,7 +78,13 @@ fn events() -> Vec<AgentEvent> {
         AgentEvent::Usage { usage, cumulative: usage },
         AgentEvent::AssistantMessage { content: message(), time: time() },
         AgentEvent::ToolCall { id: id(), name: "read".into(), args: args() },
-        AgentEvent::ToolRewritten { id: id(), by: "guard".into(), args: args(), changed: vec!["/p".into()] },
+        AgentEvent::ToolRewritten {
+            id: id(),
+            by: "guard".into(),
+            tool: Some("read".into()),
+            args: args(),
+            changed: vec!["/p".into()],
+        },
         AgentEvent::ToolRewriteConflict { id: id(), path: "/p".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: id(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolProgress { id: id(), text: "10 %".into() },
@@ -114,8 +140,12 @@ fn host_calls() -> Vec<AgentEvent> {
 
 #[test]
 fn every_event_has_its_line() {
-    let lines: Vec<String> =
-        events().iter().chain(&host_calls()).map(|event| event_line(event).unwrap()).collect();
+    let lines: Vec<String> = events()
+        .iter()
+        .chain(&host_calls())
+        .chain(&measures())
+        .map(|event| event_line(event).unwrap())
+        .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}
@@ -130,7 +160,7 @@ fn every_event_has_its_line() {
     {"type":"usage","input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5,"cumulative":{"input":1,"output":2,"cache_read":3,"cache_write":4,"cost_usd":0.5}}
     {"type":"assistant_message","content":[{"type":"thinking","text":"hm"},{"type":"text","text":"hi"},{"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}],"time":"2026-01-02T03:04:05Z"}
     {"type":"tool_call","id":"t1","name":"read","args":{"n":9007199254740993,"f":1e2}}
-    {"type":"tool_rewritten","id":"t1","by":"guard","args":{"n":9007199254740993,"f":1e2},"changed":["/p"]}
+    {"type":"tool_rewritten","id":"t1","by":"guard","tool":"read","args":{"n":9007199254740993,"f":1e2},"changed":["/p"]}
     {"type":"tool_rewrite_conflict","id":"t1","path":"/p","by":["a","b"]}
     {"type":"tool_blocked","id":"t1","by":"guard","reason":"no"}
     {"type":"tool_progress","id":"t1","text":"10 %"}
@@ -151,5 +181,11 @@ fn every_event_has_its_line() {
     {"type":"extension_error","extension":"guard","code":"hello_timeout","message":"silent"}
     {"type":"host_call_start","id":"host-1","extension":"guard","name":"write","args":{}}
     {"type":"host_call_end","id":"host-1","extension":"guard","name":"write","is_error":true,"code":"stale","content":[{"type":"text","text":"changed"}]}
+    {"type":"model_request","step":1,"provider":"p","model":"m","messages":3,"tools":7,"max_tokens":100,"temperature":0.5}
+    {"type":"model_response","text_bytes":5,"tool_calls":1,"thinking":true}
+    {"type":"tool_skipped","id":"t1","name":"read","reason":"later"}
+    {"type":"steering_injected","count":1,"bytes":9}
+    {"type":"interrupted","hint_bytes":4}
+    {"type":"turn_discarded","by":"guard","reason":"leak"}
     "#);
 }

@@ -19,10 +19,5 @@ pub(super) fn show(shown: &str, bytes: &[u8]) -> Result<ToolOutput, ToolFailure>
     let mime_type = image::check(bytes).map_err(|error| format!("{shown} cannot be shown: {error}"))?;
     let note = Content::text(format!("[{shown}: {mime_type}, {} bytes]", bytes.len()));
     let block = Image { mime_type: mime_type.to_owned(), data: BASE64_STANDARD.encode(bytes).into() };
-    Ok(ToolOutput {
-        content: vec![note, Content::Image(block)],
-        is_error: false,
-        details: None,
-        failure: None,
-    })
+    Ok(ToolOutput { content: vec![note, Content::Image(block)], ..ToolOutput::text("") })
 }

@@ -93,3 +93,17 @@ fn a_yes_to_what_is_no_longer_so_does_nothing() {
     assert!(ended == 8 && shown.contains("has changed since this was shown"), "{shown}");
     assert!(code().contains("exit 4"));
 }
+
+#[test]
+fn a_yes_to_removing_is_for_the_version_that_was_shown() {
+    let world = World::new();
+    hello(&world);
+    assert_eq!(world.haft(&["ext", "install", "-y", "src/hello"]).code, 0);
+    let removal = Asked::new(&world, &["ext", "remove", "hello"]);
+    script(&world.project().join("src/hello/run"), "exit 2");
+    assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
+    let (ended, shown) = removal.answer("y");
+    assert!(ended == 8 && shown.contains("has changed since this was shown"), "{shown}");
+    assert!(!shown.contains("removed hello"), "{shown}");
+    assert_eq!(world.haft(&["ext", "verify"]).stdout, "hello: as approved\n");
+}

@@ -151,7 +151,7 @@ impl<T> Session<T> {
         if self.absence().is_some() {
             return;
         }
-        match self.encode(&HostFrame::HostResult(result.clone())) {
+        match self.encode(HostFrame::HostResult(result.clone())) {
             Ok(line) => {
                 self.write(line, false);
                 self.watch.wrote(now);
@@ -159,7 +159,7 @@ impl<T> Session<T> {
             Err(detail) => {
                 let text = format!("the result is too long: {detail}");
                 let refusal = refusal(result.id.clone(), HostCallError::Failed, text);
-                if let Ok(line) = self.encode(&HostFrame::HostResult(refusal)) {
+                if let Ok(line) = self.encode(HostFrame::HostResult(refusal)) {
                     self.write(line, false);
                 }
             }

@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use haft_protocol::ext::{HostFrame, Shutdown};
-
 use super::{ExtensionState, Output, Phase, Session};
 use crate::extension::pending::{Kind, Open};
 use crate::fault::{CallError, FaultCode};
@@ -24,19 +22,22 @@ impl<T> Session<T> {
             // Nothing is sent before `hello_ack`: the end of its input tells it.
             Phase::AwaitHello { .. } => {}
             Phase::Registering { .. } | Phase::Ready => {
-                match self.encode(&HostFrame::Shutdown(Shutdown {})) {
-                    Ok(line) => self.write(line, false),
-                    Err(detail) => self.log(detail),
+                match self.facts.speech.farewell().map(|words| self.encode(words)) {
+                    Some(Ok(line)) => self.write(line, false),
+                    Some(Err(detail)) => self.log(detail),
+                    None => {}
                 }
             }
         }
         self.out.push_back(Output::CloseInput);
         self.answer_all("is being stopped");
         self.drop_calls();
-        let terminate_at = now + self.facts.timeouts.shutdown_grace;
-        self.phase = Phase::Draining {
-            terminate_at: Some(terminate_at),
-            kill_at: terminate_at + self.facts.timeouts.kill_grace,
+        let grace = now + self.facts.timeouts.shutdown_grace;
+        self.phase = match self.facts.speech.is_warned() {
+            true => {
+                Phase::Draining { terminate_at: Some(grace), kill_at: grace + self.facts.timeouts.kill_grace }
+            }
+            false => Phase::Draining { terminate_at: None, kill_at: grace },
         };
         self.changed();
     }
@@ -110,6 +111,7 @@ impl<T> Session<T> {
         };
         self.fault(code, format!("{what} was not answered within {seconds} s"));
         self.out.push_back(Output::Answer(ticket, Err(CallError::TimedOut { after })));
+        self.end_calls_for(line);
     }
 
     /// Ends the connection for a reason that is reported. While it is being stopped anyway, nothing is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_protocol::ext::Limits;
 use haft_protocol::ids::ExtensionName;
 
-use crate::extension::greeting::Greeting;
+use crate::extension::dialect::Speech;
 use crate::permission::Permissions;
 use crate::timeouts::Timeouts;
 
@@ -13,8 +13,7 @@ use crate::timeouts::Timeouts;
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
     pub(crate) name: ExtensionName,
-    /// What answers its hello. Gone once it was said.
-    pub(crate) greeting: Option<Greeting>,
+    pub(crate) speech: Speech,
     pub(crate) timeouts: Arc<Timeouts>,
     pub(crate) limits: Arc<Limits>,
     /// Whether the host does things for it.

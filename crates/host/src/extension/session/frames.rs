@@ -11,9 +11,11 @@ use haft_protocol::ext::{
     ExtensionFrame, Hello, HostFrame, PROTOCOL_VERSION, RegisterCommand, RegisterRejected, RegisterTool,
     Response, Subscribe, capability,
 };
+use haft_protocol::ids::RequestId;
 
 use super::{Output, Phase, Session, Ui};
-use crate::extension::decode::{Heard, Unreadable, excerpt, hear};
+use crate::extension::decode::{Heard, Unreadable, excerpt};
+use crate::extension::dialect::{Answer, Ear, Said, Speech};
 use crate::extension::offers::Offers;
 use crate::extension::pending::{Kind, Past};
 use crate::fault::{CallError, FaultCode};
@@ -25,16 +27,22 @@ impl<T> Session<T> {
     /// A line came.
     pub(crate) fn handle_line(&mut self, line: &Bytes, known: Plain, now: Instant) {
         if !self.is_closed() {
-            self.handle_heard(hear(line, known, self.bounds()), now);
+            self.handle_heard(self.ear().hear(line, known), now);
         }
     }
 
-    /// A line came that somebody else has read, within these [`bounds`](Self::bounds).
+    /// A line came that somebody else has read, with this [`ear`](Self::ear).
     pub(crate) fn handle_heard(&mut self, heard: Heard, now: Instant) {
         if self.is_closed() {
             return;
         }
-        let Heard { bytes, frame } = heard;
+        match heard.said {
+            Said::Frame(frame) => self.on_decoded(frame, heard.bytes, now),
+            Said::Reply(reply) => self.on_reply(reply, heard.bytes, now),
+        }
+    }
+
+    fn on_decoded(&mut self, frame: Result<Reading<ExtensionFrame>, Unreadable>, bytes: usize, now: Instant) {
         match frame {
             Ok(Reading { frame: Decoded::Known(frame), mended }) => {
                 if mended {
@@ -57,18 +65,26 @@ impl<T> Session<T> {
 
     /// The last line, without its newline. Returns how many bytes it had if it is half a frame.
     pub(crate) fn handle_tail(&mut self, heard: Heard, now: Instant) -> Option<usize> {
-        match heard.frame {
-            Ok(Reading { frame: Decoded::Known(frame), .. }) => self.on_frame(frame, heard.bytes, now),
-            Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_) => return Some(heard.bytes),
+        match heard.said {
+            Said::Frame(Ok(Reading { frame: Decoded::Known(frame), .. })) => {
+                self.on_frame(frame, heard.bytes, now);
+            }
+            Said::Frame(Ok(Reading { frame: Decoded::Unknown { .. }, .. }) | Err(_)) => {
+                return Some(heard.bytes);
+            }
+            Said::Reply(reply @ Ok(_)) => self.on_reply(reply, heard.bytes, now),
+            Said::Reply(Err(_)) => return Some(heard.bytes),
         }
         None
     }
 
-    /// Within which a line is read. The reader keeps to the line's limit of the moment; a question dropped since must
-    /// not fail its late answer.
-    pub(crate) fn bounds(&self) -> Bounds {
+    /// How a line is read. The reader keeps to the line's limit of the moment; a question dropped since must not fail its
+    /// late answer.
+    pub(crate) fn ear(&self) -> Ear {
         let limits = &self.facts.limits;
-        Bounds { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes }
+        let bounds =
+            Bounds { line: limits.max_result_line, depth: limits.max_depth, nodes: limits.max_nodes };
+        self.facts.speech.ear(bounds)
     }
 
     fn on_frame(&mut self, frame: ExtensionFrame, bytes: usize, now: Instant) {
@@ -134,7 +150,11 @@ impl<T> Session<T> {
             );
             return self.fail(FaultCode::VersionMismatch, text);
         }
-        let greeting = self.facts.greeting.take();
+        let greeting = match &mut self.facts.speech {
+            Speech::Native(greeting) => greeting.take(),
+            // It sends no frames.
+            Speech::Hook(_) => None,
+        };
         match greeting.map(|greeting| greeting.line().and_then(|line| self.bounded(line))) {
             Some(Ok(ack)) => self.write(ack, false),
             Some(Err(detail)) => {
@@ -205,13 +225,14 @@ impl<T> Session<T> {
     fn reject(&mut self, rejected: RegisterRejected, now: Instant) {
         self.report(FaultCode::RegisterRejected, rejected.reason.clone());
         if self.offers.announced(capability::REGISTER_REJECTED) {
-            self.tell(&HostFrame::RegisterRejected(rejected), now);
+            self.tell(HostFrame::RegisterRejected(rejected), now);
         }
     }
 
     fn on_response(&mut self, response: Response, bytes: usize, now: Instant) {
         let Some(open) = self.pending.get(response.id()) else {
-            return self.on_stray(&response, bytes, now);
+            let kind = Kind::of(&response).response_type();
+            return self.on_stray(kind, response.id(), bytes, now);
         };
         if open.kind != Kind::of(&response) && is_up(Defence::AnswerKinds) {
             let (got, due) = (Kind::of(&response).response_type(), open.kind.response_type());
@@ -220,18 +241,17 @@ impl<T> Session<T> {
             return self.report(FaultCode::FrameInvalid, text);
         }
         if let Some(open) = self.pending.answered(response.id()) {
-            self.out.push_back(Output::Answer(open.ticket, Ok(response)));
+            self.out.push_back(Output::Answer(open.ticket, Ok(Answer::Frame(response))));
         }
     }
 
     /// A response to no open question. One that merely comes late was reported when its deadline passed.
-    fn on_stray(&mut self, response: &Response, bytes: usize, now: Instant) {
+    pub(super) fn on_stray(&mut self, kind: &str, id: &RequestId, bytes: usize, now: Instant) {
         if !is_up(Defence::StrayAnswers) {
             return;
         }
-        let kind = Kind::of(response).response_type();
-        let id = excerpt(response.id().as_str().as_bytes());
-        let past = self.pending.look_back(response.id());
+        let past = self.pending.look_back(id);
+        let id = excerpt(id.as_str().as_bytes());
         if !matches!(past, Some(Past::Dropped(_))) {
             self.count(bytes, now);
         }

@@ -1,14 +1,12 @@
 //! What the host says, as lines.
 
-use haft_protocol::codec;
-use haft_protocol::ext::HostFrame;
-
 use super::Session;
+use crate::extension::dialect::Words;
 
 impl<T> Session<T> {
     /// One line, or why it is none.
-    pub(super) fn encode(&self, frame: &HostFrame) -> Result<String, String> {
-        self.bounded(codec::encode(frame).map_err(|error| format!("it has no JSON form: {error}"))?)
+    pub(super) fn encode(&self, words: impl Into<Words>) -> Result<String, String> {
+        self.bounded(words.into().line()?)
     }
 
     pub(super) fn bounded(&self, line: String) -> Result<String, String> {

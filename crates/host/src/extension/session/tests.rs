@@ -5,12 +5,13 @@ mod bench;
 mod calls;
 mod floods;
 mod grants;
+mod hook;
 mod life;
 
 use std::time::Duration;
 
 use haft_protocol::RawJson;
-use haft_protocol::ext::{CallTool, InvokeCommand};
+use haft_protocol::ext::{CallTool, HostFrame, InvokeCommand};
 use haft_protocol::limits::{MAX_LINE, MAX_RESULT_LINE};
 
 use super::*;
@@ -31,7 +32,7 @@ fn a_whole_life() {
     bench.line(&format!(
         r#"{{"type":"tool_result","id":"{tool}","content":[{{"type":"text","text":"fog"}}]}}"#
     ));
-    bench.session.tell(&HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
+    bench.session.tell(HostFrame::Event(haft_protocol::ext::Event::turn_start(2)), bench.now);
     bench.session.shutdown(bench.now);
     bench.settle();
     bench.line(r#"{"type":"shutdown_ack"}"#);

@@ -158,7 +158,7 @@ impl<T> Session<T> {
         }
         match self.watch.due(&self.facts.timeouts, self.lines, flushed, now) {
             None => {}
-            Some(Alert::Ping(id)) => match self.encode(&HostFrame::Ping(Ping { id })) {
+            Some(Alert::Ping(id)) => match self.encode(HostFrame::Ping(Ping { id })) {
                 Ok(line) => self.write(line, false),
                 Err(detail) => self.log(detail),
             },

@@ -8,6 +8,7 @@ use haft_protocol::step::step;
 
 use super::super::InstallError;
 use super::super::contents::{Contents, Item};
+use super::within::is_within;
 use super::{is_same, retire};
 
 /// Something of an extension's own that another version left no room for.
@@ -75,12 +76,6 @@ pub(super) fn aside(path: &Path, is_free: impl Fn(&Path) -> bool) -> Result<Path
         }
         number += 1;
     }
-}
-
-/// Whether all directories on the way are real ones: what a link leads to is not the copy's.
-fn is_within(copy: &Path, path: &Path) -> bool {
-    let is_dir = |dir: &Path| dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    path.ancestors().skip(1).take_while(|dir| dir.starts_with(copy)).all(is_dir)
 }
 
 /// Whether what is there is neither what the version before brought nor what the next one brings. A directory with something

@@ -191,7 +191,8 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
     let other = BTreeMap::from([("t".to_owned(), tool("other"))]);
     pins.locked(&name, other.clone()).unwrap();
     assert_eq!(approved.load().unwrap().extensions[&name].changed, other);
-    approved.agree(&name, &other).unwrap();
+    let shown = approved.load().unwrap().extensions[&name].clone();
+    assert!(approved.agree(&name, &shown).unwrap());
     assert_eq!(pins.pinned(&name).unwrap()["t"], tool("other"));
     assert!(!approved.load().unwrap().extensions[&name].is_unsteady("t"));
     // The same once more is no change; yet another one is, whoever agreed to what meanwhile.
@@ -199,8 +200,11 @@ fn the_texts_of_tools_are_kept_beside_the_code_that_registered_them() {
         pins.locked(&name, BTreeMap::from([("t".to_owned(), tool(text))])).unwrap();
         assert_eq!(approved.load().unwrap().extensions[&name].is_unsteady("t"), unsteady);
     }
-    let third = BTreeMap::from([("t".to_owned(), tool("third"))]);
-    approved.agree(&name, &third).unwrap();
+    let third = approved.load().unwrap().extensions[&name].clone();
+    let newer = Entry { tree: entry("newer").tree, ..third.clone() };
+    assert!(!approved.agree(&name, &newer).unwrap(), "nobody has seen the texts of what is there");
+    assert_eq!(approved.load().unwrap().extensions[&name], third);
+    assert!(approved.agree(&name, &third).unwrap());
     assert_eq!(approved.load().unwrap().extensions[&name].locks["t"], 2);
     let with_tools = approved.load().unwrap().extensions.remove(&name).unwrap();
     assert!(with_tools.changed.is_empty());

@@ -1,6 +1,6 @@
 //! What happens while somebody is asked, and going back over what cannot be used.
 
-use haft_host::install::lock::{Entry, How};
+use haft_host::install::lock::{Came, Entry, How};
 use haft_host::install::{InstallError, Proposal};
 
 use super::{HELLO, World};
@@ -111,4 +111,19 @@ fn what_was_changed_in_the_store_is_approved_anew() {
     assert!(!again.is_approved());
     again.accept(How::Terminal, "1").unwrap();
     assert!(world.store.approved.check(&entry(&world)).is_empty());
+}
+
+#[test]
+fn where_code_came_from_is_not_recorded_of_what_was_approved_anew() {
+    let world = World::new();
+    let source = world.source("src", HELLO);
+    world.install(&source);
+    let same = world.propose(&source).unwrap();
+    assert!(same.is_approved());
+    world.store.remove(&world.row("hello")).unwrap();
+    let other = world.source("elsewhere", HELLO);
+    world.install(&other);
+    let error = same.record().unwrap_err();
+    assert!(matches!(error, InstallError::Meanwhile { .. }), "{error}");
+    assert_eq!(entry(&world).source, Came::Directory { path: other });
 }

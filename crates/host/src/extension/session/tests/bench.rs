@@ -8,8 +8,10 @@ use bytes::Bytes;
 use haft_protocol::RawJson;
 use haft_protocol::codec::Plain;
 use haft_protocol::ext::{CallTool, HelloAck, InterceptToolCall, Limits, Request};
+use haft_protocol::hook::{ApproveTool, Hello, Mode};
 use haft_protocol::ids::{ExtensionName, RequestId, ToolCallId};
 
+use crate::extension::dialect::{Answer, Speech, Words};
 use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
 use crate::extension::{Greeting, Places};
@@ -40,7 +42,6 @@ impl Bench {
     }
 
     fn with(limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
-        let now = Instant::now();
         let ack = HelloAck {
             protocol_version: 1,
             zot_version: "0.1.0".into(),
@@ -56,9 +57,36 @@ impl Bench {
             sandbox: None,
             granted: None,
         };
+        let speech = Speech::Native(Some(Box::new(Greeting::new(Greeting::common(ack), Places::default()))));
+        Self::speaking(speech, Ids::new("r"), limits, granted)
+    }
+
+    /// A process hook that is asked about tools, and has just been started.
+    pub(super) fn hook() -> Self {
+        Self::hook_within(Limits::default())
+    }
+
+    pub(super) fn hook_within(limits: Limits) -> Self {
+        let speech = Speech::Hook(Hello::new("gate", vec![Mode::Tool]));
+        let ids = speech.ids();
+        let mut bench = Self::speaking(speech, ids, limits, None);
+        bench.settle();
+        bench
+    }
+
+    /// One that has answered hello.
+    pub(super) fn ready_hook() -> Self {
+        let mut bench = Self::hook();
+        bench.line(r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true}}"#);
+        bench.transcript.clear();
+        bench
+    }
+
+    fn speaking(speech: Speech, ids: Ids, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
+        let now = Instant::now();
         let facts = Facts {
             name: ExtensionName::new("ext"),
-            greeting: Some(Greeting::new(Greeting::common(ack), Places::default())),
+            speech,
             timeouts: Arc::default(),
             limits: Arc::new(limits),
             services: true,
@@ -66,7 +94,7 @@ impl Bench {
         };
         Self {
             session: Session::new(facts, now),
-            ids: Ids::new("r"),
+            ids,
             start: now,
             now,
             flushed: 0,
@@ -136,11 +164,27 @@ impl Bench {
     }
 
     pub(super) fn ask(&mut self, ticket: &'static str, request: impl Request, after: u64) -> RequestId {
-        let id = self.ids.of(self.ids.next());
-        let frame = request.into_frame(id.clone());
+        self.exchange(ticket, |_, id| request.into_frame(id).into(), after)
+    }
+
+    /// Asks a hook whether `bash` may run.
+    pub(super) fn approval(&mut self, ticket: &'static str) {
+        let question = ApproveTool { tool: "bash".into(), ..ApproveTool::default() };
+        self.exchange(ticket, |number, _| Words::call(number, question).unwrap(), 60);
+    }
+
+    fn exchange(
+        &mut self,
+        ticket: &'static str,
+        words: impl FnOnce(u64, RequestId) -> Words,
+        after: u64,
+    ) -> RequestId {
+        let number = self.ids.next();
+        let id = self.ids.of(number);
+        let words = words(number, id.clone());
         let after = Duration::from_secs(after);
         let question =
-            Question { id: id.clone(), frame, what: ticket.into(), asked: self.now, after, ticket };
+            Question { id: id.clone(), words, what: ticket.into(), asked: self.now, after, ticket };
         self.session.ask(question);
         self.settle();
         id
@@ -164,7 +208,12 @@ impl Bench {
                     self.written = number;
                     self.note("→", line.trim_end());
                 }
-                Output::Answer(ticket, Ok(response)) => self.note("=", &format!("{ticket}: {response:?}")),
+                Output::Answer(ticket, Ok(Answer::Frame(response))) => {
+                    self.note("=", &format!("{ticket}: {response:?}"))
+                }
+                Output::Answer(ticket, Ok(Answer::Result(result))) => {
+                    self.note("=", &format!("{ticket}: {result}"));
+                }
                 Output::Answer(ticket, Err(error)) => self.note("=", &format!("{ticket}: {error}")),
                 Output::Fault(code, message) => self.note("!", &format!("{code}: {message}")),
                 Output::Log(text) => self.note("·", &format!("log: {text}")),

@@ -85,6 +85,20 @@ fn a_call_ends_with_the_last_question_that_it_may_be_for() {
     assert_eq!(cancelled, ["both", "one"]);
 }
 
+/// What is done for an answer that came too late is of no more use than for one that nobody waits for.
+#[test]
+fn a_call_ends_with_a_question_that_is_out_of_time() {
+    let mut bench = Bench::ready();
+    call(&mut bench, "own", "exec");
+    bench.guard("guard");
+    call(&mut bench, "asked", "exec");
+    bench.pass(Duration::from_secs(3600));
+    assert!(bench.transcript.contains("hook_timeout"), "{}", bench.transcript);
+    let cancelled: Vec<&str> =
+        bench.transcript.lines().filter_map(|line| line.split_once("* cancel ")).map(|(_, id)| id).collect();
+    assert_eq!(cancelled, ["asked"]);
+}
+
 #[test]
 fn nothing_is_taken_before_ready() {
     let mut bench = Bench::new();

@@ -1,0 +1,111 @@
+//! Random chains: what runs was seen by everybody who has a part in it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn decision() -> impl Strategy<Value = ToolDecision> {
+    prop_oneof![
+        6 => Just(ToolDecision::Allow),
+        2 => (0..3usize, 0..3u8).prop_map(|(tool, n)| ToolDecision::Rewrite {
+            by: "n".into(),
+            tool: Some(TOOLS[tool].into()),
+            args: json(&format!(r#"{{"a":{n}}}"#)),
+        }),
+        4 => (0..4u8).prop_map(|n| rewrite("r", &format!(r#"{{"a":{n}}}"#))),
+        1 => Just(ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }),
+        // A refusal, and what a failure comes to.
+        1 => Just(block("x")),
+        1 => Just(ToolDecision::AbortAgent { by: "x".into(), reason: "no".into() }),
+    ]
+}
+
+/// The tools that random hooks have called; all are there.
+const TOOLS: [&str; 3] = ["a", "b", "c"];
+
+/// A hook of any part in calls of each tool.
+fn played() -> impl Strategy<Value = ([Option<HookRole>; 3], Vec<ToolDecision>)> {
+    let role = || prop_oneof![2 => Just(Some(Ordered)), 2 => Just(Some(Gate)), 1 => Just(None)];
+    ([role(), role(), role()], prop::collection::vec(decision(), 0..3))
+}
+
+/// What a hook was asked about or wrote last, and what it said to that.
+#[derive(Clone, Default)]
+struct Knows {
+    saw: Option<(String, RawJson)>,
+    /// How often it was asked.
+    asked: usize,
+    /// It said no, or as a gate more than yes and no.
+    refused: bool,
+    /// It answered in place of the tool when that counts.
+    answered: bool,
+}
+
+proptest! {
+    #[test]
+    fn executed_arguments_were_seen_by_every_hook(
+        hooks in prop::collection::vec(played(), 0..8),
+        order in prop::collection::vec(any::<usize>(), 16),
+        unfit in 0..8u8,
+    ) {
+        let unfit = json(&format!(r#"{{"a":{unfit}}}"#));
+        let mut order = order.into_iter().cycle();
+        let roles = |tool: &str| -> Vec<Option<HookRole>> {
+            let at = TOOLS.iter().position(|other| *other == tool).unwrap();
+            hooks.iter().map(|(roles, _)| roles[at]).collect()
+        };
+        let mut knows = vec![Knows::default(); hooks.len()];
+        let mut chain = ToolChain::new("a", json("{}"), roles("a"));
+        let mut last_round = false;
+        let verdict = loop {
+            let index = match chain.step() {
+                ChainStep::Ask(index) => index,
+                ChainStep::AskAll(open) => {
+                    last_round = true;
+                    open[order.next().unwrap() % open.len()]
+                }
+                ChainStep::Resolve => {
+                    chain.resolved(Ok(roles(chain.tool())));
+                    continue;
+                }
+                ChainStep::Validate => {
+                    chain.validated(if *chain.args() == unfit { Err("bad".into()) } else { Ok(()) });
+                    continue;
+                }
+                ChainStep::Done(verdict) => break verdict,
+            };
+            let role = roles(chain.tool())[index];
+            let known = &mut knows[index];
+            let decision = hooks[index].1.get(known.asked).cloned().unwrap_or(ToolDecision::Allow);
+            known.asked += 1;
+            known.saw = Some((chain.tool().to_owned(), chain.args().clone()));
+            match &decision {
+                ToolDecision::Allow => {}
+                ToolDecision::Rewrite { tool, args, .. } if !last_round => {
+                    let tool = tool.clone().unwrap_or_else(|| chain.tool().to_owned());
+                    known.saw = Some((tool, args.clone()));
+                }
+                ToolDecision::Respond { .. } if !last_round => known.answered = true,
+                ToolDecision::Rewrite { .. } | ToolDecision::Respond { .. } => {
+                    known.refused |= role == Some(Gate);
+                }
+                ToolDecision::Block { .. }
+                | ToolDecision::AbortTurn { .. }
+                | ToolDecision::HardAbort { .. }
+                | ToolDecision::AbortAgent { .. } => known.refused = true,
+            }
+            prop_assert!(role.is_some() && known.asked <= 2, "{index} was asked {} times", known.asked);
+            chain.answer(index, decision);
+        };
+        let Verdict::Run { tool, args } = verdict else { return Ok(()) };
+        let tool = tool.unwrap_or_else(|| "a".to_owned());
+        prop_assert!(args != unfit || (chain.changes().is_empty()));
+        for (index, (known, role)) in knows.iter().zip(roles(&tool)).enumerate() {
+            if role.is_some() {
+                prop_assert_eq!(known.saw.as_ref(), Some(&(tool.clone(), args.clone())), "hook {}", index);
+            }
+            // Nobody who was asked said no, whatever it was asked about.
+            prop_assert!(!known.refused && !known.answered, "hook {index} did not let it pass");
+        }
+    }
+}

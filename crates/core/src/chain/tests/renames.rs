@@ -1,0 +1,149 @@
+//! Chains in which a hook has another tool called.
+
+use super::*;
+
+fn rename(tool: &str, args: &str) -> ToolDecision {
+    ToolDecision::Rewrite { by: "n".into(), tool: Some(tool.into()), args: json(args) }
+}
+
+fn respond() -> ToolDecision {
+    ToolDecision::Respond { by: "r".into(), output: ToolOutput::text("x") }
+}
+
+/// A hook: its part in calls of `a` and in calls of `b`, and its decisions in turn.
+type Hook = (Option<HookRole>, Option<HookRole>, Vec<ToolDecision>);
+
+/// Runs a chain over a call of `a`; there is a tool `b`, and no other.
+fn play(hooks: &[Hook]) -> (Vec<String>, Verdict, Option<usize>) {
+    let mut decisions: Vec<_> = hooks.iter().map(|(.., decisions)| decisions.clone().into_iter()).collect();
+    let mut chain = ToolChain::new("a", json("{}"), hooks.iter().map(|(of_a, ..)| *of_a));
+    let mut asked = Vec::new();
+    for _ in 0..100 {
+        match chain.step() {
+            ChainStep::Ask(index) => {
+                asked.push(format!("{index} {}{}", chain.tool(), chain.args()));
+                chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
+            }
+            ChainStep::Resolve => {
+                let roles = match chain.tool() {
+                    "a" => Ok(hooks.iter().map(|(of_a, ..)| *of_a).collect()),
+                    "b" => Ok(hooks.iter().map(|(_, of_b, _)| *of_b).collect()),
+                    other => Err(format!("no {other}")),
+                };
+                chain.resolved(roles);
+            }
+            ChainStep::Validate => chain.validated(Ok(())),
+            ChainStep::AskAll(open) => {
+                let index = open[0];
+                asked.push(format!("{index} {}{} finally", chain.tool(), chain.args()));
+                chain.answer(index, decisions[index].next().unwrap_or(ToolDecision::Allow));
+            }
+            ChainStep::Done(verdict) => return (asked, verdict, chain.decided_by()),
+        }
+    }
+    panic!("it does not end: {asked:?}");
+}
+
+#[track_caller]
+fn check(hooks: &[Hook], asked: &[&str], verdict: Verdict) {
+    let (got, outcome, _) = play(hooks);
+    assert_eq!((got.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), outcome), (asked, verdict));
+}
+
+fn runs(tool: &str, args: &str) -> Verdict {
+    Verdict::Run { tool: Some(tool.into()), args: json(args) }
+}
+
+#[test]
+fn every_hook_with_a_part_in_the_new_tool_sees_the_final_call_and_no_other() {
+    let hooks = [
+        (Some(Gate), None, vec![]),
+        (None, Some(Gate), vec![]),
+        (Some(Ordered), Some(Ordered), vec![]),
+        (Some(Ordered), None, vec![rename("b", r#"{"n":1}"#)]),
+        (Some(Ordered), None, vec![]),
+        (None, Some(Ordered), vec![]),
+    ];
+    let asked = ["2 a{}", "3 a{}", r#"5 b{"n":1}"#, r#"1 b{"n":1} finally"#, r#"2 b{"n":1} finally"#];
+    check(&hooks, &asked, runs("b", r#"{"n":1}"#));
+}
+
+#[test]
+fn who_has_a_part_only_now_is_asked_in_its_turn_wherever_it_stands() {
+    let hooks = [
+        (None, Some(Ordered), vec![rewrite("w", r#"{"safe":1}"#)]),
+        (Some(Ordered), Some(Ordered), vec![rename("b", "{}")]),
+    ];
+    let asked = ["1 a{}", "0 b{}", r#"1 b{"safe":1} finally"#];
+    check(&hooks, &asked, runs("b", r#"{"safe":1}"#));
+}
+
+#[test]
+fn a_part_may_be_another_one_in_the_new_tool() {
+    // It has said yes in its turn, and now may say no more than yes or no.
+    let hooks = [
+        (Some(Ordered), Some(Gate), vec![ToolDecision::Allow, rewrite("g", "{}")]),
+        (Some(Ordered), None, vec![rename("b", "{}")]),
+    ];
+    let (asked, verdict, by) = play(&hooks);
+    assert_eq!(asked, ["0 a{}", "1 a{}", "0 b{} finally"]);
+    assert!(matches!(verdict, Verdict::Block { by, .. } if by == "g"));
+    assert_eq!(by, Some(0));
+}
+
+#[test]
+fn there_and_back_again_is_the_same_tool() {
+    let hooks = [
+        (Some(Ordered), None, vec![]),
+        (Some(Ordered), None, vec![rename("b", "{}")]),
+        (None, Some(Ordered), vec![rename("a", "{}")]),
+    ];
+    check(&hooks, &["0 a{}", "1 a{}", "2 b{}", "1 a{} finally"], super::runs("{}"));
+    let named = [(Some(Ordered), None, vec![rename("a", "{}")])];
+    check(&named, &["0 a{}"], super::runs("{}"));
+}
+
+#[test]
+fn a_tool_that_is_not_there_blocks_and_nobody_else_is_asked() {
+    let hooks = [(Some(Ordered), None, vec![rename("c", "{}")]), (Some(Ordered), None, vec![])];
+    let (asked, verdict, by) = play(&hooks);
+    assert_eq!((asked.len(), by), (1, Some(0)));
+    let reason = "n has another tool called: no c".to_owned();
+    assert_eq!(verdict, Verdict::Block { by: "n".into(), reason });
+}
+
+#[test]
+fn an_answer_stands_whatever_is_called_and_gates_of_that_decide_about_it() {
+    let answers = |gate| {
+        [
+            (Some(Ordered), None, vec![respond()]),
+            (Some(Ordered), None, vec![rename("b", "{}")]),
+            (None, Some(Gate), vec![gate]),
+        ]
+    };
+    let asked = ["0 a{}", "1 a{}", "2 b{} finally"];
+    check(
+        &answers(ToolDecision::Allow),
+        &asked,
+        Verdict::Respond { by: "r".into(), output: ToolOutput::text("x") },
+    );
+    check(&answers(block("g")), &asked, blocked("g"));
+}
+
+#[test]
+fn a_change_says_which_tool_and_what_of_the_arguments() {
+    let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
+    chain.step();
+    let change = chain.answer(0, rename("b", r#"{"n":1}"#)).cloned().unwrap();
+    assert_eq!((change.tool.as_deref(), change.changed.len()), (Some("b"), 0));
+    assert_eq!(chain.step(), ChainStep::Resolve);
+    // Nothing else counts before that is known.
+    assert_eq!(chain.answer(1, block("b")), None);
+    chain.validated(Err("out of turn".into()));
+    chain.resolved(Ok(vec![Some(Ordered); 2]));
+    assert_eq!(chain.step(), ChainStep::Validate);
+    chain.validated(Ok(()));
+    chain.step();
+    let change = chain.answer(1, rewrite("w", r#"{"n":2}"#)).cloned().unwrap();
+    assert_eq!((change.tool, change.changed), (None, vec!["/n".to_owned()]));
+}

@@ -1,0 +1,99 @@
+//! Before a request is sent to the model.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_protocol::message::Message;
+
+use super::CancellationToken;
+use crate::model::{ModelInfo, RequestOptions, Thinking};
+use crate::tool::ToolSpec;
+
+/// A request is about to be sent to the model. Asked for each step, and once more when the context was summed up because
+/// the provider found the request too long; the requests for summaries are none of these. One that panics has allowed
+/// nothing: the turn ends.
+#[async_trait]
+pub trait BeforeModelRequest: Send + Sync {
+    /// Decides what is sent. An edit is of this one request: the transcript stays as it is, and the next request is made
+    /// from that again. The hooks behind this one are asked about what it left.
+    async fn before_model_request(
+        &self,
+        cancel: &CancellationToken,
+        request: &OutgoingRequest,
+    ) -> RequestDecision;
+
+    /// A part of its edit does not count, and `detail` says why; the rest of it does.
+    fn edit_refused(&self, _detail: &str) {}
+
+    /// Who this is, where the hook cannot say so itself because it panicked.
+    fn name(&self) -> &str {
+        "a hook"
+    }
+}
+
+/// What [`BeforeModelRequest`] is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutgoingRequest {
+    /// The step, counted from 1 within one prompt.
+    pub step: u32,
+    /// Who will be asked.
+    pub model: ModelInfo,
+    /// The system prompt. It cannot be changed here.
+    pub system: String,
+    /// The transcript, oldest first.
+    pub messages: Arc<Vec<Message>>,
+    /// The tools that the model is offered, and behind them those that earlier hooks added.
+    pub tools: Vec<Arc<ToolSpec>>,
+    /// How much the model is to think.
+    pub thinking: Thinking,
+    /// What else it is told about its answer.
+    pub options: RequestOptions,
+    /// The last request of a run that was interrupted: no tools are offered, and none can be added.
+    pub last: bool,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RequestDecision {
+    /// What was asked about.
+    Send,
+    /// That with changes.
+    Edit {
+        /// Who changed it.
+        by: String,
+        /// What is not as it was.
+        edit: RequestEdit,
+    },
+    /// Nothing; the turn ends here.
+    AbortTurn {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// Nothing; the turn ends here, and nothing of it stays in the context.
+    HardAbort {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+/// What a hook changes about one request; what is not there stays as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RequestEdit {
+    /// Another model, by the name that [`AgentBuilder::models`](crate::AgentBuilder::models) knows it by. One that is
+    /// not known does not count.
+    pub model: Option<String>,
+    /// Other messages. A call in them that has no result is given one that says so; no messages at all do not count.
+    pub messages: Option<Vec<Message>>,
+    /// More tools. One of a name that is offered already is passed over; one that the agent's own selection leaves out
+    /// does not count. The model may call such a tool, and it is for a hook that
+    /// [takes unknown tools](super::BeforeToolExecute::takes_unknown) to answer.
+    pub add_tools: Vec<ToolSpec>,
+    /// Other options: all of them, and not only those that are set.
+    pub options: Option<RequestOptions>,
+    /// More or less thinking.
+    pub thinking: Option<Thinking>,
+}

@@ -1,0 +1,63 @@
+//! After a tool has run.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use haft_protocol::content::ToolCall;
+
+use super::CancellationToken;
+use crate::tool::ToolOutput;
+
+/// A tool has run. A result that a hook failed to look at, by a panic or because the run was cancelled, is
+/// withheld: it may have been there to redact it.
+#[async_trait]
+pub trait AfterToolExecute: Send + Sync {
+    /// Decides what the model is shown: `output`, or another.
+    async fn after_tool_execute(
+        &self,
+        cancel: &CancellationToken,
+        finished: &FinishedCall,
+        output: ToolOutput,
+    ) -> ResultDecision;
+
+    /// Who this is: the session keeps who changed a result.
+    fn name(&self) -> &str {
+        "a hook"
+    }
+}
+
+/// What [`AfterToolExecute`] is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedCall {
+    /// The tool that ran and its arguments, as every gate approved them.
+    pub call: ToolCall,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+/// What becomes of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResultDecision {
+    /// The model is shown this.
+    Show(ToolOutput),
+    /// It is withheld, and the turn ends.
+    AbortTurn {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// It is withheld, the turn ends, and nothing of it stays in the context.
+    HardAbort {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+impl From<ToolOutput> for ResultDecision {
+    fn from(output: ToolOutput) -> Self {
+        Self::Show(output)
+    }
+}

@@ -1,0 +1,141 @@
+//! Before a tool runs.
+
+use async_trait::async_trait;
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::ExtensionName;
+
+use super::CancellationToken;
+use crate::tool::ToolOutput;
+
+/// A tool is about to run.
+#[async_trait]
+pub trait BeforeToolExecute: Send + Sync {
+    /// Decides what becomes of the call. An ordered hook may be asked a second time when a later one changed the
+    /// arguments; then only a refusal counts. Dropped unanswered when somebody before it has refused meanwhile, and when
+    /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
+    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
+
+    /// The same about a call that an extension makes (see [`Caller`](crate::Caller)); whoever has nothing else to say
+    /// about it decides as if the model had made it.
+    async fn before_extension_call(
+        &self,
+        cancel: &CancellationToken,
+        call: &ToolCall,
+        _caller: &ExtensionName,
+    ) -> ToolDecision {
+        self.before_tool_execute(cancel, call).await
+    }
+
+    /// Whether this is the hook of that extension, which is not asked about its own calls: it waits for them.
+    fn is_of(&self, _extension: &ExtensionName) -> bool {
+        false
+    }
+
+    /// Who this is, where the hook cannot say so itself: it panicked, or its time was up.
+    fn name(&self) -> &str {
+        "a hook"
+    }
+
+    /// Its part in calls of this tool; `None` when it has none, and is not asked. Asked for again when a hook has
+    /// another tool called.
+    fn role(&self, _tool: &str) -> Option<HookRole> {
+        Some(HookRole::Ordered)
+    }
+
+    /// Whether it may answer calls of tools that nobody registered. While there is such a hook, a call of an unknown tool
+    /// goes through the chain before the model is told that there is no such tool, and its arguments, an object, fit
+    /// because there is nothing to hold them against.
+    fn takes_unknown(&self) -> bool {
+        false
+    }
+
+    /// Whether what it says in place of this tool counts without [`ApproveTool`](super::ApproveTool).
+    fn vouches(&self, _tool: &str) -> bool {
+        false
+    }
+
+    /// Its rewrite does not fit the tool's schema, or names a tool that cannot be called, so the call is blocked; `detail`
+    /// says where.
+    fn rewrite_refused(&self, _call: &ToolCall, _detail: &str) {}
+
+    /// Its block, or its unfit rewrite, was what decided about the call: whether more shall follow from it than that.
+    /// Here a hook that keeps failing can ask a person, for this is not under the budget.
+    async fn blocked(&self, _cancel: &CancellationToken, _call: &ToolCall) -> AfterBlock {
+        AfterBlock::GoOn
+    }
+}
+
+/// How a hook takes part in the chain over a tool call, see [`ToolChain`](crate::chain::ToolChain).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HookRole {
+    /// Asked in its turn with the arguments the one before left; may change them, answer in place of the tool, refuse.
+    Ordered,
+    /// Asked about the final arguments, beside all other gates; may only allow or refuse.
+    Gate,
+}
+
+/// What follows from a blocked call beside that it does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterBlock {
+    /// The model is told, and the run goes on.
+    GoOn,
+    /// Nothing else of this run happens, as with [`ToolDecision::AbortAgent`].
+    AbortAgent {
+        /// What the user is told.
+        reason: String,
+    },
+}
+
+/// What becomes of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolDecision {
+    /// It runs with the arguments that were asked about.
+    Allow,
+    /// It runs with these, or another tool does.
+    Rewrite {
+        /// Who changed it.
+        by: String,
+        /// Another tool, which the model must be offered; the same one if it names none. The transcript keeps the call as
+        /// the model made it.
+        tool: Option<String>,
+        /// An object that fits the tool's schema.
+        args: RawJson,
+    },
+    /// It does not run; this is its result. Counts only when no other hook blocks.
+    Respond {
+        /// Who answers.
+        by: String,
+        /// The result.
+        output: ToolOutput,
+    },
+    /// It does not run.
+    Block {
+        /// Who blocked it.
+        by: String,
+        /// What the model is told.
+        reason: String,
+    },
+    /// It does not run, and neither does anything else of this turn.
+    AbortTurn {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// It does not run, neither does anything else of this turn, and nothing of the turn stays in the context.
+    HardAbort {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+    /// It does not run, neither does anything else of this run, and the program that runs the agent should end: what
+    /// keeps watch over it is broken. The run fails with [`TurnErrorKind::Stopped`](crate::error::TurnErrorKind::Stopped).
+    AbortAgent {
+        /// Who aborts.
+        by: String,
+        /// What the user is told.
+        reason: String,
+    },
+}

@@ -1,0 +1,231 @@
+//! `ApproveTool`: who is asked, about what, when, and what a denial comes to.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use haft_core::error::TurnErrorKind;
+use haft_core::hooks::{AfterBlock, Approval, ApproveTool, CancellationToken, HookRole, ToolDecision};
+use haft_core::session::entry::EntryBody;
+use haft_core::session::intervention::{Action, Intervention};
+use haft_core::tool::{Tool, ToolOutput};
+use haft_core::{AgentBuilder, Callable, ExtensionCall};
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::{ExtensionName, ToolCallId};
+
+use crate::fake::{Script, call, calls, run, says, tool, transcript};
+use crate::renames::{Gate, rename, respond};
+
+/// Denies calls of some tools; keeps what it was asked.
+#[derive(Clone, Default)]
+struct Approver {
+    name: &'static str,
+    denies: Option<&'static str>,
+    asked: Arc<Mutex<Vec<String>>>,
+    takes: Duration,
+    stops: bool,
+}
+
+impl Approver {
+    fn new(name: &'static str, denies: Option<&'static str>) -> Self {
+        Self { name, denies, ..Self::default() }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl ApproveTool for Approver {
+    async fn approve_tool(&self, _: &CancellationToken, call: &ToolCall) -> Approval {
+        self.asked.lock().unwrap().push(format!("{}{}", call.name, call.args));
+        tokio::time::sleep(self.takes).await;
+        match self.denies == Some(call.name.as_str()) {
+            true => Approval::Deny { by: self.name.into(), reason: format!("denied by {}", self.name) },
+            false => Approval::Approve,
+        }
+    }
+
+    fn is_of(&self, extension: &ExtensionName) -> bool {
+        extension.as_str() == self.name
+    }
+
+    async fn denied(&self, _: &CancellationToken, _: &ToolCall) -> AfterBlock {
+        match self.stops {
+            true => AfterBlock::AbortAgent { reason: "broken".into() },
+            false => AfterBlock::GoOn,
+        }
+    }
+}
+
+fn script(name: &str) -> Script {
+    Script::new(vec![calls(vec![call("t1", name, r#"{"n":1}"#)]), says("ok")])
+}
+
+fn agent(script: &Script) -> AgentBuilder {
+    script
+        .agent()
+        .tool(tool("old", |_| ToolOutput::text("old ran")))
+        .tool(tool("new", |_| ToolOutput::text("new ran")))
+}
+
+#[tokio::test]
+async fn they_are_asked_in_order_and_the_first_denial_decides() {
+    let [first, second, third] = [("a", None), ("b", Some("old")), ("c", Some("old"))]
+        .map(|(name, denies)| Approver::new(name, denies));
+    let script = script("old");
+    let agent = agent(&script)
+        .approve_tool(first.clone())
+        .approve_tool(second.clone())
+        .approve_tool(third.clone())
+        .build()
+        .unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    assert!(events.contains(&"blocked t1 by b: denied by b".to_owned()), "{events:#?}");
+    assert_eq!(transcript(&agent)[2], "tool t1 error denied by b");
+    assert_eq!([first.asked().len(), second.asked().len(), third.asked().len()], [1, 1, 0]);
+    let branch = agent.session().branch();
+    let noted = branch.iter().find_map(|entry| match &entry.body {
+        EntryBody::Custom(custom) => Intervention::of(custom),
+        _ => None,
+    });
+    let noted = noted.unwrap();
+    assert_eq!((noted.action, noted.by), (Action::Blocked, vec!["b".to_owned()]));
+}
+
+#[tokio::test]
+async fn they_are_asked_about_the_final_call() {
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":2}"#)]);
+    let approver = Approver::new("a", None);
+    let script = script("old");
+    let agent = agent(&script).before_tool_execute(names).approve_tool(approver.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(approver.asked(), [r#"new{"n":2}"#]);
+    assert_eq!(transcript(&agent)[2], "tool t1 new ran");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_about_a_call_that_does_not_run() {
+    let block = ToolDecision::Block { by: "g".into(), reason: "no".into() };
+    let approver = Approver::new("a", None);
+    let script = script("old");
+    let agent = agent(&script)
+        .before_tool_execute(Gate::new([("old", HookRole::Gate)], vec![block]))
+        .approve_tool(approver.clone())
+        .build()
+        .unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(approver.asked(), Vec::<String>::new());
+}
+
+/// A hook answers in place of a tool: whether approvers are asked, and what the model is told when they deny.
+async fn check_answered(name: &'static str, vouches: bool, asked: bool) {
+    let plugin = Gate {
+        takes_unknown: true,
+        vouches,
+        ..Gate::new([("old", HookRole::Ordered), ("plugin_tool", HookRole::Ordered)], vec![respond("cached")])
+    };
+    let approver = Approver::new("a", Some(name));
+    let script = script(name);
+    let agent = agent(&script).before_tool_execute(plugin).approve_tool(approver.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(approver.asked().len(), usize::from(asked), "{name} {vouches}");
+    let told = if asked { "tool t1 error denied by a" } else { "tool t1 cached" };
+    assert_eq!(transcript(&agent)[2], told, "{name} {vouches}");
+}
+
+#[tokio::test]
+async fn an_answer_in_place_of_a_tool_needs_approval_unless_only_hooks_know_the_tool() {
+    check_answered("old", false, true).await;
+    check_answered("old", true, false).await;
+    check_answered("plugin_tool", false, false).await;
+    check_answered("plugin_tool", true, false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn their_time_is_their_own() {
+    let approver = Approver { takes: Duration::from_secs(50), ..Approver::new("a", None) };
+    let script = script("old");
+    let agent = agent(&script).gate_budget(Duration::from_secs(1)).approve_tool(approver).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2], "tool t1 old ran");
+}
+
+#[tokio::test]
+async fn more_may_follow_from_a_denial() {
+    let approver = Approver { stops: true, ..Approver::new("a", Some("old")) };
+    let script = script("old");
+    let agent = agent(&script).approve_tool(approver).build().unwrap();
+    let kind = TurnErrorKind::Stopped { by: "a".into(), reason: "broken".into() };
+    assert_eq!(run(&agent).await.1.unwrap_err().kind, kind);
+}
+
+struct Panics;
+
+#[async_trait]
+impl ApproveTool for Panics {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> Approval {
+        panic!("boom")
+    }
+
+    fn name(&self) -> &str {
+        "p"
+    }
+}
+
+#[tokio::test]
+async fn one_that_panics_has_not_approved() {
+    let script = script("old");
+    let agent = agent(&script).approve_tool(Panics).build().unwrap();
+    let (events, _) = run(&agent).await;
+    assert!(events.contains(&"blocked t1 by p: the hook panicked".to_owned()), "{events:#?}");
+    assert_eq!(transcript(&agent)[2], "tool t1 error the hook panicked");
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_while_somebody_thinks_about_it_runs_nothing() {
+    use futures::StreamExt;
+    let approver = Approver { takes: Duration::from_secs(600), ..Approver::new("a", None) };
+    let script = Script::new(vec![calls(vec![call("t1", "old", "{}")])]);
+    let agent = script
+        .agent()
+        .tool(tool("old", |_| panic!("it must not run")))
+        .approve_tool(approver.clone())
+        .build()
+        .unwrap();
+    let mut run = agent.prompt("go");
+    let cancel = run.cancellation();
+    while let Some(event) = run.next().await {
+        if let haft_protocol::event::AgentEvent::ToolCall { .. } = event {
+            cancel.cancel();
+        }
+    }
+    assert_eq!(run.finish().await.unwrap_err().kind, TurnErrorKind::Aborted);
+}
+
+/// Makes a call as an extension.
+async fn called_by(extension: &str, approver: &Approver) -> (bool, Option<String>) {
+    let script = Script::new(vec![]);
+    let agent = agent(&script).approve_tool(approver.clone()).build().unwrap();
+    let ran: Arc<dyn Tool> = Arc::new(tool("old", |_| ToolOutput::text("old ran")));
+    let callable = Callable::new(ran);
+    let call = ExtensionCall {
+        caller: ExtensionName::new(extension),
+        id: ToolCallId::new("host-1"),
+        tool: &callable,
+        args: RawJson::empty_object(),
+    };
+    let called = agent.caller().call(&CancellationToken::new(), call, Arc::new(|_| {})).await;
+    (called.output.is_error, called.by)
+}
+
+#[tokio::test]
+async fn calls_of_extensions_need_approval_but_not_of_their_own_hooks() {
+    let approver = Approver::new("a", Some("old"));
+    assert_eq!(called_by("b", &approver).await, (true, Some("a".to_owned())));
+    assert_eq!(called_by("a", &approver).await, (false, None));
+    assert_eq!(approver.asked(), ["old{}"]);
+}

@@ -1,0 +1,277 @@
+//! A hook has another tool called, and hooks answer calls of tools that nobody registered.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use haft_core::AgentBuilder;
+use haft_core::hooks::{
+    AfterToolExecute, BeforeToolExecute, CancellationToken, FinishedCall, HookRole, ResultDecision,
+    ToolDecision,
+};
+use haft_core::session::entry::EntryBody;
+use haft_core::session::intervention::{Action, Intervention};
+use haft_core::tool::ToolOutput;
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+
+use crate::fake::{Script, call, calls, run, says, tool, transcript};
+
+/// A hook with a part in calls of some tools; keeps what it was asked, and what was refused.
+#[derive(Clone, Default)]
+pub(crate) struct Gate {
+    pub(crate) roles: HashMap<&'static str, HookRole>,
+    pub(crate) decisions: Arc<Mutex<VecDeque<ToolDecision>>>,
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    pub(crate) refused: Arc<Mutex<Vec<String>>>,
+    pub(crate) takes_unknown: bool,
+    pub(crate) vouches: bool,
+}
+
+impl Gate {
+    pub(crate) fn new<const N: usize>(
+        roles: [(&'static str, HookRole); N],
+        decisions: Vec<ToolDecision>,
+    ) -> Self {
+        let decisions = Arc::new(Mutex::new(decisions.into()));
+        Self { roles: roles.into(), decisions, ..Self::default() }
+    }
+
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl BeforeToolExecute for Gate {
+    async fn before_tool_execute(&self, _: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        self.asked.lock().unwrap().push(format!("{}{}", call.name, call.args));
+        self.decisions.lock().unwrap().pop_front().unwrap_or(ToolDecision::Allow)
+    }
+
+    fn role(&self, tool: &str) -> Option<HookRole> {
+        self.roles.get(tool).copied()
+    }
+
+    fn takes_unknown(&self) -> bool {
+        self.takes_unknown
+    }
+
+    fn vouches(&self, _: &str) -> bool {
+        self.vouches
+    }
+
+    fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
+        self.refused.lock().unwrap().push(format!("{}: {detail}", call.name));
+    }
+}
+
+pub(crate) fn rename(tool: &str, args: &str) -> ToolDecision {
+    ToolDecision::Rewrite { by: "names".into(), tool: Some(tool.into()), args: RawJson::parse(args).unwrap() }
+}
+
+pub(crate) fn respond(text: &str) -> ToolDecision {
+    ToolDecision::Respond { by: "plugin".into(), output: ToolOutput::text(text) }
+}
+
+fn block(by: &str) -> ToolDecision {
+    ToolDecision::Block { by: by.into(), reason: "no".into() }
+}
+
+fn agent(script: &Script) -> AgentBuilder {
+    script
+        .agent()
+        .tool(tool("old", |_| panic!("it must not run")))
+        .tool(tool("new", |args| ToolOutput::text(format!("new got {args}"))))
+        .tool(tool("off", |_| panic!("it must not run")))
+}
+
+fn script(name: &str) -> Script {
+    Script::new(vec![calls(vec![call("t1", name, r#"{"n":1}"#)]), says("ok")])
+}
+
+/// Keeps what it was shown.
+#[derive(Clone, Default)]
+struct Watches(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl AfterToolExecute for Watches {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        finished: &FinishedCall,
+        output: ToolOutput,
+    ) -> ResultDecision {
+        self.0.lock().unwrap().push(format!("{}{}", finished.call.name, finished.call.args));
+        output.into()
+    }
+}
+
+#[tokio::test]
+async fn another_tool_runs_and_the_transcript_keeps_the_models_call() {
+    let script = script("old");
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":2}"#)]);
+    let (guard, watches) = (Gate::new([("new", HookRole::Gate)], vec![]), Watches::default());
+    let agent = agent(&script)
+        .before_tool_execute(guard.clone())
+        .before_tool_execute(names)
+        .after_tool_execute(watches.clone())
+        .build()
+        .unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    assert_eq!(guard.asked(), [r#"new{"n":2}"#]);
+    assert_eq!(*watches.0.lock().unwrap(), [r#"new{"n":2}"#]);
+    let told: Vec<_> = events.iter().filter(|line| line.contains("t1")).collect();
+    assert_eq!(
+        told,
+        [r#"call t1 old {"n":1}"#, r#"rewritten t1 by names new {"n":2}"#, r#"result t1 new got {"n":2}"#]
+    );
+    let lines = transcript(&agent);
+    assert_eq!(lines[1..3], [r#"assistant  old{"n":1}"#, r#"tool t1 new got {"n":2}"#]);
+    let branch = agent.session().branch();
+    let started = branch.iter().find_map(|entry| match &entry.body {
+        EntryBody::ToolStart(start) => Some(format!("{}{}", start.name, start.args)),
+        _ => None,
+    });
+    assert_eq!(started.unwrap(), r#"new{"n":2}"#);
+    let noted = branch.iter().find_map(|entry| match &entry.body {
+        EntryBody::Custom(custom) => Intervention::of(custom),
+        _ => None,
+    });
+    assert_eq!(noted.unwrap().action, Action::Rewritten);
+}
+
+#[tokio::test]
+async fn a_gate_of_the_new_tool_can_refuse_it() {
+    let script = script("old");
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", "{}")]);
+    let guard = Gate::new([("new", HookRole::Gate)], vec![block("guard")]);
+    let agent = agent(&script).before_tool_execute(guard).before_tool_execute(names).build().unwrap();
+    let (events, _) = run(&agent).await;
+    assert!(events.contains(&"blocked t1 by guard: no".to_owned()), "{events:#?}");
+    assert_eq!(transcript(&agent)[2], "tool t1 error no");
+}
+
+/// A call that a hook wants to be another one's, and why it is refused.
+async fn check_refused(tool: &str, args: &str, refused: &str, told: &str) {
+    let script = script("old");
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename(tool, args)]);
+    let agent = agent(&script).before_tool_execute(names.clone()).build().unwrap();
+    agent.set_active_tools(Some(vec!["old".to_owned(), "new".to_owned()]));
+    run(&agent).await.1.unwrap();
+    assert_eq!(*names.refused.lock().unwrap(), [refused]);
+    assert_eq!(transcript(&agent)[2], format!("tool t1 error {told}"));
+}
+
+#[tokio::test]
+async fn what_the_model_cannot_call_no_hook_can_have_called() {
+    check_refused(
+        "nobody",
+        "{}",
+        r#"nobody: "nobody", which the model is not offered"#,
+        r#"names has another tool called: "nobody", which the model is not offered"#,
+    )
+    .await;
+    check_refused(
+        "off",
+        "{}",
+        r#"off: "off", which the model is not offered"#,
+        r#"names has another tool called: "off", which the model is not offered"#,
+    )
+    .await;
+    let unfit = r#"arguments are not valid: at /n: "x" is not of type "integer""#;
+    let script = script("old");
+    let names = Gate::new([("old", HookRole::Ordered)], vec![rename("new", r#"{"n":"x"}"#)]);
+    let agent = agent(&script).before_tool_execute(names.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let refused = names.refused.lock().unwrap().clone();
+    assert!(refused[0].starts_with("new: ") && refused[0].contains("/n"), "{refused:?} {unfit}");
+}
+
+#[tokio::test]
+async fn a_hook_answers_for_a_tool_that_nobody_registered() {
+    let script = script("plugin_tool");
+    let plugin = Gate {
+        takes_unknown: true,
+        ..Gate::new([("plugin_tool", HookRole::Ordered)], vec![respond("from the plugin")])
+    };
+    let guard = Gate::new([("plugin_tool", HookRole::Gate)], vec![]);
+    let agent =
+        agent(&script).before_tool_execute(plugin).before_tool_execute(guard.clone()).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    assert!(events.contains(&"result t1 (by plugin) from the plugin".to_owned()), "{events:#?}");
+    assert_eq!(guard.asked(), [r#"plugin_tool{"n":1}"#]);
+}
+
+#[tokio::test]
+async fn a_gate_decides_about_unknown_tools_too() {
+    let script = script("plugin_tool");
+    let plugin = Gate {
+        takes_unknown: true,
+        ..Gate::new([("plugin_tool", HookRole::Ordered)], vec![respond("from the plugin")])
+    };
+    let guard = Gate::new([("plugin_tool", HookRole::Gate)], vec![block("guard")]);
+    let agent = agent(&script).before_tool_execute(plugin).before_tool_execute(guard).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2], "tool t1 error no");
+}
+
+#[tokio::test]
+async fn an_unknown_tool_may_be_the_name_that_somebody_knows_another_by() {
+    let script = script("exec");
+    let names = Gate {
+        takes_unknown: true,
+        ..Gate::new([("exec", HookRole::Ordered)], vec![rename("new", r#"{"n":1}"#)])
+    };
+    let agent = agent(&script).before_tool_execute(names).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent)[2], r#"tool t1 new got {"n":1}"#);
+}
+
+#[tokio::test]
+async fn an_unknown_tool_that_nobody_answers_for_is_unknown() {
+    const UNKNOWN: &str = r#"tool t1 error unknown tool "plugin_tool"; available tools: old, new, off"#;
+    for takes_unknown in [false, true] {
+        let script = script("plugin_tool");
+        let hook = Gate { takes_unknown, ..Gate::new([("plugin_tool", HookRole::Ordered)], vec![]) };
+        let agent = agent(&script).before_tool_execute(hook.clone()).build().unwrap();
+        run(&agent).await.1.unwrap();
+        assert_eq!(transcript(&agent)[2], UNKNOWN);
+        assert_eq!(hook.asked().len(), usize::from(takes_unknown));
+    }
+}
+
+/// The agent's own selection beats hooks.
+#[tokio::test]
+async fn no_hook_is_asked_about_a_tool_that_is_left_out() {
+    for name in ["off", "plugin_tool"] {
+        let script = script(name);
+        let hook = Gate {
+            takes_unknown: true,
+            ..Gate::new(
+                [("off", HookRole::Ordered), ("plugin_tool", HookRole::Ordered)],
+                vec![respond("all the same")],
+            )
+        };
+        let agent = agent(&script).before_tool_execute(hook.clone()).build().unwrap();
+        agent.set_active_tools(Some(vec!["new".to_owned()]));
+        run(&agent).await.1.unwrap();
+        let unknown = format!("tool t1 error unknown tool {name:?}; available tools: new");
+        assert_eq!((transcript(&agent)[2].clone(), hook.asked()), (unknown, Vec::new()));
+    }
+}
+
+#[tokio::test]
+async fn broken_arguments_of_an_unknown_tool_reach_no_hook() {
+    let script = Script::new(vec![calls(vec![call("t1", "plugin_tool", r#""{n:""#)]), says("ok")]);
+    let hook = Gate {
+        takes_unknown: true,
+        ..Gate::new([("plugin_tool", HookRole::Ordered)], vec![respond("all the same")])
+    };
+    let agent = agent(&script).before_tool_execute(hook.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert!(transcript(&agent)[2].starts_with("tool t1 error unknown tool"));
+    assert_eq!(hook.asked(), Vec::<String>::new());
+}

@@ -1,0 +1,319 @@
+//! `BeforeModelRequest`: what one request is, and what the transcript keeps of that.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use haft_core::error::TurnErrorKind;
+use haft_core::hooks::{
+    BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
+};
+use haft_core::model::{Model, ModelError, ModelErrorKind, RequestOptions, Thinking};
+use haft_core::tool::{ToolOutput, ToolSpec};
+use haft_protocol::RawJson;
+use haft_protocol::content::Content;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time};
+
+use crate::fake::{Answer, Script, call, calls, run, says, tool, transcript};
+
+/// Gives its decisions in turn, then sends; keeps what it was asked, and what was refused.
+#[derive(Clone, Default)]
+struct Edits {
+    decisions: Arc<Mutex<VecDeque<RequestDecision>>>,
+    asked: Arc<Mutex<Vec<OutgoingRequest>>>,
+    refused: Arc<Mutex<Vec<String>>>,
+}
+
+impl Edits {
+    fn new(decisions: Vec<RequestDecision>) -> Self {
+        Self { decisions: Arc::new(Mutex::new(decisions.into())), ..Self::default() }
+    }
+
+    fn one(edit: RequestEdit) -> Self {
+        Self::new(vec![RequestDecision::Edit { by: "e".into(), edit }])
+    }
+
+    fn refused(&self) -> Vec<String> {
+        self.refused.lock().unwrap().clone()
+    }
+
+    fn asked(&self) -> Vec<OutgoingRequest> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl BeforeModelRequest for Edits {
+    async fn before_model_request(
+        &self,
+        _: &CancellationToken,
+        request: &OutgoingRequest,
+    ) -> RequestDecision {
+        self.asked.lock().unwrap().push(request.clone());
+        self.decisions.lock().unwrap().pop_front().unwrap_or(RequestDecision::Send)
+    }
+
+    fn edit_refused(&self, detail: &str) {
+        self.refused.lock().unwrap().push(detail.to_owned());
+    }
+}
+
+fn said(text: &str) -> Message {
+    Message::User { content: vec![Content::text(text)], time: Time("T".into()) }
+}
+
+fn texts(messages: &[Message]) -> Vec<String> {
+    messages
+        .iter()
+        .map(|message| match message {
+            Message::User { content, .. } => haft_protocol::content::joined_text(content),
+            Message::Assistant(said) => format!("assistant {}", said.text()),
+            Message::Tool(result) => format!("{} {}", result.call_id, result.is_error),
+        })
+        .collect()
+}
+
+fn adds(name: &str) -> RequestEdit {
+    RequestEdit { add_tools: vec![ToolSpec::new(name, "More.")], ..RequestEdit::default() }
+}
+
+#[tokio::test]
+async fn an_edit_is_of_one_request_and_the_transcript_stays() {
+    let script = Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")]);
+    let options = RequestOptions { max_tokens: Some(9), temperature: Some(0.0) };
+    let edit = RequestEdit {
+        messages: Some(vec![said("other")]),
+        add_tools: vec![ToolSpec::new("more", "More.")],
+        options: Some(options),
+        thinking: Some(Thinking::High),
+        model: None,
+    };
+    let hook = Edits::one(edit);
+    let agent = script
+        .agent()
+        .tool(tool("echo", |_| ToolOutput::text("x")))
+        .before_model_request(hook.clone())
+        .build()
+        .unwrap();
+    run(&agent).await.1.unwrap();
+    let requests = script.requests.lock().unwrap().clone();
+    let shapes: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            let tools: Vec<_> = request.tools.iter().map(|tool| tool.name.clone()).collect();
+            (texts(&request.messages), tools, request.options, request.thinking)
+        })
+        .collect();
+    let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+    assert_eq!(shapes[0], (strings(&["other"]), strings(&["echo", "more"]), options, Thinking::High));
+    let (messages, tools) = (strings(&["go", "assistant ", "t1 false"]), strings(&["echo"]));
+    assert_eq!(shapes[1], (messages, tools, RequestOptions::default(), Thinking::default()));
+    assert_eq!(transcript(&agent), ["user go", "assistant  echo{}", "tool t1 x", "assistant ok "]);
+    let asked: Vec<_> = hook.asked().iter().map(|asked| (asked.step, asked.last)).collect();
+    assert_eq!(asked, [(1, false), (2, false)]);
+    assert_eq!(hook.refused(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn later_hooks_see_what_earlier_ones_left() {
+    let script = Script::new(vec![says("ok")]);
+    let second = Edits::one(adds("two"));
+    let edit = RequestEdit { messages: Some(vec![said("first")]), ..adds("one") };
+    let agent = script
+        .agent()
+        .before_model_request(Edits::one(edit))
+        .before_model_request(second.clone())
+        .build()
+        .unwrap();
+    run(&agent).await.1.unwrap();
+    let [asked] = &second.asked()[..] else { panic!("asked once") };
+    assert_eq!((texts(&asked.messages), asked.tools.len()), (vec!["first".to_owned()], 1));
+    assert_eq!(asked.tools[0].name, "one");
+    assert_eq!(script.requests.lock().unwrap()[0].tools.len(), 2);
+}
+
+/// What a hook may not change stays, the rest of its edit counts.
+#[track_caller]
+fn check_refused(edit: RequestEdit, refused: &[&str]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let script = Script::new(vec![says("ok")]);
+        let hook = Edits::one(RequestEdit { thinking: Some(Thinking::Low), ..edit });
+        let agent = script
+            .agent()
+            .tool(tool("echo", |_| ToolOutput::text("x")))
+            .tool(tool("off", |_| ToolOutput::text("x")))
+            .before_model_request(hook.clone())
+            .build()
+            .unwrap();
+        agent.set_active_tools(Some(vec!["echo".to_owned(), "later".to_owned()]));
+        run(&agent).await.1.unwrap();
+        let request = script.requests.lock().unwrap()[0].clone();
+        assert_eq!((texts(&request.messages), request.thinking), (vec!["go".to_owned()], Thinking::Low));
+        assert_eq!(request.options, RequestOptions::default());
+        assert_eq!(request.tools.len(), 1);
+        assert_eq!(request.tools[0].description, "The echo tool.");
+        assert_eq!(hook.refused(), refused);
+    });
+}
+
+#[test]
+fn what_does_not_count_is_said() {
+    let none = RequestEdit::default;
+    check_refused(none(), &[]);
+    check_refused(RequestEdit { messages: Some(Vec::new()), ..none() }, &["it left no message to answer"]);
+    let options = |max_tokens, temperature| RequestEdit {
+        options: Some(RequestOptions { max_tokens, temperature }),
+        ..none()
+    };
+    check_refused(options(Some(0), None), &["it leaves no room for an answer: max_tokens is 0"]);
+    check_refused(options(None, Some(-1.0)), &["it sets a temperature of -1; 0 is the least"]);
+    check_refused(
+        RequestEdit { model: Some("nobody".into()), ..none() },
+        &[r#"it wants model "nobody", which is not known here; script/test is asked"#],
+    );
+    // The model's own name is no other model.
+    check_refused(RequestEdit { model: Some("test".into()), ..none() }, &[]);
+    check_refused(RequestEdit { model: Some("script/test".into()), ..none() }, &[]);
+}
+
+#[test]
+fn tools_are_only_added_and_only_those_that_may_be_there() {
+    check_refused(adds("echo"), &[]);
+    let left_out =
+        |name: &str| format!("it adds the tool {name:?}, which is not among the tools that are switched on");
+    check_refused(adds("off"), &[&left_out("off")]);
+    check_refused(adds("new"), &[&left_out("new")]);
+    let broken = r#"it adds a tool named "a b"; a name is a letter, then letters, digits, _ and -"#;
+    check_refused(adds("a b"), &[broken]);
+    let spec = ToolSpec::new("later", "No schema.").with_schema(RawJson::parse("[]").unwrap());
+    check_refused(
+        RequestEdit { add_tools: vec![spec], ..RequestEdit::default() },
+        &[r#"it adds the tool "later", whose schema is not an object"#],
+    );
+}
+
+#[tokio::test]
+async fn another_model_is_asked_and_named_for_this_request() {
+    let script = Script::new(vec![says("mine")]);
+    let other = Script::new(vec![says("theirs")]).named("other");
+    let wants = || RequestEdit { model: Some("other".into()), ..RequestEdit::default() };
+    let known: Arc<dyn Model> = Arc::new(other.clone());
+    let agent = script
+        .agent()
+        .before_model_request(Edits::one(wants()))
+        .models(move |name| (name == "other").then(|| known.clone()))
+        .build()
+        .unwrap();
+    let (events, outcome) = run(&agent).await;
+    assert_eq!(outcome, Ok(()));
+    let request =
+        r#"{"type":"model_request","step":1,"provider":"script","model":"other","messages":1,"tools":0}"#;
+    assert!(events.iter().any(|line| line == request), "{events:#?}");
+    assert_eq!((script.requests.lock().unwrap().len(), other.requests.lock().unwrap().len()), (0, 1));
+    // The log says who answered; the session's model is still the agent's.
+    let answers: Vec<_> =
+        agent.session().branch().iter().filter_map(|entry| entry.body.answer().cloned()).collect();
+    assert_eq!(answers.iter().map(|answer| answer.model.as_str()).collect::<Vec<_>>(), ["other"]);
+    assert_eq!(agent.session().context().settings.model.unwrap().model, "test");
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent).last().unwrap(), "assistant mine ");
+}
+
+#[tokio::test]
+async fn a_later_hook_may_go_back_to_the_agents_model() {
+    let script = Script::new(vec![says("mine")]);
+    let known: Arc<dyn Model> = Arc::new(Script::default().named("other"));
+    let wants = |name: &str| RequestEdit { model: Some(name.into()), ..RequestEdit::default() };
+    let agent = script
+        .agent()
+        .before_model_request(Edits::one(wants("other")))
+        .before_model_request(Edits::one(wants("script/test")))
+        .models(move |name| (name == "other").then(|| known.clone()))
+        .build()
+        .unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent), ["user go", "assistant mine "]);
+}
+
+#[tokio::test]
+async fn calls_that_an_edit_left_without_a_result_are_given_one() {
+    let script = Script::new(vec![says("ok")]);
+    let asks = AssistantMessage {
+        content: vec![AssistantBlock::ToolCall(call("t9", "echo", "{}"))],
+        time: Time("T".into()),
+        native: None,
+    };
+    let messages = vec![said("a"), Message::Assistant(asks), said("b")];
+    let hook = Edits::one(RequestEdit { messages: Some(messages), ..RequestEdit::default() });
+    let agent = script.agent().before_model_request(hook).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let sent = texts(&script.requests.lock().unwrap()[0].messages);
+    assert_eq!(sent, ["a", "assistant ", "t9 true", "b"]);
+}
+
+#[tokio::test]
+async fn a_request_that_a_hook_does_not_want_ends_the_turn_with_its_reason() {
+    let script = Script::new(vec![]);
+    let abort = RequestDecision::AbortTurn { by: "cost".into(), reason: "over budget".into() };
+    let agent = script.agent().before_model_request(Edits::new(vec![abort])).build().unwrap();
+    let (events, outcome) = run(&agent).await;
+    let kind = TurnErrorKind::Blocked { by: "cost".into(), reason: "over budget".into() };
+    assert_eq!(outcome.unwrap_err().kind, kind);
+    assert!(events.contains(&"end Error turn blocked by cost: over budget".to_owned()), "{events:#?}");
+    assert_eq!(transcript(&agent), ["user go"]);
+}
+
+struct Panics;
+
+#[async_trait]
+impl BeforeModelRequest for Panics {
+    async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
+        panic!("boom")
+    }
+}
+
+#[tokio::test]
+async fn a_hook_that_panics_has_allowed_no_request() {
+    let script = Script::new(vec![]);
+    let agent = script.agent().before_model_request(Panics).build().unwrap();
+    let kind = TurnErrorKind::Blocked { by: "a hook".into(), reason: "the hook panicked".into() };
+    assert_eq!(run(&agent).await.1.unwrap_err().kind, kind);
+    assert!(script.requests.lock().unwrap().is_empty());
+}
+
+/// Never decides.
+struct Hangs;
+
+#[async_trait]
+impl BeforeModelRequest for Hangs {
+    async fn before_model_request(&self, cancel: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
+        cancel.cancelled().await;
+        RequestDecision::Send
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_meanwhile_asks_nobody() {
+    let script = Script::new(vec![]);
+    let agent = script.agent().before_model_request(Hangs).build().unwrap();
+    let run = agent.prompt("go");
+    let cancel = run.cancellation();
+    let (outcome, ()) = tokio::join!(run.finish(), async move { cancel.cancel() });
+    assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Aborted);
+    assert!(script.requests.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn hooks_are_asked_again_when_the_context_was_summed_up() {
+    let overflow =
+        Answer { items: vec![Err(ModelError::new(ModelErrorKind::Overflow, "too long"))], hangs: false };
+    let script = Script::new(vec![overflow, says("notes"), says("ok")]);
+    let hook = Edits::default();
+    let old = (0..40).map(|n| said(&format!("{n} {}", "x".repeat(400)))).collect();
+    let agent = script.agent().messages(old).before_model_request(hook.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    let asked: Vec<_> = hook.asked().iter().map(|asked| (asked.step, asked.messages.len())).collect();
+    let [(1, before), (1, after)] = asked[..] else { panic!("{asked:?}") };
+    assert!(after < before, "{asked:?}");
+}

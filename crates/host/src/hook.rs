@@ -1,0 +1,48 @@
+//! PicoClaw's process hooks: what the user says of one, and core's hooks over it. Which answers count, and in which order,
+//! is core's; what a failure means is the policy's; the words are the protocol's.
+
+mod after_llm;
+mod after_tool;
+mod approval;
+mod audience;
+mod before_llm;
+mod before_tool;
+mod messages;
+mod output;
+mod part;
+mod spec;
+mod story;
+mod turns;
+
+use std::sync::Arc;
+
+use haft_core::hooks::Hooks;
+use haft_protocol::hook::Mode;
+
+pub(crate) use audience::HookAudience;
+pub(crate) use part::HookPart;
+pub use spec::{EventForm, HookCommand, HookSpec, HookTimeouts};
+pub(crate) use turns::Turns;
+
+/// Adds the parts that a hook takes in a turn.
+pub(crate) fn add(
+    hooks: &mut Hooks,
+    watch: &haft_protocol::hook::Watch,
+    part: impl Fn() -> Option<HookPart>,
+) {
+    for mode in watch.modes() {
+        let Some(one) = part().map(Arc::new) else { continue };
+        match mode {
+            Mode::Observe => {}
+            Mode::Llm => {
+                hooks.before_model_request.push(Arc::clone(&one) as _);
+                hooks.after_model_response.push(one);
+            }
+            Mode::Tool => {
+                hooks.before_tool_execute.push(Arc::clone(&one) as _);
+                hooks.after_tool_execute.push(one);
+            }
+            Mode::Approve => hooks.approve_tool.push(one),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The hook before the model is called.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
+use haft_core::model::{RequestOptions, Thinking};
+use haft_core::sanitize::for_model;
+use haft_core::tool::{ToolOwner, ToolSpec};
+use haft_protocol::hook::{
+    BeforeLlm, FunctionDefinition, InterceptPoint, LlmDecision, LlmEdit, LlmOptions, ToolDefinition,
+};
+use haft_protocol::message::Time;
+use tokio_util::sync::CancellationToken;
+
+use super::before_tool::aborted;
+use super::messages;
+use super::part::HookPart;
+use super::turns::{CHANNEL, CHAT};
+
+const POINT: InterceptPoint = InterceptPoint::BeforeLlm;
+
+#[async_trait]
+impl BeforeModelRequest for HookPart {
+    async fn before_model_request(
+        &self,
+        cancel: &CancellationToken,
+        request: &OutgoingRequest,
+    ) -> RequestDecision {
+        let question = BeforeLlm {
+            meta: self.turns.meta(BeforeLlm::TRACE_PATH),
+            context: self.turns.context(),
+            model: request.model.model.clone(),
+            messages: messages::told(&request.system, &request.messages),
+            tools: request.tools.iter().map(definition).collect(),
+            options: options(request),
+            graceful_terminal: request.last,
+            channel: CHANNEL.to_owned(),
+            chat_id: CHAT.to_owned(),
+        };
+        let by = self.by();
+        match self.ask(cancel, POINT, question).await {
+            Ok(LlmDecision::Continue) | Err(_) => RequestDecision::Send,
+            Ok(LlmDecision::Modify(edit)) => RequestDecision::Edit { by, edit: self.edit(edit, request) },
+            Ok(LlmDecision::AbortTurn { reason }) => {
+                RequestDecision::AbortTurn { by, reason: aborted(&reason) }
+            }
+            Ok(LlmDecision::HardAbort { reason }) => {
+                RequestDecision::HardAbort { by, reason: aborted(&reason) }
+            }
+        }
+    }
+
+    fn edit_refused(&self, detail: &str) {
+        self.fault(POINT, detail);
+    }
+
+    fn name(&self) -> &str {
+        self.entry.name().as_str()
+    }
+}
+
+impl HookPart {
+    /// What the hook changes, as far as it makes sense; the rest is reported.
+    fn edit(&self, edit: LlmEdit, request: &OutgoingRequest) -> RequestEdit {
+        let LlmEdit { model, messages, add_tools, options } = edit;
+        let now = Time(format!("{:.3}", jiff::Timestamp::now()));
+        let messages = messages.and_then(|edits| {
+            let edited = messages::edited(edits, &request.messages, &now);
+            edited
+                .inspect_err(|detail| self.fault(POINT, &format!("{detail}, so no message was changed")))
+                .ok()
+        });
+        let thinking = options.as_ref().and_then(|options| self.thinking(options));
+        let options = options
+            .map(|LlmOptions { max_tokens, temperature, .. }| RequestOptions { max_tokens, temperature });
+        let owner = ToolOwner::Extension(self.by());
+        let add_tools = add_tools.into_iter().map(|tool| spec(tool, owner.clone())).collect();
+        RequestEdit { model, messages, add_tools, options, thinking }
+    }
+
+    fn thinking(&self, options: &LlmOptions) -> Option<Thinking> {
+        let level = options.thinking_level.as_deref()?.parse::<Thinking>();
+        level.inspect_err(|error| self.fault(POINT, &format!("thinking_level: {error}"))).ok()
+    }
+}
+
+fn definition(tool: &Arc<ToolSpec>) -> ToolDefinition {
+    let function = FunctionDefinition {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        parameters: tool.schema.clone(),
+    };
+    ToolDefinition { function, ..ToolDefinition::default() }
+}
+
+fn options(request: &OutgoingRequest) -> LlmOptions {
+    let RequestOptions { max_tokens, temperature } = request.options;
+    let thinking_level = (request.thinking != Thinking::Default).then(|| request.thinking.name().to_owned());
+    LlmOptions { max_tokens, temperature, thinking_level, ..LlmOptions::default() }
+}
+
+fn spec(tool: ToolDefinition, owner: ToolOwner) -> ToolSpec {
+    let FunctionDefinition { name, description, parameters } = tool.function;
+    let description = for_model(&description).text.into_owned();
+    ToolSpec { owner, ..ToolSpec::new(name, description).with_schema(parameters) }
+}

@@ -1,0 +1,96 @@
+//! The hook before a tool runs.
+
+use async_trait::async_trait;
+use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
+use haft_protocol::content::ToolCall;
+use haft_protocol::hook::{BeforeTool, InterceptPoint, ToolDecision as Decision, texts};
+use haft_protocol::ids::ExtensionName;
+use tokio_util::sync::CancellationToken;
+
+use super::part::{HookPart, Unanswered};
+use super::turns::{CHANNEL, CHAT};
+use crate::policy::{self, Verdict};
+
+const POINT: InterceptPoint = InterceptPoint::BeforeTool;
+
+#[async_trait]
+impl BeforeToolExecute for HookPart {
+    async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision {
+        let question = BeforeTool {
+            meta: self.turns.meta(BeforeTool::TRACE_PATH),
+            context: self.turns.context(),
+            tool: call.name.clone(),
+            arguments: call.args.clone(),
+            hook_result: None,
+            channel: CHANNEL.to_owned(),
+            chat_id: CHAT.to_owned(),
+        };
+        match self.ask(cancel, POINT, question).await {
+            Ok(decision) => self.decided(decision, call).await,
+            Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
+            Err(Unanswered { verdict: Verdict::Block, error }) => {
+                let reason = policy::reason(self.entry.name(), &error);
+                policy::blamed(&error).inspect(|detail| self.failed(detail));
+                ToolDecision::Block { by: self.by(), reason: texts::denied_by_hook(&reason) }
+            }
+        }
+    }
+
+    fn is_of(&self, extension: &ExtensionName) -> bool {
+        self.entry.name() == extension
+    }
+
+    fn name(&self) -> &str {
+        self.entry.name().as_str()
+    }
+
+    fn role(&self, _: &str) -> Option<HookRole> {
+        Some(HookRole::Ordered)
+    }
+
+    fn takes_unknown(&self) -> bool {
+        true
+    }
+
+    fn vouches(&self, tool: &str) -> bool {
+        self.hook.vouches_for(tool)
+    }
+
+    fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
+        let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
+        self.fault(POINT, &detail);
+        self.failed(&detail);
+    }
+
+    async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
+        self.host.after_block(cancel, &self.entry).await
+    }
+}
+
+impl HookPart {
+    async fn decided(&self, decision: Decision, call: &ToolCall) -> ToolDecision {
+        let by = self.by();
+        match decision {
+            Decision::Continue => ToolDecision::Allow,
+            Decision::Modify { tool, arguments } => {
+                ToolDecision::Rewrite { by, tool, args: arguments.unwrap_or_else(|| call.args.clone()) }
+            }
+            Decision::Respond(result) => {
+                let output = self.output(POINT, &call.name, &result, None).await;
+                self.show(&result);
+                ToolDecision::Respond { by, output }
+            }
+            Decision::Deny { reason } => ToolDecision::Block { by, reason: texts::denied_by_hook(&reason) },
+            Decision::AbortTurn { reason } => ToolDecision::AbortTurn { by, reason: aborted(&reason) },
+            Decision::HardAbort { reason } => ToolDecision::HardAbort { by, reason: aborted(&reason) },
+        }
+    }
+}
+
+/// What the user is told of a turn that a hook ended.
+pub(super) fn aborted(reason: &str) -> String {
+    match reason.trim() {
+        "" => texts::TURN_ABORTED.to_owned(),
+        reason => reason.to_owned(),
+    }
+}

@@ -1,0 +1,349 @@
+//! The conversation in PicoClaw's form and back. What a hook leaves as it is comes back as the very message that it was,
+//! with all that PicoClaw's form has no place for.
+
+use std::collections::HashMap;
+
+use haft_protocol::content::{Content, Image, ImageData, ToolCall as Call, joined_text};
+use haft_protocol::hook::{Message, MessageEdit, ToolCall};
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{
+    AssistantBlock, AssistantMessage, Message as Own, Time, ToolMessage, text_of, tool_calls_of,
+};
+
+/// How a reference to an image of the conversation begins; the places of its message and of the image follow. Images are
+/// long, and hooks send back all that they are told.
+const OWN_IMAGE: &str = "media://message-";
+
+/// The conversation as hooks are told it, the system prompt first.
+pub(super) fn told(system: &str, messages: &[Own]) -> Vec<Message> {
+    let system =
+        Message { role: Message::SYSTEM.to_owned(), content: system.to_owned(), ..Message::default() };
+    let messages = messages.iter().enumerate().map(|(place, message)| one(place, message));
+    std::iter::once(system).chain(messages).collect()
+}
+
+fn one(place: usize, message: &Own) -> Message {
+    match message {
+        Own::User { content, time } => Message {
+            role: "user".to_owned(),
+            content: joined_text(content),
+            created_at: time.0.clone(),
+            media: references(place, content),
+            ..Message::default()
+        },
+        Own::Assistant(message) => Message {
+            role: "assistant".to_owned(),
+            content: message.text(),
+            created_at: message.time.0.clone(),
+            reasoning_content: thinking_of(&message.content),
+            tool_calls: calls(&message.content),
+            ..Message::default()
+        },
+        Own::Tool(message) => Message {
+            role: "tool".to_owned(),
+            content: joined_text(&message.content),
+            created_at: message.time.0.clone(),
+            media: references(place, &message.content),
+            tool_call_id: message.call_id.as_str().to_owned(),
+            ..Message::default()
+        },
+    }
+}
+
+/// What the model has thought, as far as it is shown.
+pub(super) fn thinking_of(content: &[AssistantBlock]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        AssistantBlock::Thinking { text } => Some(text.as_str()),
+        AssistantBlock::Text { .. } | AssistantBlock::ToolCall(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What the model calls.
+pub(super) fn calls(content: &[AssistantBlock]) -> Vec<ToolCall> {
+    tool_calls_of(content).map(|call| ToolCall::new(call.id.as_str(), &call.name, &call.args)).collect()
+}
+
+fn references(place: usize, content: &[Content]) -> Vec<String> {
+    let images = content.iter().enumerate().filter(|(_, block)| matches!(block, Content::Image(_)));
+    images.map(|(at, _)| format!("{OWN_IMAGE}{place}-{at}")).collect()
+}
+
+/// The conversation as a hook left it; `own` is what it was told of, and `now` when it says so.
+///
+/// # Errors
+/// Why nothing of it counts.
+pub(super) fn edited(edits: Vec<MessageEdit>, own: &[Own], now: &Time) -> Result<Vec<Own>, String> {
+    let names: HashMap<&ToolCallId, &ToolMessage> = own.iter().filter_map(result).collect();
+    let edit = |edit| match edit {
+        // The system prompt is none of the conversation's.
+        MessageEdit::Kept(place) => {
+            let kept = place.checked_sub(1).and_then(|place| own.get(place));
+            kept.cloned().ok_or_else(|| "it keeps a message that was not there".to_owned())
+        }
+        MessageEdit::New(message) => new(*message, own, &names, now),
+    };
+    edits.into_iter().map(edit).collect()
+}
+
+fn result(message: &Own) -> Option<(&ToolCallId, &ToolMessage)> {
+    match message {
+        Own::Tool(message) => Some((&message.call_id, message)),
+        Own::User { .. } | Own::Assistant(_) => None,
+    }
+}
+
+fn new(
+    message: Message,
+    own: &[Own],
+    results: &HashMap<&ToolCallId, &ToolMessage>,
+    now: &Time,
+) -> Result<Own, String> {
+    let Message { role, content, media, reasoning_content, tool_calls, tool_call_id, .. } = message;
+    let time = now.clone();
+    match role.as_str() {
+        "user" => Ok(Own::User { content: with_media(content, &media, own), time }),
+        "assistant" => {
+            let mut blocks = Vec::new();
+            blocks.extend(thinking(reasoning_content));
+            blocks.extend(text(content));
+            for call in tool_calls {
+                blocks.push(AssistantBlock::ToolCall(read_call(&call)?));
+            }
+            Ok(Own::Assistant(AssistantMessage { content: blocks, time, native: None }))
+        }
+        "tool" => {
+            let call_id = ToolCallId::new(tool_call_id);
+            let before = results.get(&call_id);
+            Ok(Own::Tool(ToolMessage {
+                name: before.map_or_else(String::new, |before| before.name.clone()),
+                content: with_media(content, &media, own),
+                is_error: before.is_some_and(|before| before.is_error),
+                extension: before.and_then(|before| before.extension.clone()),
+                details: None,
+                time,
+                call_id,
+            }))
+        }
+        other => {
+            let role: String = other.chars().take(40).collect();
+            Err(format!("it says a message in the role {role:?}; there are user, assistant and tool"))
+        }
+    }
+}
+
+/// A block of thinking, if there is any.
+pub(super) fn thinking(text: String) -> Option<AssistantBlock> {
+    (!text.is_empty()).then_some(AssistantBlock::Thinking { text })
+}
+
+/// A block of text, if there is any.
+pub(super) fn text(text: String) -> Option<AssistantBlock> {
+    (!text.is_empty()).then_some(AssistantBlock::Text { text })
+}
+
+/// A call that a hook wrote.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn read_call(call: &ToolCall) -> Result<Call, String> {
+    let name = call.function.name.clone();
+    let args = call.function.read_arguments();
+    let args = args.map_err(|error| format!("its call of {name:?} has arguments that are wrong: {error}"))?;
+    Ok(Call { id: ToolCallId::new(call.id.clone()), name, args })
+}
+
+fn with_media(text: String, media: &[String], own: &[Own]) -> Vec<Content> {
+    let text = Some(Content::Text { text }).filter(|block| block.as_text() != Some("") || media.is_empty());
+    let media = media.iter().map(|reference| match image(reference, own) {
+        Some(image) => Content::Image(image),
+        None => Content::text(format!("[media: {reference}]")),
+    });
+    text.into_iter().chain(media).collect()
+}
+
+/// An image of the conversation, or one that is all in its URL.
+fn image(reference: &str, own: &[Own]) -> Option<Image> {
+    let Some(place) = reference.strip_prefix(OWN_IMAGE) else {
+        let (mime_type, data) = reference.strip_prefix("data:")?.split_once(";base64,")?;
+        return Some(Image { mime_type: mime_type.to_owned(), data: ImageData::from(data.to_owned()) });
+    };
+    let (message, at) = place.split_once('-')?;
+    let content = match own.get(message.parse::<usize>().ok()?)? {
+        Own::User { content, .. } => content,
+        Own::Tool(message) => &message.content,
+        Own::Assistant(_) => return None,
+    };
+    match content.get(at.parse::<usize>().ok()?)? {
+        Content::Image(image) => Some(image.clone()),
+        Content::Text { .. } => None,
+    }
+}
+
+/// The blocks of an answer as a hook left it. What it left as it was keeps its place.
+///
+/// # Errors
+/// Why it does not count.
+pub(super) fn answer(
+    own: &[AssistantBlock],
+    said: &str,
+    reasoning: &str,
+    tool_calls: &[ToolCall],
+) -> Result<Vec<AssistantBlock>, String> {
+    let mut blocks = Vec::new();
+    if said == text_of(own) && reasoning == thinking_of(own) {
+        blocks.extend(own.iter().filter(|block| !matches!(block, AssistantBlock::ToolCall(_))).cloned());
+    } else {
+        blocks.extend(thinking(reasoning.to_owned()));
+        blocks.extend(text(said.to_owned()));
+    }
+    for call in tool_calls {
+        blocks.push(AssistantBlock::ToolCall(read_call(call)?));
+    }
+    Ok(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_protocol::RawJson;
+    use haft_protocol::hook::{BeforeLlm, LlmDecision, Question as _};
+    use haft_protocol::message::Native;
+
+    fn time(text: &str) -> Time {
+        Time(text.to_owned())
+    }
+
+    /// A user with an image, an answer with thinking that only its provider reads, a result.
+    fn conversation() -> Vec<Own> {
+        let image = Image { mime_type: "image/png".into(), data: ImageData::from("AAAA".to_owned()) };
+        let call = Call {
+            id: ToolCallId::new("c1"),
+            name: "bash".into(),
+            args: RawJson::parse(r#"{"command":"ls"}"#).unwrap(),
+        };
+        vec![
+            Own::User { content: vec![Content::text("look"), Content::Image(image)], time: time("1") },
+            Own::Assistant(AssistantMessage {
+                content: vec![
+                    AssistantBlock::Thinking { text: "hm".into() },
+                    AssistantBlock::Text { text: "I look.".into() },
+                    AssistantBlock::ToolCall(call),
+                ],
+                time: time("2"),
+                native: Some(Native { origin: "p/m".into(), data: RawJson::empty_object() }),
+            }),
+            Own::Tool(ToolMessage {
+                call_id: ToolCallId::new("c1"),
+                name: "bash".into(),
+                content: vec![Content::text("a.txt")],
+                is_error: true,
+                extension: None,
+                details: None,
+                time: time("3"),
+            }),
+        ]
+    }
+
+    fn question() -> BeforeLlm {
+        BeforeLlm { messages: told("be brief", &conversation()), ..BeforeLlm::default() }
+    }
+
+    /// What becomes of the conversation when a hook says this.
+    fn decided(messages: &[Message]) -> Result<Option<Vec<Own>>, String> {
+        let result = serde_json::json!({"action": "modify", "request": {"messages": messages}});
+        let decided = question().decide(&RawJson::from_value(&result).unwrap()).unwrap();
+        assert_eq!(decided.reports, Vec::<String>::new());
+        let LlmDecision::Modify(edit) = decided.decision else { return Ok(None) };
+        edit.messages.map(|edits| edited(edits, &conversation(), &time("now"))).transpose()
+    }
+
+    #[test]
+    fn what_hooks_are_told() {
+        let told = serde_json::to_string_pretty(&question().messages).unwrap();
+        insta::assert_snapshot!(told, @r#"
+        [
+          {
+            "role": "system",
+            "content": "be brief"
+          },
+          {
+            "role": "user",
+            "content": "look",
+            "created_at": "1",
+            "media": [
+              "media://message-0-1"
+            ]
+          },
+          {
+            "role": "assistant",
+            "content": "I look.",
+            "created_at": "2",
+            "reasoning_content": "hm",
+            "tool_calls": [
+              {
+                "id": "c1",
+                "type": "function",
+                "function": {
+                  "name": "bash",
+                  "arguments": "{\"command\":\"ls\"}"
+                }
+              }
+            ]
+          },
+          {
+            "role": "tool",
+            "content": "a.txt",
+            "created_at": "3",
+            "tool_call_id": "c1"
+          }
+        ]
+        "#);
+    }
+
+    #[test]
+    fn an_echo_changes_nothing() {
+        assert_eq!(decided(&question().messages), Ok(None));
+        let without_system = &question().messages[1..];
+        assert_eq!(decided(without_system), Ok(None));
+    }
+
+    #[test]
+    fn what_stays_is_what_it_was_and_the_rest_is_the_hooks() {
+        let mut messages = question().messages;
+        messages[1].content = "look again".into();
+        messages[3].content = "[redacted]".into();
+        messages.push(Message { role: "user".into(), content: "and then?".into(), ..Message::default() });
+        let own = conversation();
+        let edited = decided(&messages).unwrap().unwrap();
+        assert_eq!(edited[1], own[1], "with all that only its provider reads");
+        let Own::User { content: before, .. } = &own[0] else { panic!() };
+        let content = vec![Content::text("look again"), before[1].clone()];
+        assert_eq!(edited[0], Own::User { content, time: time("now") }, "the image is the one it was");
+        let Own::Tool(before) = &own[2] else { panic!() };
+        let content = vec![Content::text("[redacted]")];
+        let redacted = ToolMessage { content, time: time("now"), ..before.clone() };
+        assert_eq!(edited[2], Own::Tool(redacted));
+        assert_eq!(edited[3], Own::User { content: vec![Content::text("and then?")], time: time("now") });
+    }
+
+    #[test]
+    fn a_role_that_nobody_knows_is_refused() {
+        let stranger = Message { role: "developer".into(), content: "x".into(), ..Message::default() };
+        let error = decided(&[stranger]).unwrap_err();
+        assert!(error.contains(r#"the role "developer""#), "{error}");
+    }
+
+    #[test]
+    fn an_answer_keeps_what_a_hook_leaves() {
+        let Own::Assistant(own) = &conversation()[1] else { panic!() };
+        let own_calls = calls(&own.content);
+        let same = answer(&own.content, "I look.", "hm", &own_calls).unwrap();
+        assert_eq!(same, own.content);
+        let other = answer(&own.content, "I look!", "", &[]).unwrap();
+        assert_eq!(other, [AssistantBlock::Text { text: "I look!".into() }]);
+        let mut call = own_calls[0].clone();
+        call.function.arguments = "[]".into();
+        assert!(answer(&own.content, "", "", &[call]).unwrap_err().contains("bash"));
+    }
+}

@@ -1,0 +1,135 @@
+//! One hook's part in a turn: how it is asked, and what follows when it does not answer well.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use haft_protocol::RawJson;
+use haft_protocol::hook::{Decided, InterceptPoint, Question};
+use tokio_util::sync::CancellationToken;
+
+use super::HookSpec;
+use super::turns::Turns;
+use crate::entry::Entry;
+use crate::extension::Deadline;
+use crate::fault::{CallError, FaultCode};
+use crate::host::Host;
+use crate::policy::{self, Verdict};
+
+/// See the module.
+pub(crate) struct HookPart {
+    pub(super) entry: Arc<Entry>,
+    pub(super) hook: Arc<HookSpec>,
+    pub(super) turns: Arc<Turns>,
+    pub(super) host: Host,
+    /// Whether it has decided about a call, and no failure followed.
+    stood: AtomicBool,
+}
+
+/// It did not answer, or not well. That is reported.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    pub(super) verdict: Verdict,
+    pub(super) error: CallError,
+}
+
+impl HookPart {
+    /// Its part in turns; none for an extension that is no hook.
+    pub(crate) fn new(entry: &Arc<Entry>, turns: Arc<Turns>, host: Host) -> Option<Self> {
+        let hook = Arc::clone(entry.spec.as_hook()?);
+        Some(Self { entry: Arc::clone(entry), hook, turns, host, stood: AtomicBool::new(false) })
+    }
+
+    /// Asks it. What of its answer does not count is reported.
+    pub(super) async fn ask<Q: Question + Clone>(
+        &self,
+        cancel: &CancellationToken,
+        point: InterceptPoint,
+        question: Q,
+    ) -> Result<Q::Decision, Unanswered> {
+        let entry = self.entry.current();
+        let answer = match consult(entry, cancel, point, question.clone(), &self.hook).await {
+            Ok(result) => self.read(point, &question, &result),
+            Err(error) => Err(error),
+        };
+        match answer {
+            Ok(decision) => {
+                self.stood.store(true, Ordering::Relaxed);
+                Ok(decision)
+            }
+            Err(error) => {
+                let loosened = entry.loosened || self.hook.on_timeout_allow;
+                Err(Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error })
+            }
+        }
+    }
+
+    fn read<Q: Question>(
+        &self,
+        point: InterceptPoint,
+        question: &Q,
+        result: &RawJson,
+    ) -> Result<Q::Decision, CallError> {
+        match question.decide(result) {
+            Ok(Decided { decision, reports, notes }) => {
+                reports.iter().for_each(|report| self.fault(point, report));
+                for note in notes {
+                    tracing::debug!(extension = %self.entry.name(), point = point.name(), note);
+                }
+                Ok(decision)
+            }
+            Err(malformed) => {
+                let detail = malformed.to_string();
+                self.fault(point, &detail);
+                Err(CallError::BadResponse { detail })
+            }
+        }
+    }
+
+    /// Reports what is wrong with an answer.
+    pub(super) fn fault(&self, point: InterceptPoint, detail: &str) {
+        let text = format!("{} hook: {detail}", point.name());
+        self.host.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+    }
+
+    /// A call was blocked because it failed: too often in a row, and a person is asked.
+    pub(super) fn failed(&self, detail: &str) {
+        self.stood.store(false, Ordering::Relaxed);
+        self.host.gates().failed(self.entry.name(), detail);
+    }
+
+    pub(super) fn by(&self) -> String {
+        self.entry.name().to_string()
+    }
+}
+
+impl Drop for HookPart {
+    fn drop(&mut self) {
+        if *self.stood.get_mut() {
+            self.host.gates().answered(self.entry.name());
+        }
+    }
+}
+
+/// Waits for its process, if it is being started, and asks it.
+async fn consult<Q: Question>(
+    entry: &Entry,
+    cancel: &CancellationToken,
+    point: InterceptPoint,
+    question: Q,
+    hook: &HookSpec,
+) -> Result<RawJson, CallError> {
+    let deadline = Deadline::after(hook.time_for(point));
+    let instance = entry.reach(cancel, deadline).await?;
+    instance.call(cancel, question, label(point), deadline).await
+}
+
+/// What a question is called in messages.
+const fn label(point: InterceptPoint) -> &'static str {
+    match point {
+        InterceptPoint::BeforeLlm => "before_llm hook",
+        InterceptPoint::AfterLlm => "after_llm hook",
+        InterceptPoint::BeforeTool => "before_tool hook",
+        InterceptPoint::AfterTool => "after_tool hook",
+        InterceptPoint::ApproveTool => "approve_tool hook",
+    }
+}

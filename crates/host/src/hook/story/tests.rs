@@ -1,0 +1,157 @@
+//! What a turn is told as.
+
+use super::*;
+use haft_protocol::content::ToolCall;
+use haft_protocol::message::{AssistantBlock, Time};
+
+/// What is told of these, in a line each.
+fn told(events: Vec<AgentEvent>) -> Vec<String> {
+    let turns = crate::hook::turns::Turns::new();
+    let at = Instant::now();
+    let line =
+        |payload: Payload| format!("{} {}", payload.kind().name(), serde_json::to_string(&payload).unwrap());
+    events.iter().flat_map(|event| turns.on(event, "/work", at).1).map(line).collect()
+}
+
+fn user(text: &str) -> AgentEvent {
+    AgentEvent::UserMessage { content: vec![Content::text(text)], time: Time(String::new()) }
+}
+
+fn said(text: &str) -> AgentEvent {
+    let content = vec![AssistantBlock::Text { text: text.into() }];
+    AgentEvent::AssistantMessage { content, time: Time(String::new()) }
+}
+
+fn call(id: &str, name: &str) -> AgentEvent {
+    let ToolCall { id, name, args } =
+        ToolCall { id: ToolCallId::new(id), name: name.into(), args: RawJson::empty_object() };
+    AgentEvent::ToolCall { id, name, args }
+}
+
+fn result(id: &str, name: &str) -> AgentEvent {
+    AgentEvent::ToolResult {
+        id: ToolCallId::new(id),
+        name: name.into(),
+        is_error: false,
+        content: vec![Content::text("fog")],
+        extension: None,
+        synthetic_by: None,
+        details: None,
+    }
+}
+
+fn request(step: u32) -> AgentEvent {
+    AgentEvent::ModelRequest {
+        step,
+        provider: "p".into(),
+        model: "m".into(),
+        messages: u64::from(step),
+        tools: 1,
+        max_tokens: None,
+        temperature: None,
+    }
+}
+
+fn response(tool_calls: u64) -> AgentEvent {
+    AgentEvent::ModelResponse { text_bytes: 3, tool_calls, thinking: false }
+}
+
+#[test]
+fn a_turn_with_a_tool() {
+    let end = |stop| AgentEvent::TurnEnd { stop, error: None };
+    let events = vec![
+        user("the weather?"),
+        AgentEvent::TurnStart { step: 1 },
+        request(1),
+        response(2),
+        call("a", "weather"),
+        call("b", "bash"),
+        AgentEvent::ToolBlocked { id: ToolCallId::new("b"), by: "gate".into(), reason: "no".into() },
+        result("a", "weather"),
+        result("b", "bash"),
+        end(Stop::ToolUse),
+        AgentEvent::TurnStart { step: 2 },
+        request(2),
+        response(0),
+        said("fog"),
+        end(Stop::End),
+        AgentEvent::Done,
+    ];
+    insta::assert_snapshot!(told(events).join("\n"), @r#"
+    agent.turn.start {"UserMessage":"the weather?","MediaCount":0,"Channel":"cli","ChatID":"direct"}
+    agent.llm.request {"Model":"m","MessagesCount":2,"ToolsCount":1,"MaxTokens":0,"Temperature":0.0}
+    agent.llm.response {"ContentLen":3,"ToolCalls":2,"HasReasoning":false}
+    agent.tool.exec_skipped {"Tool":"bash","Reason":"no"}
+    agent.tool.exec_start {"Tool":"weather","Arguments":{}}
+    agent.tool.exec_end {"Tool":"weather","Duration":0,"ForLLMLen":3,"ForUserLen":0,"IsError":false,"Async":false}
+    agent.llm.request {"Model":"m","MessagesCount":3,"ToolsCount":1,"MaxTokens":0,"Temperature":0.0}
+    agent.llm.response {"ContentLen":3,"ToolCalls":0,"HasReasoning":false}
+    agent.turn.end {"Status":"completed","Workspace":"/work","Iterations":2,"Duration":0,"FinalContentLen":3,"UserMessage":"the weather?","FinalContent":"fog","ActiveSkills":[],"AttemptedSkills":[],"FinalSuccessfulPath":[],"SkillContextSnapshots":[],"ToolKinds":["weather"],"ToolExecutions":[{"name":"weather","success":true}]}
+    "#);
+}
+
+#[test]
+fn what_comes_between() {
+    let events = vec![
+        user("go"),
+        AgentEvent::TurnStart { step: 1 },
+        AgentEvent::Retry { attempt: 2, delay_ms: 5, message: "429".into() },
+        AgentEvent::QueueUpdate { steering: vec!["stop".into()], follow_up: vec![], next_turn: vec![] },
+        AgentEvent::QueueUpdate { steering: vec![], follow_up: vec![], next_turn: vec![] },
+        AgentEvent::SteeringInjected { count: 1, bytes: 4 },
+        user("stop"),
+        AgentEvent::CompactionStart { reason: CompactReason::Overflow },
+        AgentEvent::CompactionEnd {
+            summary: Some("short".into()),
+            tokens_before: 9,
+            tokens_after: Some(1),
+            by: None,
+            error: None,
+        },
+        AgentEvent::Interrupted { hint_bytes: 2 },
+        AgentEvent::Error { message: "no model".into() },
+        AgentEvent::Done,
+    ];
+    let kinds: Vec<String> =
+        told(events).iter().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect();
+    let expect = [
+        "agent.turn.start",
+        "agent.llm.retry",
+        "agent.interrupt.received",
+        "agent.steering.injected",
+        "agent.context.compress",
+        "agent.session.summarize",
+        "agent.interrupt.received",
+        "agent.error",
+        "agent.turn.end",
+    ];
+    assert_eq!(kinds, expect);
+}
+
+#[track_caller]
+fn status(event: AgentEvent, expect: &str) {
+    let last = told(vec![user("x"), AgentEvent::TurnStart { step: 1 }, event, AgentEvent::Done]);
+    let last = last.last().cloned().unwrap_or_default();
+    assert!(last.contains(&format!(r#""Status":"{expect}""#)), "{last}");
+}
+
+#[test]
+fn how_a_turn_ends() {
+    status(AgentEvent::TurnEnd { stop: Stop::End, error: None }, "completed");
+    status(AgentEvent::TurnEnd { stop: Stop::Error, error: None }, "error");
+    status(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None }, "aborted");
+    status(AgentEvent::TurnDiscarded { by: "gate".into(), reason: "no".into() }, "aborted");
+    status(AgentEvent::Error { message: "x".into() }, "error");
+}
+
+#[test]
+fn a_turn_that_told_no_end_ends_with_the_next_one() {
+    let turns = crate::hook::turns::Turns::new();
+    let at = Instant::now();
+    let mut ids = Vec::new();
+    for event in [user("one"), AgentEvent::TurnStart { step: 1 }, AgentEvent::TurnStart { step: 1 }] {
+        ids.push(turns.on(&event, "", at).0.turn_id);
+    }
+    assert_eq!(ids[0], ids[1]);
+    assert_ne!(ids[1], ids[2]);
+}

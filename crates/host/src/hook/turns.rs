@@ -1,0 +1,128 @@
+//! Which turn it is, as hooks are told it: one prompt of the user, from its message to the end of its work.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::hook::{Inbound, Meta, Payload, Scope, TurnContext};
+
+use super::story::Story;
+
+/// The channel of every turn.
+pub(super) const CHANNEL: &str = "cli";
+
+/// The conversation on the channel.
+pub(super) const CHAT: &str = "direct";
+
+/// The only agent.
+const AGENT: &str = "main";
+
+/// What acts, in PicoClaw's words.
+const SOURCE: &str = "runTurn";
+
+/// The turns of a host, counted. Told what happens before any hook is asked about it.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    /// Tells the turns of one run of the program from those of another.
+    run: String,
+    /// Who sits at the terminal.
+    sender: String,
+    now: Mutex<Now>,
+}
+
+#[derive(Debug, Default)]
+struct Now {
+    session: String,
+    /// The turn of the moment, or the last one.
+    number: u64,
+    story: Option<Story>,
+    /// Events that were told.
+    events: u64,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        Self {
+            run: format!("{:x}", since.as_millis()),
+            sender: sender.unwrap_or_else(|| "user".to_owned()),
+            now: Mutex::default(),
+        }
+    }
+
+    /// Where a question of this path belongs.
+    pub(super) fn meta(&self, trace_path: &str) -> Meta {
+        self.meta_at(&self.now(), trace_path)
+    }
+
+    fn meta_at(&self, now: &Now, trace_path: &str) -> Meta {
+        Meta {
+            agent_id: AGENT.to_owned(),
+            turn_id: format!("{AGENT}-turn-{}-{}", self.run, now.number),
+            parent_turn_id: String::new(),
+            session_key: now.session.clone(),
+            iteration: now.story.as_ref().map_or(0, Story::iteration),
+            trace_path: trace_path.to_owned(),
+            source: SOURCE.to_owned(),
+        }
+    }
+
+    /// Whom it is for.
+    #[expect(clippy::unnecessary_wraps, reason = "as every question has it")]
+    pub(super) fn context(&self) -> Option<Box<TurnContext>> {
+        let inbound = Inbound {
+            channel: CHANNEL.to_owned(),
+            chat_id: CHAT.to_owned(),
+            chat_type: CHAT.to_owned(),
+            sender_id: self.sender.clone(),
+            ..Inbound::default()
+        };
+        let scope = Scope {
+            version: 1,
+            agent_id: AGENT.to_owned(),
+            channel: CHANNEL.to_owned(),
+            account: String::new(),
+            dimensions: Vec::new(),
+            values: BTreeMap::new(),
+        };
+        Some(Box::new(TurnContext { inbound: Some(inbound), route: None, scope: Some(scope) }))
+    }
+
+    /// Something happened: what hooks are told of it, and where that belongs. The path follows from what it is.
+    pub(super) fn on(&self, event: &AgentEvent, workspace: &str, at: Instant) -> (Meta, Vec<Payload>) {
+        let mut now = self.now();
+        if let AgentEvent::Session { id, .. } = event {
+            now.session.clone_from(id);
+        }
+        let mut told = Vec::new();
+        // A run that was dropped has told no end.
+        let is_another = now.story.as_ref().is_some_and(|story| story.is_behind(event));
+        if (now.story.is_none() || is_another) && Story::begins(event) {
+            now.number += 1;
+            let (story, start) = Story::new(event, workspace, at);
+            now.story = Some(story);
+            told.push(start);
+        }
+        if let Some(story) = &mut now.story {
+            told.extend(story.on(event, at));
+        }
+        let meta = self.meta_at(&now, "");
+        if matches!(event, AgentEvent::Done) {
+            now.story = None;
+        }
+        (meta, told)
+    }
+
+    /// The number of the next event that is told.
+    pub(super) fn next_event(&self) -> u64 {
+        let mut now = self.now();
+        now.events += 1;
+        now.events
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,111 @@
+//! What a directory holds itself: nothing is deleted through a link, wherever that leads.
+
+use std::path::Path;
+
+use haft_protocol::step::step;
+
+use super::super::contents::Item;
+
+/// Deletes what has this name in a directory, if it is this item there, and if all directories on the way are real ones. What
+/// stays is in nobody's way.
+pub(super) fn delete(root: &Path, name: &Path, item: &Item) {
+    step();
+    _ = beneath::delete(root, name, item);
+}
+
+/// Whether all directories on the way are real ones: what a link leads to is not the copy's.
+pub(super) fn is_within(copy: &Path, path: &Path) -> bool {
+    let is_dir = |dir: &Path| dir.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    path.ancestors().skip(1).take_while(|dir| dir.starts_with(copy)).all(is_dir)
+}
+
+/// Each directory is opened from the one above it, and asked itself: none can be replaced by a link meanwhile.
+#[cfg(unix)]
+mod beneath {
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::path::{Component, Path};
+
+    use rustix::fs::{AtFlags, Mode, OFlags};
+    use rustix::io::Errno;
+
+    use super::super::super::contents::Item;
+    use super::super::holds;
+
+    const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(KEPT);
+    const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(KEPT);
+    const KEPT: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+    pub(super) fn delete(root: &Path, name: &Path, item: &Item) -> rustix::io::Result<()> {
+        let (dir, name) = (opened(root, name.parent().unwrap_or(Path::new("")))?, last(name)?);
+        match item {
+            Item::Directory => unlink(&dir, name, AtFlags::REMOVEDIR),
+            Item::Link(target) => {
+                let now = rustix::fs::readlinkat(&dir, name, Vec::new())?;
+                if now.as_bytes() == target.as_os_str().as_bytes() {
+                    unlink(&dir, name, AtFlags::empty())?;
+                }
+                Ok(())
+            }
+            Item::File { executable, digest } => {
+                let file = File::from(rustix::fs::openat(&dir, name, FILE, Mode::empty())?);
+                if holds(file, *executable, digest) {
+                    unlink(&dir, name, AtFlags::empty())?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A directory below `root`.
+    fn opened(root: &Path, below: &Path) -> rustix::io::Result<OwnedFd> {
+        let mut dir = rustix::fs::open(root, DIRECTORY, Mode::empty())?;
+        for step in below.components() {
+            let Component::Normal(step) = step else { return Err(Errno::INVAL) };
+            dir = rustix::fs::openat(&dir, step, DIRECTORY, Mode::empty())?;
+        }
+        Ok(dir)
+    }
+
+    fn last(name: &Path) -> rustix::io::Result<&OsStr> {
+        name.file_name().ok_or(Errno::INVAL)
+    }
+
+    /// A directory that its owner may not write to was made so by the owner.
+    fn unlink(dir: &OwnedFd, name: &OsStr, flags: AtFlags) -> rustix::io::Result<()> {
+        match rustix::fs::unlinkat(dir, name, flags) {
+            Err(Errno::ACCESS) => {
+                let mode = Mode::from_raw_mode(rustix::fs::fstat(dir)?.st_mode);
+                rustix::fs::fchmod(dir, mode | Mode::RWXU)?;
+                rustix::fs::unlinkat(dir, name, flags)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod beneath {
+    use std::fs;
+    use std::path::Path;
+
+    use super::super::super::contents::Item;
+    use super::super::is_same;
+
+    pub(super) fn delete(root: &Path, name: &Path, item: &Item) -> std::io::Result<()> {
+        let path = root.join(name);
+        if !super::is_within(root, &path) {
+            return Ok(());
+        }
+        match item {
+            Item::Directory => fs::remove_dir(path),
+            Item::Link(target) if fs::read_link(&path).is_ok_and(|now| now == *target) => {
+                fs::remove_file(path)
+            }
+            Item::File { executable, digest } if is_same(&path, *executable, digest) => fs::remove_file(path),
+            Item::Link(_) | Item::File { .. } => Ok(()),
+        }
+    }
+}

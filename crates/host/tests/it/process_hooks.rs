@@ -1,0 +1,34 @@
+//! Process hooks over a whole agent: every reply and what it does to the turn, every failure of each class of hook, and
+//! real processes.
+
+mod agency;
+mod failures;
+mod mixed;
+mod processes;
+mod replies;
+mod told;
+
+use haft_host::{HookSpec, Host};
+use haft_protocol::hook::Watch;
+use haft_test_support::FakePeer;
+
+use crate::support::{Events, builder};
+
+/// A hook that is asked at these points, and told these events.
+fn hook(intercept: &[&str], observe: &[&str]) -> HookSpec {
+    HookSpec::new(Watch::parse(observe, intercept).unwrap())
+}
+
+/// A host with one hook in memory, which has answered hello.
+async fn host_with(hook: HookSpec) -> (Host, FakePeer, Events) {
+    let events = Events::default();
+    let (mut peer, reader, writer) = FakePeer::pair();
+    let start = builder(&events).hook_streams("gate", hook, reader, writer).start();
+    let greet = async {
+        let hello = peer.called("hook.hello").await;
+        assert_eq!((&hello["id"], &hello["params"]["name"]), (&1.into(), &"gate".into()));
+        peer.reply(&hello, serde_json::json!({"ok": true})).await;
+    };
+    let (host, ()) = tokio::join!(start, greet);
+    (host, peer, events)
+}

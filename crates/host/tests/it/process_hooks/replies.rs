@@ -1,0 +1,276 @@
+//! What each reply does to the turn.
+
+use haft_core::error::TurnErrorKind;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Message;
+use serde_json::{Value, json};
+
+use super::agency::{Does, Ran, answers, calls, goes_on, methods, one_call, play, run, said};
+use super::{hook, host_with};
+use crate::support::Events;
+
+const ALL: &[&str] = &["before_llm", "after_llm", "before_tool", "after_tool", "approve_tool"];
+
+/// A turn with a call of `bash`, where the hook answers one method with this.
+async fn turn(method: &'static str, result: Value) -> (Ran, Vec<Value>, Events) {
+    let (host, peer, events) = host_with(hook(ALL, &[])).await;
+    let peer = play(peer, answers(method, result));
+    let ran = run(&host, one_call()).await;
+    host.shutdown().await;
+    (ran, peer.await.unwrap(), events)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_complete_flow_in_its_order() {
+    let (ran, calls, events) = turn("hook.before_tool", json!({"action": "continue"})).await;
+    let expect = [
+        "hook.before_llm",
+        "hook.after_llm",
+        "hook.before_tool",
+        "hook.approve_tool",
+        "hook.after_tool",
+        "hook.before_llm",
+        "hook.after_llm",
+    ];
+    assert_eq!(methods(&calls), expect);
+    let ids: Vec<u64> = calls.iter().map(|call| call["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"));
+    assert_eq!(events.faults(), []);
+    let meta = |at: usize, field: &str| calls[at]["params"]["meta"][field].clone();
+    assert_eq!([meta(0, "Iteration"), meta(4, "Iteration"), meta(6, "Iteration")], [1, 1, 2]);
+    assert_eq!((meta(2, "AgentID"), meta(2, "Source")), (json!("main"), json!("runTurn")));
+    assert_eq!(meta(2, "TracePath"), json!("turn.tool.before"));
+    assert_eq!(meta(0, "TurnID"), meta(6, "TurnID"));
+    assert!(meta(0, "TurnID").as_str().unwrap().starts_with("main-turn-"));
+    let params = &calls[2]["params"];
+    assert_eq!((&params["channel"], &params["chat_id"]), (&json!("cli"), &json!("direct")));
+    assert_eq!(params["context"]["inbound"]["chat_type"], "direct");
+    assert_eq!((&params["tool"], &params["arguments"]), (&json!("bash"), &json!({"command": "ls"})));
+    assert_eq!(calls[4]["params"]["result"]["for_llm"], r#"ran {"command":"ls"}"#);
+    let asked = &calls[1]["params"]["response"]["tool_calls"][0]["function"];
+    assert_eq!(asked, &json!({"name": "bash", "arguments": r#"{"command":"ls"}"#}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_changed() {
+    let result = json!({"action": "modify", "call": {"tool": "bash", "arguments": {"command": "ls -1"}}});
+    let (ran, calls, _) = turn("hook.before_tool", result).await;
+    assert_eq!(ran.result(), (r#"ran {"command":"ls -1"}"#.to_owned(), false));
+    assert_eq!(calls[3]["params"]["arguments"], json!({"command": "ls -1"}), "approval sees what will run");
+    let kept = ran.messages.iter().find_map(|message| {
+        let Message::Assistant(message) = message else { return None };
+        message.tool_calls().next().map(|call| call.args.to_string())
+    });
+    assert_eq!(kept.as_deref(), Some(r#"{"command":"ls"}"#), "the conversation keeps the model's call");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_denied_in_picoclaws_words() {
+    let (ran, calls, _) =
+        turn("hook.before_tool", json!({"action": "deny_tool", "reason": "not here"})).await;
+    assert_eq!(ran.result(), ("Tool execution denied by hook: not here".to_owned(), true));
+    assert_eq!((ran.executions, ran.answer().as_str()), (0, "two files"));
+    assert!(!methods(&calls).contains(&"hook.approve_tool"));
+    let (ran, _, _) =
+        turn("hook.approve_tool", json!({"approved": false, "reason": "blocked by ipc hook"})).await;
+    assert_eq!(ran.result().0, "Tool execution denied by approval hook: blocked by ipc hook");
+    let (ran, _, events) = turn("hook.approve_tool", json!({})).await;
+    assert_eq!(ran.result().0, "Tool execution denied by approval hook");
+    assert!(
+        events.only_message().contains(r#"expected {"approved":true|false"#),
+        "{}",
+        events.only_message()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_registered_tool_is_answered_for_and_approved_first() {
+    let result = json!({"action": "respond", "result": {"for_llm": "from the cache", "for_user": "cached"}});
+    let (ran, calls, events) = turn("hook.before_tool", result).await;
+    assert_eq!((ran.result(), ran.executions), (("from the cache".to_owned(), false), 0));
+    let expect = ["hook.before_llm", "hook.after_llm", "hook.before_tool", "hook.approve_tool"];
+    assert_eq!(methods(&calls[..4]), expect);
+    assert!(!methods(&calls).contains(&"hook.after_tool"));
+    let shown = events.all().into_iter().find_map(|event| {
+        let AgentEvent::ExtDisplay { text, .. } = event else { return None };
+        Some(text)
+    });
+    assert_eq!(shown.as_deref(), Some("cached"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_the_user_lets_vouch_needs_no_approval() {
+    let mut gate = hook(ALL, &[]);
+    gate.vouches.insert("bash".into());
+    let (host, peer, _) = host_with(gate).await;
+    let result = json!({"action": "respond", "result": {"for_llm": "from the cache"}});
+    let peer = play(peer, answers("hook.before_tool", result));
+    assert_eq!(run(&host, one_call()).await.result().0, "from the cache");
+    host.shutdown().await;
+    assert!(!methods(&peer.await.unwrap()).contains(&"hook.approve_tool"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handled_result_ends_the_turn() {
+    let result = json!({"action": "respond", "result": {"for_llm": "x", "response_handled": true}});
+    let (ran, _, _) = turn("hook.before_tool", result).await;
+    assert_eq!(ran.requests.len(), 1, "the model is not asked again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn aborts_end_the_turn() {
+    for (method, error) in [
+        ("hook.before_llm", true),
+        ("hook.after_llm", true),
+        ("hook.before_tool", true),
+        ("hook.after_tool", true),
+    ] {
+        let (ran, _, _) = turn(method, json!({"action": "abort_turn", "reason": "enough"})).await;
+        let kind = ran.outcome.map_err(|error| error.kind);
+        let expect = TurnErrorKind::Blocked { by: "gate".into(), reason: "enough".into() };
+        assert_eq!(kind == Err(expect), error, "{method}: {kind:?}");
+        let (ran, _, _) = turn(method, json!({"action": "hard_abort"})).await;
+        assert!(ran.outcome.is_ok(), "{method}: {:?}", ran.outcome);
+        assert_eq!(ran.messages, [], "{method}: nothing of the turn stays");
+        let discarded =
+            AgentEvent::TurnDiscarded { by: "gate".into(), reason: "hook requested turn abort".into() };
+        assert!(ran.events.contains(&discarded), "{method}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_changed() {
+    let result = json!({"action": "modify", "result": {"result": {"for_llm": "[redacted]"}}});
+    let (ran, _, _) = turn("hook.after_tool", result).await;
+    assert_eq!((ran.result(), ran.executions), (("[redacted]".to_owned(), false), 1));
+    let flat = json!({"action": "modify", "result": {"for_llm": "[redacted]"}});
+    let (ran, _, events) = turn("hook.after_tool", flat).await;
+    assert_eq!(ran.result().0, r#"ran {"command":"ls"}"#);
+    let message = events.only_message();
+    assert!(message.contains(r#"expected {"action":"continue|modify"#), "{message}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_changed() {
+    let (host, peer, _) = host_with(hook(&["after_llm"], &[])).await;
+    let peer =
+        play(peer, answers("hook.after_llm", json!({"response": {"response": {"content": "edited"}}})));
+    let ran = run(&host, vec![vec![said("raw")]]).await;
+    assert_eq!(ran.answer(), "edited");
+    let Some(Message::Assistant(kept)) = ran.messages.last() else { panic!("{:?}", ran.messages) };
+    assert_eq!(kept.text(), "edited", "it is what stays");
+    host.shutdown().await;
+    peer.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_is_changed_for_this_once() {
+    let (host, peer, events) = host_with(hook(&["before_llm"], &[])).await;
+    let peer = play(peer, |call| {
+        if call["method"] != "hook.before_llm" || call["params"]["meta"]["Iteration"] != 1 {
+            return goes_on(call);
+        }
+        let mut request = call["params"].clone();
+        let added = json!({"role": "user", "content": "be brief"});
+        request["messages"].as_array_mut().unwrap().push(added);
+        request["options"] = json!({"max_tokens": 100, "temperature": 0.5});
+        Does::Reply(json!({"action": "modify", "request": request}))
+    });
+    let ran = run(&host, one_call()).await;
+    let [first, second] = &ran.requests[..] else { panic!("{}", ran.requests.len()) };
+    assert_eq!((first.messages.len(), second.messages.len()), (2, 3), "the conversation is what it was");
+    assert_eq!((first.options.max_tokens, first.options.temperature), (Some(100), Some(0.5)));
+    assert_eq!(second.options.max_tokens, None);
+    assert_eq!(events.faults(), []);
+    host.shutdown().await;
+    peer.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_system_prompt_and_an_unknown_model_are_reported() {
+    let (host, peer, events) = host_with(hook(&["before_llm"], &[])).await;
+    let peer = play(peer, |call| {
+        if call["method"] != "hook.before_llm" {
+            return goes_on(call);
+        }
+        let messages = json!([{"role": "system", "content": "obey"}, {"role": "user", "content": "other"}]);
+        Does::Reply(json!({"request": {"model": "process-model", "messages": messages}}))
+    });
+    let ran = run(&host, vec![vec![said("hi")]]).await;
+    assert_eq!(ran.requests[0].messages.len(), 1);
+    assert_ne!(ran.requests[0].system, "obey");
+    let messages: Vec<String> = events
+        .all()
+        .iter()
+        .filter_map(|event| {
+            let AgentEvent::ExtensionError(fault) = event else { return None };
+            Some(fault.message.clone())
+        })
+        .collect();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert!(messages[0].contains("system prompt cannot be changed"), "{messages:?}");
+    assert!(messages[1].contains(r#"model "process-model""#), "{messages:?}");
+    host.shutdown().await;
+    peer.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_only_the_hook_knows() {
+    let (host, peer, events) = host_with(hook(&["before_llm", "before_tool", "approve_tool"], &[])).await;
+    let peer = play(peer, |call| match call["method"].as_str() {
+        Some("hook.before_llm") => {
+            let mut tools = call["params"]["tools"].clone();
+            let parameters = json!({"type": "object", "properties": {"input": {"type": "string"}}});
+            let function = json!({"name": "my_plugin_tool", "description": "Plugin provided tool", "parameters": parameters});
+            tools.as_array_mut().unwrap().push(json!({"type": "function", "function": function}));
+            let params = &call["params"];
+            let request = json!({"model": params["model"], "messages": params["messages"], "tools": tools,
+                "options": params["options"]});
+            Does::Reply(json!({"action": "modify", "request": request}))
+        }
+        Some("hook.before_tool") if call["params"]["tool"] == "my_plugin_tool" => {
+            let text = format!("executed, input: {}", call["params"]["arguments"]["input"].as_str().unwrap());
+            Does::Reply(
+                json!({"action": "respond", "result": {"for_llm": text, "silent": false, "is_error": false}}),
+            )
+        }
+        _ => goes_on(call),
+    });
+    let says = vec![calls("my_plugin_tool", json!({"input": "x"})), vec![said("fine")]];
+    let ran = run(&host, says).await;
+    let offered: Vec<&str> = ran.requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(offered, ["bash", "my_plugin_tool"]);
+    assert_eq!(ran.result(), ("executed, input: x".to_owned(), false));
+    assert_eq!((ran.answer().as_str(), events.faults()), ("fine", vec![]));
+    host.shutdown().await;
+    let calls = peer.await.unwrap();
+    assert!(!methods(&calls).contains(&"hook.approve_tool"), "nobody is asked about what only hooks know");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_echo_of_the_params_and_nothing_at_all_go_on() {
+    let fields = [
+        ("hook.before_llm", "request"),
+        ("hook.after_llm", "response"),
+        ("hook.before_tool", "call"),
+        ("hook.after_tool", "result"),
+    ];
+    let (host, peer, events) = host_with(hook(ALL, &[])).await;
+    let peer = play(peer, move |call| match fields.iter().find(|(method, _)| call["method"] == *method) {
+        Some((_, field)) => Does::Reply(json!({"action": "modify", *field: call["params"]})),
+        None => goes_on(call),
+    });
+    let ran = run(&host, one_call()).await;
+    assert_eq!((ran.executions, ran.answer().as_str(), events.faults()), (1, "two files", vec![]));
+    host.shutdown().await;
+    peer.await.unwrap();
+    for (method, _) in fields {
+        let (ran, _, events) = turn(method, json!({})).await;
+        assert_eq!(
+            (ran.executions, ran.answer().as_str(), events.faults()),
+            (1, "two files", vec![]),
+            "{method}"
+        );
+    }
+}

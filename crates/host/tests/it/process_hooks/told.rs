@@ -1,0 +1,85 @@
+//! What hooks are told that observe, in each of the forms that PicoClaw has sent.
+
+use haft_host::EventForm;
+use haft_protocol::event::AgentEvent;
+use serde_json::{Value, json};
+
+use super::agency::{answers, goes_on, one_call, play, run};
+use super::{hook, host_with};
+
+/// What a hook is told of a turn with a call of `bash` that is denied or not.
+async fn told(form: EventForm, observe: &[&str], denied: bool) -> Vec<Value> {
+    let mut spec = hook(&["before_tool"], observe);
+    spec.event_form = form;
+    let (host, peer, events) = host_with(spec).await;
+    let action = if denied { "deny_tool" } else { "continue" };
+    let peer = play(peer, answers("hook.before_tool", json!({"action": action})));
+    run(&host, one_call()).await;
+    host.ping().await;
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+    let calls = peer.await.unwrap();
+    calls.into_iter().filter(|call| call["id"].is_null()).collect()
+}
+
+fn kinds(told: &[Value], field: &str) -> Vec<String> {
+    told.iter().map(|call| call["params"][field].to_string().replace('"', "")).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_with_a_tool_is_eight_events() {
+    let told = told(EventForm::Runtime, &["*"], false).await;
+    let expect = [
+        "agent.turn.start",
+        "agent.llm.request",
+        "agent.llm.response",
+        "agent.tool.exec_start",
+        "agent.tool.exec_end",
+        "agent.llm.request",
+        "agent.llm.response",
+        "agent.turn.end",
+    ];
+    assert_eq!(kinds(&told, "kind"), expect);
+    assert!(told.iter().all(|call| call["method"] == "hook.runtime_event"));
+    let first = &told[0]["params"];
+    assert_eq!((&first["id"], &first["payload"]["UserMessage"]), (&json!("evt-1"), &json!("go")));
+    assert_eq!(first["scope"]["channel"], "cli");
+    assert_eq!(first["scope"]["turn_id"], told[7]["params"]["scope"]["turn_id"]);
+    assert_eq!(told[7]["params"]["payload"]["FinalContent"], "two files");
+    assert_eq!(told[7]["params"]["payload"]["Iterations"], 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn older_hooks_are_told_by_name_or_by_number() {
+    let named = told(EventForm::Name, &["turn_end", "tool_exec_skipped"], true).await;
+    assert_eq!(kinds(&named, "Kind"), ["tool_exec_skipped", "turn_end"]);
+    assert_eq!(named[0]["params"]["Payload"]["Reason"], "Tool execution denied by hook");
+    assert!(named.iter().all(|call| call["method"] == "hook.event"));
+    let numbered = told(EventForm::Number, &["agent.turn.end", "tool_exec_skipped"], true).await;
+    assert_eq!(kinds(&numbered, "Kind"), ["10", "1"]);
+    assert_eq!(numbered[1]["params"]["Meta"]["AgentID"], "main");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_does_not_read_holds_nobody_up() {
+    let (host, peer, events) = host_with(hook(&[], &["*"])).await;
+    let observers = host.hook_source().hooks().observers;
+    let text = "x".repeat(16 * 1024);
+    let said = AgentEvent::UserMessage {
+        content: vec![haft_protocol::content::Content::text(text)],
+        time: haft_protocol::message::Time(String::new()),
+    };
+    for _ in 0..2_000 {
+        observers.iter().for_each(|observer| observer.observe(&said));
+        observers.iter().for_each(|observer| observer.observe(&AgentEvent::Done));
+    }
+    host.ping().await;
+    let dropped = host.states()[0].events_dropped;
+    assert!(dropped > 0, "what does not fit is dropped and counted");
+    assert_eq!(events.faults(), []);
+    let peer = play(peer, goes_on);
+    run(&host, one_call()).await;
+    host.shutdown().await;
+    let told = peer.await.unwrap();
+    assert!(told.len() + dropped > 4_000, "{} and {dropped}", told.len());
+}

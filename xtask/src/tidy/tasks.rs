@@ -1,0 +1,85 @@
+//! What the host's tasks are made of. Every dialect is spoken by the same one: a second loop, a second map of open
+//! questions or a task of a dialect's own would be a second place where an extension can hang, and a second set of rules.
+
+use crate::repo::File;
+
+const HOST: &str = "crates/host/src/";
+
+/// A file of the host, how often something may stand in it, and why.
+type Place = (&'static str, usize, &'static str);
+
+/// What is counted, and where it may stand.
+const PARTS: &[(&str, &[Place])] = &[
+    (
+        "select!",
+        &[
+            ("extension/actor.rs", 1, "the loop behind an extension"),
+            ("extension/actor/sources.rs", 1, "what that rarely waits for"),
+            ("extension/writer/from_log.rs", 1, "the writer of one that only watches"),
+            ("keeper.rs", 1, "an order beside whatever is waited for"),
+        ],
+    ),
+    (
+        "spawn(",
+        &[
+            ("dormant.rs", 1, "the keeper of one that waited for its first use"),
+            ("extension/actor.rs", 1, "the actor"),
+            ("extension/actor/calls.rs", 1, "what is done for an extension"),
+            ("extension/connection.rs", 1, "standard error"),
+            ("extension/writer.rs", 4, "the writer, wherever it goes on"),
+            ("fanout.rs", 1, "the thread for events"),
+            ("host/start.rs", 1, "the keeper"),
+            ("install/git/bounded.rs", 2, "`git` and its output"),
+            ("process.rs", 1, "the process"),
+        ],
+    ),
+    ("struct Pending<", &[("extension/pending.rs", 1, "the open questions of a connection")]),
+];
+
+pub(super) fn check(files: &[File]) -> Vec<String> {
+    let sources = files.iter().filter_map(|file| Some((file.path.strip_prefix(HOST)?, file)));
+    sources.filter(|(path, _)| is_product(path)).flat_map(|(path, file)| findings(path, &file.text)).collect()
+}
+
+fn is_product(path: &str) -> bool {
+    path.ends_with(".rs") && !path.ends_with("tests.rs") && !path.contains("/tests/")
+}
+
+/// What one file of the host has too many of.
+fn findings(path: &str, text: &str) -> Vec<String> {
+    let too_many = |(part, places): &(&str, &[Place])| {
+        let may = places.iter().find(|(place, ..)| *place == path).map_or(0, |(_, count, _)| *count);
+        let has: usize = product_lines(text).map(|line| line.matches(part).count()).sum();
+        (has != may).then(|| {
+            format!(
+                "{HOST}{path}: has `{part}` {has} times, and may {may}: every dialect runs on the shared actor; see PARTS \
+                 in xtask/src/tidy/tasks.rs"
+            )
+        })
+    };
+    PARTS.iter().filter_map(too_many).collect()
+}
+
+/// The lines that end up in the product: no comments, and no tests below them.
+fn product_lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().take_while(|line| *line != "mod tests {");
+    lines.filter(|line| !line.trim_start().starts_with("//"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_loop_task_or_map_is_a_finding() {
+        let check =
+            |path, text, expect: usize| assert_eq!(findings(path, text).len(), expect, "{path}: {text}");
+        check("hook/tool.rs", "tokio::select! {", 1);
+        check("hook/tool.rs", "tokio::spawn(async move {})", 1);
+        check("hook/tool.rs", "struct Pending<T> {", 1);
+        check("hook/tool.rs", "spawn_blocking(|| ())\n// tokio::select!\nmod tests {\ntokio::spawn(x)", 0);
+        check("keeper.rs", "tokio::select! {", 0);
+        check("keeper.rs", "tokio::select! {}\ntokio::select! {}", 1);
+        check("keeper.rs", "", 1);
+    }
+}
