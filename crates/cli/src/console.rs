@@ -1,6 +1,6 @@
 //! The terminal: everything that is shown goes through here, and through core's sanitiser.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize;
@@ -18,6 +18,16 @@ pub(crate) fn note(text: &str) {
 /// A line that was asked for, on standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     write(line(text).as_bytes())
+}
+
+/// A line that was asked for and must not be overlooked, on standard output: it begins with `!`, and is red on a terminal.
+pub(crate) fn mark(text: &str) -> anyhow::Result<()> {
+    let text = format!("! {}", text.trim_start());
+    match io::stdout().is_terminal() {
+        // Nothing of the text reaches a terminal that was not made harmless first.
+        true => write(format!("\x1b[1;31m{}\x1b[0m\n", sanitize(&text)).as_bytes()),
+        false => print(&text),
+    }
 }
 
 /// What a terminal is sent for a text.

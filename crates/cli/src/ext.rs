@@ -53,16 +53,18 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
     }
     let outcome = match args.command {
         ExtCommand::List(args) => list::print(&store, &home, &seen, &args),
-        ExtCommand::Install { source, yes } => approve::install(&store, &cwd, &source, yes).map_err(named),
-        ExtCommand::Trust { name, yes } => approve::trust(&store, &name, yes).map_err(named),
-        ExtCommand::Update { name, yes } => approve::update(&store, name.as_deref(), yes),
-        ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &name, yes),
+        ExtCommand::Install { source, yes } => {
+            approve::install(&store, &home, &cwd, &source, yes).map_err(named)
+        }
+        ExtCommand::Trust { name, yes } => approve::trust(&store, &home, &name, yes).map_err(named),
+        ExtCommand::Update { name, yes } => approve::update(&store, &home, name.as_deref(), yes),
+        ExtCommand::Rollback { name, yes } => approve::roll_back(&store, &home, &name, yes),
         ExtCommand::Verify { name, json } => lock::verify(&store, name.as_deref(), json),
         ExtCommand::Lock { json } => lock::print(&store, json),
         ExtCommand::Import { from: Program::Picoclaw, file, yes } => import::picoclaw(&home, &file, yes),
         ExtCommand::Remove { which, yes } => return remove(&store, &home, &which, yes),
-        ExtCommand::Enable(which) => switch(&store, &which, true),
-        ExtCommand::Disable(which) => switch(&store, &which, false),
+        ExtCommand::Enable(which) => switch(&store, &home, &which, true),
+        ExtCommand::Disable(which) => switch(&store, &home, &which, false),
         ExtCommand::Logs { name, follow } => logs::print(&store, &home, &name, follow),
     };
     outcome.or_exit(Exit::Extensions).map(|()| Exit::Ok)
@@ -87,7 +89,7 @@ fn remove(store: &Store, home: &Home, which: &Which, yes: bool) -> anyhow::Resul
         return Err(anyhow::anyhow!("nobody to ask whether to remove {what}; use --yes"))
             .or_exit(Exit::Extensions);
     }
-    if !yes && !confirmed(&format!("remove {what} ?")).or_exit(Exit::Extensions)? {
+    if !yes && !confirmed(&format!("remove {what}?")).or_exit(Exit::Extensions)? {
         note("nothing removed");
         return Ok(Exit::Ok);
     }
@@ -114,10 +116,13 @@ fn warn(warnings: &[String]) {
     }
 }
 
-fn switch(store: &Store, which: &Which, enabled: bool) -> anyhow::Result<()> {
+fn switch(store: &Store, home: &Home, which: &Which, enabled: bool) -> anyhow::Result<()> {
     let row = find(store, which)?;
     let state = if enabled { "enabled" } else { "disabled" };
     let already = if store.set_enabled(&row, enabled)? { "" } else { "already " };
+    if enabled {
+        forget_failure(&home.state_dir(), &ExtensionName::new(&row.name), &row.runs_in);
+    }
     note(&sanitize_line(&format!("{} is {already}{state}", row.name)));
     Ok(())
 }

@@ -151,7 +151,15 @@ fn listed(text: &str) -> ext::list::Listed {
         entry: None,
         state: State::Broken(text.into()),
     };
-    ext::list::Listed { row, failure: None, trusted: false, sandbox: None, hook: None }
+    ext::list::Listed {
+        row,
+        failure: None,
+        is_slow: false,
+        behind: None,
+        trusted: false,
+        sandbox: None,
+        hook: None,
+    }
 }
 
 /// The same after it failed.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::TrustArgs;
 use crate::ask::confirmed;
-use crate::console::{note, print};
+use crate::console::{mark, note, print};
 use crate::exit::{Exit, OrExit as _};
 use crate::setup;
 use inventory::Inventory;
@@ -25,6 +25,9 @@ pub(crate) fn run(args: TrustArgs) -> anyhow::Result<Exit> {
     }
     if args.revoke {
         return revoke(&home, args.dir).or_exit(Exit::Trust).map(|()| Exit::Ok);
+    }
+    if let Some(missing) = args.dir.as_ref().filter(|dir| !dir.is_dir()) {
+        return Err(anyhow::anyhow!("there is no directory {}", missing.display())).or_exit(Exit::Usage);
     }
     let dir = setup::cwd(args.dir).or_exit(Exit::Usage)?;
     // Before anything is shown: what is recorded is never newer than what was looked at.
@@ -44,7 +47,7 @@ fn show(home: &Home, snapshot: &Snapshot, recorded: Option<&Record>, json: bool)
         let text = serde_json::to_string_pretty(&as_json(snapshot, recorded, &inventory));
         return print(&text.context("cannot write JSON")?);
     }
-    print(&as_text(snapshot, recorded, &inventory))
+    print_all(snapshot, recorded, &inventory)
 }
 
 fn grant(
@@ -61,7 +64,7 @@ fn grant(
         note(&format!("the project is trusted already, with the digest {}", snapshot.digest()));
         return Ok(());
     }
-    print(&as_text(snapshot, recorded, &Inventory::of(home, snapshot.dir())))?;
+    print_all(snapshot, recorded, &Inventory::of(home, snapshot.dir()))?;
     match named {
         Some(named) => anyhow::ensure!(
             named == snapshot.digest(),
@@ -120,9 +123,15 @@ fn list(home: &Home) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn as_text(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> String {
-    let mut lines = vec![format!("project: {}", snapshot.dir().display())];
-    lines.extend(inventory.lines());
+fn print_all(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> anyhow::Result<()> {
+    print(&sanitize_line(&format!("project: {}", snapshot.dir().display())))?;
+    for (text, red) in inventory.lines() {
+        match red {
+            true => mark(&sanitize_line(&text))?,
+            false => print(&sanitize_line(&format!("  {text}")))?,
+        }
+    }
+    let mut lines = Vec::new();
     if snapshot.files().is_empty() {
         lines.push("it brings nothing that haft would run or obey".to_owned());
     }
@@ -139,7 +148,7 @@ fn as_text(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory
             snapshot.since(&record.files)
         ),
     });
-    lines.iter().map(|line| sanitize_line(line)).collect::<Vec<_>>().join("\n")
+    lines.iter().try_for_each(|line| print(&sanitize_line(line)))
 }
 
 fn as_json(snapshot: &Snapshot, recorded: Option<&Record>, inventory: &Inventory) -> Value {

@@ -77,8 +77,11 @@ mod tool_call;
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use haft_protocol::event::AgentEvent;
 pub use tokio_util::sync::CancellationToken;
+
+use crate::tool::Tool;
 
 pub use approval::{Approval, ApproveTool};
 pub use compact::{BeforeCompact, CompactDecision};
@@ -156,7 +159,14 @@ impl std::fmt::Debug for Hooks {
 /// Hooks that come and go while the agent lives: an extension host. Asked at every hook point, so that a guard
 /// that subscribed a moment ago counts. Observers are an exception: those of the moment when the prompt comes watch
 /// the whole run.
+#[async_trait]
 pub trait HookSource: Send + Sync {
     /// The hooks at this moment, in order.
     fn hooks(&self) -> Hooks;
+
+    /// A tool that the agent does not have and the model calls: that of an extension which is still starting, when it has
+    /// come. None when there is none of this name, or the run was cancelled.
+    async fn late_tool(&self, _cancel: &CancellationToken, _name: &str) -> Option<Arc<dyn Tool>> {
+        None
+    }
 }

@@ -125,7 +125,7 @@ impl Snapshot {
     fn of(session: &Session<Ticket>) -> Self {
         Self {
             state: session.state(),
-            greeted: session.has_greeted(),
+            greeted: session.has_said_hello(),
             was_ready: session.was_ready(),
             offers: Arc::clone(session.offers()),
         }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::fnv;
 use crate::log::{PRINTED, slug};
+use crate::silent;
 use crate::spec::{ExtensionSpec, Origin};
 use crate::state_files::{StateFiles, looks};
 use crate::supervisor::Failure;
@@ -40,10 +41,12 @@ pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<La
     (was == looks(dir)).then_some(LastFailure { at, code, message })
 }
 
-/// Forgets what [`last_failure`] knows, because the extension was removed.
+/// Forgets what [`last_failure`] and [`starts_slowly`](crate::starts_slowly) know, because the extension was removed, or what
+/// is approved of it is another thing than it was, or was put right, or switched on.
 pub fn forget_failure(state: &Path, name: &ExtensionName, dir: &Path) {
     // Mostly there is none.
     _ = fs::remove_file(path(state, name, dir));
+    silent::forgive(state, name);
 }
 
 fn path(state: &Path, name: &ExtensionName, dir: &Path) -> PathBuf {

@@ -11,12 +11,14 @@ mod start;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use haft_core::Caller;
 use haft_core::hooks::{HookSource, Hooks};
 use haft_core::tool::Tool;
 use haft_protocol::ext::{HostFrame, InterceptKind, Limits, PanelClose, PanelKey, PanelResize, capability};
 use haft_protocol::ids::{ExtensionName, PanelId};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
@@ -246,6 +248,26 @@ impl Host {
         }
     }
 
+    /// A tool, once it is registered; nothing when nobody is starting any more who could bring it. The deadlines of a start
+    /// see to it that this ends.
+    async fn tool_once_there(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let find = || self.tools().into_iter().find(|tool| tool.spec().name == name);
+        let mut changes = self.changes();
+        let comes = async {
+            loop {
+                let found = find();
+                if found.is_some() || changes.changed().await.is_err() {
+                    return found;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            found = comes => found,
+            () = self.settled() => find(),
+        }
+    }
+
     /// How much extensions may say.
     pub(crate) fn limits(&self) -> Limits {
         *self.shared().limits
@@ -290,7 +312,12 @@ impl Lost {
     }
 }
 
+#[async_trait]
 impl HookSource for Host {
+    async fn late_tool(&self, cancel: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>> {
+        cancel.run_until_cancelled(self.tool_once_there(name)).await.flatten()
+    }
+
     fn hooks(&self) -> Hooks {
         let (mut hooks, mut told, mut listening) = (Hooks::default(), Vec::new(), Vec::new());
         let set = self.set();

@@ -288,6 +288,9 @@ impl Keeper {
         }
         instance.shutdown();
         instance.gone().await;
+        if instance.snapshot().greeted {
+            self.shared.silent.forget(&self.spec);
+        }
     }
 
     fn report(&self, failure: &Failure) {

@@ -72,5 +72,6 @@ pub use pins::{PinnedTool, ToolPins};
 pub use project_check::ProjectCheck;
 pub use registration::Glance;
 pub use services::{ServiceReach, Services, Within};
+pub use silent::starts_slowly;
 pub use spec::{Dialect, ExtensionSpec, Launch, Lazy, Lifecycle, Origin, Roles};
 pub use timeouts::{Restarts, Timeouts};

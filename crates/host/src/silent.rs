@@ -2,7 +2,10 @@
 //!
 //! One small file an extension, which holds what the extension looked like: a changed one gets a new chance.
 
+use std::path::Path;
 use std::sync::Arc;
+
+use haft_protocol::ids::ExtensionName;
 
 use crate::log::slug;
 use crate::spec::ExtensionSpec;
@@ -24,22 +27,41 @@ impl SilentStarts {
 
     /// Whether this extension, as it is now, did not say hello in time when it was last started.
     pub(crate) fn knows(&self, spec: &ExtensionSpec) -> bool {
-        self.files.read(&name(spec)).is_some_and(|was| was == looks(&spec.dir))
+        self.files.read(&name(&spec.name)).is_some_and(|was| was == now(spec))
     }
 
     /// It did not say hello in time.
     pub(crate) fn remember(&self, spec: &ExtensionSpec) {
-        self.files.write(&name(spec), &looks(&spec.dir));
+        self.files.write(&name(&spec.name), &now(spec));
     }
 
     /// It said hello.
     pub(crate) fn forget(&self, spec: &ExtensionSpec) {
-        self.files.remove(&name(spec));
+        self.files.remove(&name(&spec.name));
     }
 }
 
-fn name(spec: &ExtensionSpec) -> String {
-    format!("{PREFIX}{}", slug(spec.name.as_str()))
+/// Whether the extension of this name, in this directory, did not say hello in time when it was last started, so that a
+/// start does not wait for it. `state` is the host's [`state`](crate::HostConfig::state) directory.
+pub fn starts_slowly(state: &Path, extension: &ExtensionName, dir: &Path) -> bool {
+    let was = std::fs::read_to_string(state.join(name(extension)));
+    was.is_ok_and(|was| was.starts_with(&looks(dir)))
+}
+
+/// The next start waits for the extension of this name again.
+pub(crate) fn forgive(state: &Path, extension: &ExtensionName) {
+    // Mostly there is nothing to forgive.
+    _ = std::fs::remove_file(state.join(name(extension)));
+}
+
+/// What it looks like, and which code was approved: a new version may have the old manifest.
+fn now(spec: &ExtensionSpec) -> String {
+    let tree = spec.pin.as_ref().map(|pin| format!("{}\n", pin.tree())).unwrap_or_default();
+    format!("{}{tree}", looks(&spec.dir))
+}
+
+fn name(extension: &ExtensionName) -> String {
+    format!("{PREFIX}{}", slug(extension.as_str()))
 }
 
 #[cfg(test)]
@@ -70,6 +92,12 @@ mod tests {
         silent.remember(&spec);
         silent.forget(&spec);
         assert!(!silent.knows(&spec));
+        silent.remember(&spec);
+        let state = dir.path().join("state");
+        assert!(starts_slowly(&state, &spec.name, &spec.dir));
+        assert!(!starts_slowly(&state, &spec.name, Path::new("/elsewhere")));
+        forgive(&state, &spec.name);
+        assert!(!starts_slowly(&state, &spec.name, &spec.dir));
         let nowhere = SilentStarts::new(files(None));
         nowhere.remember(&spec);
         assert!(!nowhere.knows(&spec));

@@ -6,13 +6,14 @@ use std::time::SystemTime;
 use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
 use haft_host::install::lock::{Approved, Entry};
-use haft_host::{ExtensionSpec, Launch, Origin, last_failure};
+use haft_host::{ExtensionSpec, Launch, Origin, last_failure, starts_slowly};
 use haft_launch::sandbox::{Level, available, started_by};
 
 use super::Seen;
 use super::files::{editor, with_causes};
 use super::finding::{Area, Finding};
-use crate::ext::problem::{Problem, again, failed};
+use crate::ext::list::still_counts;
+use crate::ext::problem::{Problem, again, failed, slow};
 use crate::ext::tools;
 use crate::sandbox::level_of;
 
@@ -35,6 +36,12 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         let file = editor(&seen.words.word(&seen.home.config_file()));
         Area::Extensions.wrong(hook.name.clone(), text, file)
     }));
+    if findings.is_empty()
+        && found.errors.iter().any(|error| matches!(error.kind, DiscoveryErrorKind::Lock(_)))
+    {
+        findings
+            .push(Area::Extensions.note("nothing", "is approved as long as the lock file cannot be used"));
+    }
     if findings.is_empty() {
         let text = "no extension is installed; `haft ext install DIR` installs one";
         findings.push(Area::Extensions.ok("none", text));
@@ -48,7 +55,8 @@ fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
     if let Some((why, next)) = impossible(seen, spec) {
         return Area::Extensions.wrong(name, format!("{}, cannot run: {why}", described(seen, spec)), next);
     }
-    match last_failure(&seen.home.state_dir(), &spec.name, &spec.dir) {
+    let failure = last_failure(&seen.home.state_dir(), &spec.name, &spec.dir);
+    match failure.filter(|failure| still_counts(failure, entry(seen, spec))) {
         Some(failure) => {
             let Problem { text, next, .. } =
                 failed(name, spec.origin, entry(seen, spec), &failure, SystemTime::now());
@@ -57,6 +65,12 @@ fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
                 format!("{}, {text}", described(seen, spec)),
                 next.unwrap_or_default(),
             )
+        }
+        None if starts_slowly(&seen.home.state_dir(), &spec.name, &spec.dir) => {
+            let Problem { text, next, .. } = slow(name);
+            Area::Extensions
+                .note(name, format!("{}, {text}", described(seen, spec)))
+                .next(next.unwrap_or_default())
         }
         None => Area::Extensions.ok(name, described(seen, spec)),
     }

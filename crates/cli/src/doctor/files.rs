@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use haft_config::{Auth, AuthError, TrustFile};
-use haft_host::install::lock::Approved;
+use haft_host::install::Lost;
+use haft_host::install::lock::{Approved, LockError, LockFile};
 
 use super::Seen;
 use super::finding::{Area, Finding};
@@ -74,27 +75,60 @@ fn trust(seen: &Seen) -> Option<Finding> {
     })
 }
 
-fn approvals(seen: &Seen) -> Option<Finding> {
+fn approvals(seen: &Seen) -> Vec<Finding> {
     let approved = Approved::at(seen.home.root());
     let path = approved.file();
-    if path.symlink_metadata().is_err() {
-        return None;
-    }
+    let loaded = approved.load();
+    let lost = approved.lost(loaded.as_ref().unwrap_or(&LockFile::default()));
     let word = seen.words.word(&path);
-    Some(match approved.load() {
-        Ok(file) => {
+    match loaded {
+        Ok(file) if path.symlink_metadata().is_ok() => {
             let text = format!("extensions you approved: {}", file.extensions.len());
-            Area::Home.ok("extensions.lock.json", text)
+            let found = Area::Home.ok("extensions.lock.json", text);
+            std::iter::once(found).chain(lost.iter().map(|lost| without_approval(seen, lost))).collect()
         }
+        Ok(_) => lost.iter().map(|lost| without_approval(seen, lost)).collect(),
         Err(error) => {
-            let next = match error.is_loose() {
-                true => format!("chmod 600 {word}"),
-                // What was approved is forgotten with it.
-                false => format!("mv {word} {word}.old"),
+            // Moved away, it takes with it what was approved.
+            let next = match matches!(error, LockError::Damaged { .. }) {
+                _ if error.is_loose() => format!("chmod 600 {word}"),
+                true => editor(&word),
+                false => format!("ls -l {word}"),
             };
-            Area::Home.wrong("extensions.lock.json", with_causes(&error), next)
+            let why = with_causes(&error).replace(" (`haft doctor` names it)", "");
+            let text = format!("{why}{}", named(&lost));
+            vec![Area::Home.wrong("extensions.lock.json", text, next)]
         }
-    })
+    }
+}
+
+/// What the lock file should name, as the store still has it.
+fn named(lost: &[Lost]) -> String {
+    if lost.is_empty() {
+        return String::new();
+    }
+    let title = |lost: &Lost| match lost.required {
+        true => format!("{} (required)", lost.title),
+        false => lost.title.clone(),
+    };
+    let mut all: Vec<_> = lost.iter().map(title).collect();
+    all.dedup();
+    format!(". The store holds the code of {}", all.join(", "))
+}
+
+/// One that does not run any more, and nobody has taken it away.
+fn without_approval(seen: &Seen, lost: &Lost) -> Finding {
+    let word = seen.words.word(&lost.dir);
+    let what = "its code is in the store, and no lock file says that you approved it, so it does not run";
+    let drop = format!("`chmod -R u+w {word} && rm -r {word}` drops it");
+    let next = format!("haft ext install {word}");
+    match lost.required {
+        true => {
+            let text = format!("{what} and, though it is required, guards nothing; {drop}");
+            Area::Home.wrong(&lost.title, text, next)
+        }
+        false => Area::Home.note(&lost.title, format!("{what}; {drop}")).next(next),
+    }
 }
 
 /// An error with its causes.

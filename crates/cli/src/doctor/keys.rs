@@ -14,8 +14,9 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let all: Vec<String> = stored.chain(variables).collect();
     let mut findings = Vec::new();
     if all.is_empty() {
-        let text = "there is no key; without one haft looks for a model server on this machine";
-        findings.push(Area::Keys.note("providers", text).next("haft login"));
+        let text = "there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` \
+                    keeps one";
+        findings.push(Area::Keys.note("providers", text).next("haft login anthropic"));
     } else {
         findings.push(Area::Keys.ok("providers", all.join(", ")));
     }

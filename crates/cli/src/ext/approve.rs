@@ -3,32 +3,34 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
+use haft_config::Home;
 use haft_core::sanitize::sanitize_line;
-use haft_host::Origin;
 use haft_host::install::lock::{Came, Entry, How};
 use haft_host::install::{Kept, Line, Passed, Proposal, Row, Source, State, Store};
+use haft_host::{Origin, forget_failure};
+use haft_protocol::ids::ExtensionName;
 
 use super::{tools, warn};
 use crate::ask::confirmed;
-use crate::console::{note, print};
+use crate::console::{mark, note, print};
 
 /// Fetches an extension and asks whether it may run.
-pub(super) fn install(store: &Store, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
+pub(super) fn install(store: &Store, home: &Home, cwd: &Path, source: &str, yes: bool) -> anyhow::Result<()> {
     let source = Source::parse(source, cwd)?;
-    decide(propose(store, &source)?, yes)
+    decide(home, propose(store, &source)?, yes)
 }
 
 /// Asks whether what lies in the extensions directory may run.
-pub(super) fn trust(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
+pub(super) fn trust(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
     // Other code that is approved is asked about its texts anew, so nobody need agree to these first.
     if !matches!(row.state, State::Changed(_)) && tools::unlock(store, &row, yes)? {
         return Ok(());
     }
     match row.entry.as_ref().map(|entry| &entry.source) {
-        None => decide(store.propose_placed(&row.dir)?, yes),
+        None => decide(home, store.propose_placed(&row.dir)?, yes),
         // Where it was approved, also when it is not there any more.
-        Some(Came::Placed { path, .. }) => decide(store.propose_placed(path)?, yes),
+        Some(Came::Placed { path, .. }) => decide(home, store.propose_placed(path)?, yes),
         // Nothing of it can have changed but where it came from, and its interpreter.
         Some(Came::Git { .. } | Came::Directory { .. }) => {
             note(&format!(
@@ -41,7 +43,7 @@ pub(super) fn trust(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> 
 }
 
 /// Fetches extensions again.
-pub(super) fn update(store: &Store, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
+pub(super) fn update(store: &Store, home: &Home, name: Option<&str>, yes: bool) -> anyhow::Result<()> {
     let rows = match name {
         Some(name) => vec![store.find(name, Some(Origin::Global))?],
         None => store.list().0.into_iter().filter(|row| row.entry.is_some()).collect(),
@@ -51,7 +53,7 @@ pub(super) fn update(store: &Store, name: Option<&str>, yes: bool) -> anyhow::Re
     }
     let mut failed = 0_usize;
     for row in &rows {
-        if let Err(error) = update_one(store, row, yes) {
+        if let Err(error) = update_one(store, home, row, yes) {
             // One that cannot be fetched keeps no other one from being so.
             note(&sanitize_line(&format!("{}: {error:#}", row.name)));
             failed += 1;
@@ -61,7 +63,7 @@ pub(super) fn update(store: &Store, name: Option<&str>, yes: bool) -> anyhow::Re
     Ok(())
 }
 
-fn update_one(store: &Store, row: &Row, yes: bool) -> anyhow::Result<()> {
+fn update_one(store: &Store, home: &Home, row: &Row, yes: bool) -> anyhow::Result<()> {
     let source = match row.entry.as_ref().map(|entry| &entry.source) {
         Some(Came::Git { url, .. }) => Source::parse(url, Path::new("/"))?,
         Some(Came::Directory { path }) => Source::Directory(path.clone()),
@@ -80,7 +82,7 @@ fn update_one(store: &Store, row: &Row, yes: bool) -> anyhow::Result<()> {
         "what it came from is now an extension of another name, {}; `haft ext install` installs that one",
         proposal.name()
     );
-    decide(proposal, yes)
+    decide(home, proposal, yes)
 }
 
 fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
@@ -91,7 +93,7 @@ fn propose(store: &Store, source: &Source) -> anyhow::Result<Proposal> {
 }
 
 /// Shows what is proposed, asks, and does it.
-fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
+fn decide(home: &Home, proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     let name = sanitize_line(proposal.name().as_str());
     if proposal.is_approved() {
         let source = sanitize_line(&proposal.entry().source.to_string());
@@ -120,6 +122,7 @@ fn decide(proposal: Proposal, yes: bool) -> anyhow::Result<()> {
     }
     let how = if yes { How::Yes } else { How::Terminal };
     let accepted = proposal.accept(how, env!("CARGO_PKG_VERSION"))?;
+    forget_failure(&home.state_dir(), &accepted.name, &accepted.dir);
     tell_kept(&accepted.kept);
     let verb = if accepted.replaced { "updated" } else { "approved" };
     let runs = match accepted.entry.runs_in_copy() {
@@ -139,7 +142,7 @@ fn disabled(name: &str) -> String {
 }
 
 /// Goes back to the version before.
-pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<()> {
+pub(super) fn roll_back(store: &Store, home: &Home, name: &str, yes: bool) -> anyhow::Result<()> {
     let row = store.find(name, Some(Origin::Global))?;
     let name = sanitize_line(&row.name);
     let older = store.older(&row)?;
@@ -156,6 +159,8 @@ pub(super) fn roll_back(store: &Store, name: &str, yes: bool) -> anyhow::Result<
         return Ok(());
     }
     let back = store.roll_back(&row, &older)?;
+    let known = ExtensionName::new(row.name.as_str());
+    forget_failure(&home.state_dir(), &known, &store.approved.runs_in(&known, &back.entry));
     tell_kept(&back.kept);
     note(&format!("went back to the older version of {name}; `haft ext rollback {name}` undoes that"));
     if now.is_some_and(|now| now.waiting.is_some()) {
@@ -202,13 +207,4 @@ pub(super) fn show(lines: &[Line]) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-fn mark(text: &str) -> anyhow::Result<()> {
-    let text = format!("! {}", text.trim_start());
-    match io::stdout().is_terminal() {
-        // Nothing of the text reaches a terminal that was not made harmless first.
-        true => crate::console::write(format!("\x1b[1;31m{text}\x1b[0m\n").as_bytes()),
-        false => print(&text),
-    }
 }

@@ -6,13 +6,14 @@ use std::time::SystemTime;
 
 use haft_config::{Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
+use haft_host::install::lock::Entry;
 use haft_host::install::{Row, State, Store};
-use haft_host::{LastFailure, Origin, last_failure};
+use haft_host::{LastFailure, Origin, last_failure, starts_slowly};
 use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
 use super::hook::{self, OfHook};
-use super::problem::{Problem, problems};
+use super::problem::{Problem, again, problems};
 use super::{as_json, long, table};
 use crate::args::ListArgs;
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
@@ -25,6 +26,10 @@ const COLUMNS: usize = 80;
 pub(crate) struct Listed {
     pub(crate) row: Row,
     pub(crate) failure: Option<LastFailure>,
+    /// Whether a start does not wait for it, because it did not say hello in time.
+    pub(crate) is_slow: bool,
+    /// Where the user's own lies that has its name, and comes first.
+    pub(crate) behind: Option<PathBuf>,
     /// Whether the project is trusted that it may belong to.
     pub(crate) trusted: bool,
     /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
@@ -47,19 +52,33 @@ pub(super) struct Seen {
 pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
-    if let Some(error) = error {
-        tell(&error.to_string());
-    }
+    print_rows(store, home, seen, args, rows, error.is_none())?;
+    // What is listed is what is there; nobody knows what of it is approved.
+    error.map_or(Ok(()), |error| Err(error.into()))
+}
+
+fn print_rows(
+    store: &Store,
+    home: &Home,
+    seen: &Seen,
+    args: &ListArgs,
+    rows: Vec<Row>,
+    is_all: bool,
+) -> anyhow::Result<()> {
     let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
     let state = home.state_dir();
-    let look = |(row, hook)| listed(row, hook, &state, seen.trusted, grants.as_ref().ok());
+    let look = |(row, hook)| listed(store, row, hook, &state, seen.trusted, grants.as_ref().ok());
     let hooks = hook::all(home, &seen.cwd).into_iter().map(|(row, hook)| (row, Some(hook)));
     let rows = rows.into_iter().map(|row| (row, None)).chain(hooks);
-    let listed: Vec<Listed> = rows.map(look).collect();
+    let mut listed: Vec<Listed> = rows.map(look).collect();
+    name_the_first(&mut listed);
     let now = SystemTime::now();
     if args.json {
         let lines: String = listed.iter().map(|listed| as_json::line(listed, now)).collect();
         return write(lines.as_bytes());
+    }
+    if listed.is_empty() && !is_all {
+        return Ok(());
     }
     if listed.is_empty() {
         note("no extensions installed; `haft ext install DIR` installs one");
@@ -108,19 +127,53 @@ fn tell(text: &str) {
 
 /// What cannot run now did not fail when it ran.
 fn listed(
-    row: Row,
+    store: &Store,
+    mut row: Row,
     hook: Option<OfHook>,
     state: &Path,
     trusted: bool,
     grants: Option<&BTreeMap<String, Grant>>,
 ) -> Listed {
-    let failure = match &row.state {
-        State::Enabled => last_failure(state, &ExtensionName::new(&row.name), &row.runs_in),
-        State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => None,
+    if let Some(changed) = changed(store, &row) {
+        row.state = State::Changed(changed);
+    }
+    let name = ExtensionName::new(&row.name);
+    let (failure, is_slow) = match &row.state {
+        State::Enabled => {
+            let failure = last_failure(state, &name, &row.runs_in);
+            (
+                failure.filter(|failure| still_counts(failure, row.entry.as_ref())),
+                starts_slowly(state, &name, &row.runs_in),
+            )
+        }
+        State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => (None, false),
     };
     let own = row.level.map_or(SandboxLevel::None, level);
     let sandbox = grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(own));
-    Listed { row, failure, trusted, sandbox, hook }
+    Listed { row, failure, is_slow, trusted, sandbox, behind: None, hook }
+}
+
+/// How what would run differs from what was approved, with the next step.
+fn changed(store: &Store, row: &Row) -> Option<String> {
+    let entry = row.entry.as_ref().filter(|_| row.state == State::Enabled)?;
+    let wrong = store.approved.check(entry);
+    let (next, does) = again(&row.name, Some(entry));
+    (!wrong.is_empty()).then(|| format!("{}; `{next}` {does}", wrong.join("; ")))
+}
+
+/// Whether a failure is told: what is as it was approved is not otherwise any more.
+pub(crate) fn still_counts(failure: &LastFailure, entry: Option<&Entry>) -> bool {
+    entry.is_none() || failure.code != "pin_mismatch"
+}
+
+/// Of the project's, those whose names the user's own have do not run.
+fn name_the_first(listed: &mut [Listed]) {
+    let own = listed.iter().filter(|listed| listed.row.origin != Origin::Project);
+    let own: BTreeMap<String, PathBuf> =
+        own.map(|listed| (listed.row.name.to_ascii_lowercase(), listed.row.dir.clone())).collect();
+    for listed in listed.iter_mut().filter(|listed| listed.row.origin == Origin::Project) {
+        listed.behind = own.get(&listed.row.name.to_ascii_lowercase()).cloned();
+    }
 }
 
 fn level(level: Level) -> SandboxLevel {
@@ -139,6 +192,7 @@ impl Listed {
             (State::NotApproved, _, _) => "unapproved",
             (State::Changed(_), _, _) => "changed",
             (State::Enabled, _, _) if self.is_untrusted() => "untrusted",
+            (State::Enabled, _, _) if self.behind.is_some() => "shadowed",
             (State::Enabled, _, Some(_)) => "failed",
             (State::Enabled, _, None) => "enabled",
         }
@@ -151,7 +205,10 @@ impl Listed {
 
     /// Whether a run starts something of it.
     pub(super) fn runs(&self) -> bool {
-        self.row.state == State::Enabled && !self.is_untrusted() && self.row.exec.is_some()
+        self.row.state == State::Enabled
+            && !self.is_untrusted()
+            && self.behind.is_none()
+            && self.row.exec.is_some()
     }
 
     /// Whose it is.

@@ -1,5 +1,7 @@
 //! `haft ext lock` and `haft ext verify`: what is approved, and whether it still is what it was.
 
+use std::path::PathBuf;
+
 use anyhow::Context as _;
 use haft_core::sanitize::sanitize_line;
 use haft_host::install::Store;
@@ -68,7 +70,14 @@ pub(super) fn verify(store: &Store, name: Option<&str>, json: bool) -> anyhow::R
     for (name, entry) in &entries {
         let wrong = store.approved.check(entry);
         broken += usize::from(!wrong.is_empty());
-        show(&if json { verified_json(name, entry, &wrong) } else { verified(name, entry, &wrong) })?;
+        let beside = store.approved.beside_code(name, entry);
+        match json {
+            true => show(&verified_json(name, entry, &wrong, &beside))?,
+            false => {
+                show(&verified(name, entry, &wrong))?;
+                also_holds(store, name, &beside).map_or(Ok(()), |text| show(&sanitize_line(&text)))?;
+            }
+        }
     }
     anyhow::ensure!(
         broken == 0,
@@ -89,8 +98,23 @@ fn verified(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
     sanitize_line(&text)
 }
 
-fn verified_json(name: &ExtensionName, entry: &Entry, wrong: &[String]) -> String {
+/// What is beside the code where it runs: nobody approved it, and nobody takes it away.
+fn also_holds(store: &Store, name: &ExtensionName, beside: &[PathBuf]) -> Option<String> {
+    /// As many are named.
+    const NAMED: usize = 8;
+    let names: Vec<_> = beside.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+    let more = match beside.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let dir = store.approved.copy_of(name);
+    let all = names.join(", ");
+    (!names.is_empty()).then(|| format!("  {} also holds: {all}{more} (kept as its state)", dir.display()))
+}
+
+fn verified_json(name: &ExtensionName, entry: &Entry, wrong: &[String], beside: &[PathBuf]) -> String {
+    let beside: Vec<_> = beside.iter().map(|path| path.to_string_lossy()).collect();
     let next = (!wrong.is_empty()).then(|| again(name.as_str(), Some(entry)).0);
-    json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "next": next})
+    json!({"name": name, "code": entry.tree, "as_approved": wrong.is_empty(), "wrong": wrong, "beside": beside, "next": next})
         .to_string()
 }

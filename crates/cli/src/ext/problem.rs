@@ -46,6 +46,10 @@ pub(super) fn problems(listed: &Listed, now: SystemTime) -> Vec<Problem> {
             "shows and allows it",
         )];
     }
+    if let Some(first) = listed.behind.as_ref().filter(|_| row.state == State::Enabled) {
+        let text = format!("is not run: {} has the same name, and comes first", first.display());
+        return vec![Problem { text, next: None, does: "" }];
+    }
     if held.is_some_and(|entry| entry.waiting.is_some()) {
         let text = "is disabled, because its new version asks for more than was granted";
         return vec![Problem::new(text, format!("haft ext update {name}"), "shows it, and asks")];
@@ -63,7 +67,14 @@ pub(super) fn problems(listed: &Listed, now: SystemTime) -> Vec<Problem> {
         State::Disabled => None,
     };
     let locked = held.filter(|_| row.state == State::Enabled).into_iter();
-    state.into_iter().chain(locked.flat_map(|entry| tools::locked(name, entry))).collect()
+    let slow = listed.is_slow.then(|| slow(name));
+    state.into_iter().chain(slow).chain(locked.flat_map(|entry| tools::locked(name, entry))).collect()
+}
+
+/// It did not say hello in time.
+pub(crate) fn slow(name: &str) -> Problem {
+    let text = "was slow to start, so a run does not wait for it: its tools come late, or not at all";
+    Problem::new(text, format!("haft ext logs {name}"), "shows all it printed")
 }
 
 /// How it failed, and what there is to be done.

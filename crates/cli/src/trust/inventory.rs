@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use haft_config::{Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, Trust, Unused};
+use haft_config::{
+    Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Settings, Sourced, Trust,
+    Unused,
+};
 use haft_host::discovery::Discovery;
 use haft_host::manifest::Manifest;
 use haft_host::{ExtensionSpec, Launch, Origin, Permissions};
@@ -49,16 +52,16 @@ impl Inventory {
         let skills = resources.skills.skills.iter().filter(|skill| skill.owner == Owner::Project);
         all.extend(skills.map(|skill| ("skill", format!("{}: {}", skill.name, skill.description))));
         all.extend(prompts(dir).into_iter().map(|name| ("prompt", name)));
+        marked.extend(asked(&config, dir));
         marked.extend(all.into_iter().map(|(kind, text)| Brought { kind, text, red: false }));
+        // What must not be overlooked stands first.
+        marked.sort_by_key(|brought| !brought.red);
         Self(marked)
     }
 
-    /// For people; what it quotes is not safe to be shown.
-    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.0.iter().map(|Brought { kind, text, red }| {
-            let mark = if *red { "!" } else { " " };
-            format!("{mark} {kind}: {text}")
-        })
+    /// For people, those first that must not be overlooked, with whether it is one; what it quotes is not safe to be shown.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (String, bool)> {
+        self.0.iter().map(|Brought { kind, text, red }| (format!("{kind}: {text}"), *red))
     }
 
     pub(super) fn json(&self) -> Value {
@@ -87,6 +90,27 @@ fn extensions(home: &Home, config: &Config, project: &Project) -> Vec<Brought> {
     runs.chain(skipped.map(|skipped| plain(skipped.to_string())))
         .chain(broken.map(|error| plain(format!("{error}: {}", error.kind))))
         .collect()
+}
+
+/// Who is asked because the project says so: whoever that is gets all that is said, and the user's key for the provider.
+fn asked(config: &Config, dir: &Path) -> Vec<Brought> {
+    let Settings { provider, base_url, .. } = &config.settings;
+    let told = |key: &str, said: &Sourced<String>, what: &str| match &said.origin {
+        SettingOrigin::File { path, line } if path.starts_with(dir) => Some(Brought {
+            kind: "settings",
+            text: format!("{}:{line}: {key} = {:?}: {what}", shown(path, dir), said.value),
+            red: true,
+        }),
+        SettingOrigin::File { .. }
+        | SettingOrigin::Flag(_)
+        | SettingOrigin::Env(_)
+        | SettingOrigin::Default => None,
+    };
+    let to = base_url.as_ref().and_then(|said| {
+        told("base_url", said, "all that is said goes there, with your key for the provider")
+    });
+    let who = provider.as_ref().and_then(|said| told("provider", said, "is asked in the place of yours"));
+    to.into_iter().chain(who).collect()
 }
 
 /// What an extension may do once the project is trusted, and what confines it: what is shown is granted.

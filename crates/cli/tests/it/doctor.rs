@@ -100,8 +100,8 @@ fn a_new_home_is_well() {
       ok     ROOT/home/config.toml: is not there; everything is as haft has it
 
     keys
-      note   providers: there is no key; without one haft looks for a model server on this machine
-             > haft login
+      note   providers: there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` keeps one
+             > haft login anthropic
 
     this project
       ok     ROOT/project: brings nothing that haft would run or obey
@@ -163,8 +163,8 @@ fn what_is_wrong_is_told_with_the_next_step() {
              > ${EDITOR:-vi} ROOT/home/models.json
 
     keys
-      note   providers: there is no key; without one haft looks for a model server on this machine
-             > haft login
+      note   providers: there is no key; without one haft looks for a model server on this machine; `haft login PROVIDER` keeps one
+             > haft login anthropic
       WRONG  groq: is the provider of your settings, and has no key: neither GROQ_API_KEY nor auth.json
              > haft login groq
 
@@ -307,4 +307,45 @@ fn what_is_approved_and_what_is_not_is_told() {
     let (code, state, text, next) = told();
     assert_eq!((code, state.as_str(), next.as_str()), (13, "wrong", "haft ext trust x"), "{text}");
     assert!(text.contains("not what was approved") && text.contains("run.sh"), "{text}");
+}
+
+/// What a guard is worth that nobody remembers was approved.
+#[test]
+#[cfg(unix)]
+fn a_lost_lock_file_is_told_with_what_it_named() {
+    let world = World::new();
+    let guard =
+        world.extension("src/guard", r#"{"name":"guard","version":"2","exec":"./run","required":true}"#);
+    write(guard.join("run"), "#!/bin/sh\n");
+    executable(&guard.join("run"));
+    let other = world.extension("src/other", r#"{"name":"other","version":"1","exec":"/bin/sh"}"#);
+    for dir in [&guard, &other] {
+        assert_eq!(world.haft(&["ext", "install", dir.to_str().unwrap(), "--yes"]).code, 0);
+    }
+    let (lock, old) = (world.home().join("extensions.lock.json"), world.home().join("old"));
+    let whole = fs::read_to_string(&lock).unwrap();
+    fs::write(&lock, "{").unwrap();
+    let told = doctor(&world, &[], &[]);
+    let text = of_user(&told.stdout);
+    assert!(
+        text.contains("The store holds the code of guard 2 (required), other 1\n         > ${EDITOR:-vi} "),
+        "{text}"
+    );
+    let said = "nothing: is approved as long as the lock file cannot be used";
+    assert!(text.contains(said) && !text.contains("no extension is installed"), "{text}");
+    fs::rename(&lock, &old).unwrap();
+    assert_eq!(world.haft(&["ext", "install", other.to_str().unwrap(), "--yes"]).code, 0);
+    let told = doctor(&world, &[], &[]);
+    assert_eq!(told.code, 13);
+    let text = of_user(&told.stdout);
+    assert!(text.contains("WRONG  guard 2: its code is in the store"), "{text}");
+    assert!(!text.contains("other 1: its code"), "{text}");
+    let next = text.lines().find_map(|line| line.trim_start().strip_prefix("> haft ext install ")).unwrap();
+    let next = next.replace("ROOT", world.project().parent().unwrap().to_str().unwrap());
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(world.haft(&["ext", "install", &next, "--yes"]).code, 0);
+    assert!(world.haft(&["ext", "verify"]).stdout.contains("guard: as approved"));
+    // The old one names code that nobody has swept up.
+    fs::write(&lock, whole).unwrap();
+    assert_eq!(world.haft(&["ext", "verify"]).code, 0);
 }

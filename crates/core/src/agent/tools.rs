@@ -56,21 +56,34 @@ impl ToolTable {
 pub(crate) struct Offered {
     tools: Arc<ToolTable>,
     setup: Setup,
+    /// One that came when it was called.
+    late: Option<(Arc<dyn Tool>, LateValidator)>,
 }
 
 impl Offered {
     pub(crate) fn new(tools: Arc<ToolTable>, setup: Setup) -> Self {
-        Self { tools, setup }
+        Self { tools, setup, late: None }
+    }
+
+    /// Offers a tool that came late, too.
+    pub(crate) fn add(&mut self, tool: Arc<dyn Tool>) {
+        let validator = LateValidator::new(tool.spec());
+        self.late = Some((tool, validator));
     }
 
     /// A tool that is offered, and what checks its arguments.
     pub(crate) fn get(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
-        self.tools.get(name).filter(|_| self.setup.offers(name))
+        self.known(name).filter(|_| self.setup.offers(name))
     }
 
     /// Whether nobody has registered a tool of this name, and none of the agent's own choices leaves it out.
     pub(crate) fn is_unknown(&self, name: &str) -> bool {
-        self.tools.get(name).is_none() && self.setup.offers(name)
+        self.known(name).is_none() && self.setup.offers(name)
+    }
+
+    fn known(&self, name: &str) -> Option<(&Arc<dyn Tool>, &LateValidator)> {
+        let late = self.late.iter().find(|(tool, _)| tool.spec().name == name);
+        self.tools.get(name).or_else(|| late.map(|(tool, validator)| (tool, validator)))
     }
 
     /// The names of those that are offered, in order.

@@ -157,7 +157,12 @@ impl Turn {
 
     /// Unknown tools and unfit arguments are answered at once; then the hooks decide.
     async fn preflight(&self, call: &ToolCall) -> Result<Planned, Input> {
-        let offered = Offered::new(self.agent.tools(), self.setup());
+        let mut offered = Offered::new(self.agent.tools(), self.setup());
+        if offered.is_unknown(&call.name)
+            && let Some(tool) = self.late_tool(&call.name).await
+        {
+            offered.add(tool);
+        }
         let answer = |text: String| Planned::error(call, text);
         let validator = match offered.get(&call.name) {
             Some((_, validator)) => match fit(call, validator) {
@@ -187,6 +192,17 @@ impl Turn {
             Verdict::HardAbort { by, reason } => Err(Input::Discarded { by, reason }),
             Verdict::AbortAgent { by, reason } => Err(Input::Stopped { by, reason }),
         }
+    }
+
+    /// A tool that nobody had brought yet when the model called it.
+    async fn late_tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        for source in &self.agent.sources {
+            let tool = source.late_tool(&self.cancel, name).await;
+            if tool.is_some() {
+                return tool;
+            }
+        }
+        None
     }
 
     /// Whether a hook may answer a call of a tool that nobody registered.

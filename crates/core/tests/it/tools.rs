@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use haft_core::hooks::{AfterToolExecute, FinishedCall, ResultDecision};
+use haft_core::hooks::{AfterToolExecute, FinishedCall, HookSource, Hooks, ResultDecision};
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolOwner, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -315,4 +315,37 @@ fn two_tools_of_one_name_are_refused() {
     let twice = || tool("echo", |_| ToolOutput::text(""));
     let error = script.agent().tool(twice()).tool(twice()).build().unwrap_err();
     assert_eq!(error.to_string(), r#"a tool named "echo" exists already"#);
+}
+
+/// Brings one tool, late.
+struct Late;
+
+#[async_trait]
+impl HookSource for Late {
+    fn hooks(&self) -> Hooks {
+        Hooks::default()
+    }
+
+    async fn late_tool(&self, _: &CancellationToken, name: &str) -> Option<Arc<dyn Tool>> {
+        tokio::task::yield_now().await;
+        (name == "late").then(|| Arc::new(tool("late", |args| ToolOutput::text(args))) as Arc<dyn Tool>)
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_late_is_waited_for() {
+    let said = || {
+        let wanted =
+            vec![call("t1", "late", r#"{"n":1}"#), call("t2", "late", "[]"), call("t3", "nope", "{}")];
+        Script::new(vec![calls(wanted), says("ok")]).agent().hook_source(Arc::new(Late))
+    };
+    let agent = said().build().unwrap();
+    let (events, _) = run(&agent).await;
+    check(&events, r#"result t1 {"n":1}"#);
+    check(&events, "result t2 error late was not run: arguments must be a JSON object, got []");
+    check(&events, r#"result t3 error unknown tool "nope"; available tools: "#);
+    let agent = said().build().unwrap();
+    agent.set_active_tools(Some(vec!["other".into()]));
+    let (events, _) = run(&agent).await;
+    check(&events, r#"result t1 error unknown tool "late"; available tools: "#);
 }

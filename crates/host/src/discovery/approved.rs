@@ -100,7 +100,8 @@ impl Collect<'_> {
                 self.found.warnings.extend(manifest.ignored.iter().map(warning));
                 spec(approved, manifest, held)
             }
-            Ok(_) | Err(_) => kept_out(approved, held),
+            Ok(manifest) => kept_out(approved, held, manifest.version),
+            Err(_) => kept_out(approved, held, None),
         };
         self.found.specs.push(spec);
     }
@@ -136,18 +137,18 @@ fn spec(approved: &Approved, manifest: Manifest, held: Held) -> ExtensionSpec {
 }
 
 /// A required one that must not start: what its manifest says counts no more, so it guards every tool call.
-fn kept_out(approved: &Approved, held: Held) -> ExtensionSpec {
+fn kept_out(approved: &Approved, held: Held, version: Option<String>) -> ExtensionSpec {
     let pin = held.pin(approved);
     ExtensionSpec {
         name: held.name,
-        version: None,
+        version,
         dir: held.dir,
         launch: Launch::Impossible { why: held.changed.unwrap_or_default() },
         dialect: Dialect::Native,
         origin: Origin::Global,
         roles: Roles { required: true, ..Roles::default() },
         permissions: None,
-        level: None,
+        level: held.entry.sandbox,
         description: None,
         lifecycle: Lifecycle::default(),
         manifest: None,

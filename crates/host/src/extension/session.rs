@@ -129,6 +129,8 @@ pub(crate) struct Session<T> {
     ending: Option<(Instant, String)>,
     /// It has become ready: what it subscribes to is known.
     was_ready: bool,
+    /// It said hello while it was asked to leave.
+    too_late: bool,
     /// Whatever comes came from the launcher: it could not start the extension.
     never_started: bool,
     lines: u64,
@@ -153,6 +155,7 @@ impl<T> Session<T> {
             deaf: false,
             ending: None,
             was_ready: false,
+            too_late: false,
             never_started: false,
             lines: 0,
             out: VecDeque::new(),
@@ -220,6 +223,11 @@ impl<T> Session<T> {
             Speech::Native(_) => self.lines > 0,
             Speech::Hook(_) => self.was_ready,
         }
+    }
+
+    /// Whether it has said hello, if only when it was asked to leave.
+    pub(crate) fn has_said_hello(&self) -> bool {
+        self.has_greeted() || self.too_late
     }
 
     /// Whether it has ever become ready: before, nobody knows what else it will subscribe to.

@@ -72,8 +72,9 @@ pub enum LockError {
     },
     /// It is not of the form that haft writes.
     #[error(
-        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved; put it right, or remove it \
-         and install again",
+        "{} is damaged (line {line}, column {column}: {detail}), so no extension is approved; put it right, or move it \
+         aside and install again what it named: until then none of it runs, and what guarded guards nothing (`haft doctor` \
+         names it)",
         path.display()
     )]
     Damaged {
@@ -219,6 +220,11 @@ impl Approved {
         let mut file = LockFile::clone(&before);
         let outcome = change(&mut file);
         if file != *before {
+            for tree in before.trees().difference(&file.trees()) {
+                if let Err(error) = self.trees.loosen(tree) {
+                    tracing::warn!(%tree, %error, "code that nobody needs any more stays in the store");
+                }
+            }
             let (text, glance) = replace(&path, &file).map_err(write)?;
             if let Some(glance) = glance {
                 self.seen.keep(Known { glance, text, file: Arc::new(file) });

@@ -11,8 +11,11 @@ use super::contents::{Contents, is_executable, walk};
 use super::digest::Digest;
 use super::error::with_causes;
 use super::lock::Entry;
-use super::workshop::Workshop;
+use super::workshop::{Workshop, remove};
 use super::{Difference, InstallError, Kept, copies};
+
+/// How the name of the note begins that a tree is not needed, unless the lock file names it.
+const LOOSE: &str = ".loose-";
 
 /// `$HAFT_HOME/store`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,6 +126,8 @@ impl Trees {
         if place.symlink_metadata().is_ok() {
             workshop.discard(&place)?;
         }
+        // Nobody has approved it yet, and whoever does may be stopped before.
+        self.loosen(expected).map_err(InstallError::io("write to", &*self.dir))?;
         step();
         fs::rename(tree, &place).map_err(InstallError::io("create", &place))?;
         // Only now: a directory that nobody may write to cannot be moved.
@@ -130,21 +135,57 @@ impl Trees {
         sync(&self.dir).map_err(InstallError::io("write to", &*self.dir))
     }
 
-    /// Removes all trees but these.
+    /// Notes that a tree goes with the next sweep that is not to keep it.
+    ///
+    /// # Errors
+    /// When that cannot be written down; then it stays.
+    pub(super) fn loosen(&self, tree: &Digest) -> std::io::Result<()> {
+        step();
+        File::create(self.note_of(tree)).map(drop)
+    }
+
+    fn note_of(&self, tree: &Digest) -> PathBuf {
+        self.dir.join(format!("{LOOSE}{}", tree.hex()))
+    }
+
+    /// Removes what is no tree, and the loosened trees but these. Others that nobody names stay: their approval was lost,
+    /// with the lock file, and may come back as that does.
     ///
     /// # Errors
     /// When one cannot be removed.
     pub(super) fn sweep(&self, workshop: &Workshop, keep: &HashSet<Digest>) -> Result<(), InstallError> {
         let keep: HashSet<PathBuf> = keep.iter().map(|tree| self.place(tree)).collect();
         let entries = fs::read_dir(&self.dir).map_err(InstallError::io("list", &*self.dir))?;
-        let is_tree = |path: &PathBuf| !crate::discovery::dir_name(path).starts_with('.');
-        for path in entries.flatten().map(|entry| entry.path()).filter(is_tree) {
-            if !keep.contains(&path) {
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = crate::discovery::dir_name(&path);
+            if let Some(hex) = name.strip_prefix(LOOSE) {
+                let tree = self.dir.join(hex);
+                if !keep.contains(&tree) && tree.symlink_metadata().is_ok() {
+                    workshop.discard(&tree)?;
+                }
+                // Last: who is stopped before this looks at it again.
+                remove(&path)?;
+            } else if !name.starts_with('.') && tree_of(&name).is_none() {
                 workshop.discard(&path)?;
             }
         }
         Ok(())
     }
+
+    /// The trees that are there and not loosened, but for these.
+    pub(super) fn beside(&self, known: &HashSet<Digest>) -> Vec<PathBuf> {
+        let names = fs::read_dir(&self.dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let trees = names.filter_map(|name| tree_of(name.to_str()?));
+        let lost = trees.filter(|tree| !known.contains(tree) && !self.note_of(tree).exists());
+        let mut places: Vec<_> = lost.map(|tree| self.place(&tree)).collect();
+        places.sort();
+        places
+    }
+}
+
+/// The tree that goes by this name in the store.
+fn tree_of(name: &str) -> Option<Digest> {
+    format!("sha256:{name}").parse().ok()
 }
 
 /// What is said of a sweep that failed after a change was made: the change counts.
@@ -306,11 +347,16 @@ mod tests {
     }
 
     #[test]
-    fn trees_that_nobody_names_are_swept_up() {
+    fn trees_that_nobody_needs_are_swept_up_and_those_that_lost_their_approval_are_not() {
         let root = tempfile::tempdir().unwrap();
         let (trees, workshop, digest) = store(root.path());
+        assert!(trees.beside(&HashSet::new()).is_empty(), "it is being installed");
         trees.sweep(&workshop, &HashSet::from([digest])).unwrap();
+        trees.sweep(&workshop, &HashSet::new()).unwrap();
         trees.verify(&digest).unwrap();
+        assert_eq!(trees.beside(&HashSet::new()), [trees.place(&digest)]);
+        assert!(trees.beside(&HashSet::from([digest])).is_empty());
+        trees.loosen(&digest).unwrap();
         trees.sweep(&workshop, &HashSet::new()).unwrap();
         assert!(matches!(trees.verify(&digest), Err(TreeError::Missing { .. })));
         drop(workshop);

@@ -1,6 +1,10 @@
 //! Looking at everything again, whatever it looks like.
 
-use super::contents::Contents;
+use std::path::PathBuf;
+
+use haft_protocol::ids::ExtensionName;
+
+use super::contents::{Contents, walk};
 use super::lock::{Approved, Came, Entry};
 
 impl Approved {
@@ -31,5 +35,24 @@ impl Approved {
             }
         }
         wrong
+    }
+
+    /// What the private copy of an extension holds beside what was approved, by its path in it; of a directory that is not
+    /// of the code, that alone. It stays there as the extension's own, and what starts there may read it as code.
+    pub fn beside_code(&self, name: &ExtensionName, entry: &Entry) -> Vec<PathBuf> {
+        let mut beside: Vec<PathBuf> = Vec::new();
+        if !entry.runs_in_copy() {
+            return beside;
+        }
+        let code = self.trees().place(&entry.tree);
+        // What cannot be gone through to its end is told as far as it was.
+        _ = walk(&self.copy_of(name), &mut |name, _, _| {
+            let is_within = beside.last().is_some_and(|dir| name.starts_with(dir));
+            if !is_within && code.join(name).symlink_metadata().is_err() {
+                beside.push(name.to_owned());
+            }
+            Ok(())
+        });
+        beside
     }
 }

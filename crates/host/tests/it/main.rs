@@ -28,6 +28,7 @@ mod processes;
 mod reload;
 mod scripts;
 mod services;
+mod slow;
 mod supervision;
 mod support;
 mod tools;

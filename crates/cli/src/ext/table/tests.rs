@@ -24,7 +24,15 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
         entry: None,
         state,
     };
-    Listed { row, failure: None, trusted: false, sandbox: Some(SandboxLevel::None), hook: None }
+    Listed {
+        row,
+        failure: None,
+        is_slow: false,
+        behind: None,
+        hook: None,
+        trusted: false,
+        sandbox: Some(SandboxLevel::None),
+    }
 }
 
 /// It failed five minutes after the beginning of time.

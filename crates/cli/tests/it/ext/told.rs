@@ -128,7 +128,7 @@ fn what_is_not_as_it_was_comes_with_the_next_step() {
 
     code 8
     --- stdout
-    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… is not what was approved"],"next":"haft ext update hello"}
+    {"name":"hello","code":"sha256:DIGEST","as_approved":false,"wrong":["its code in store/SHORT… is not what was approved"],"beside":[],"next":"haft ext update hello"}
     --- stderr
     haft: 1 of 1 are not as they were approved, and are not run
 
@@ -246,9 +246,84 @@ fn one_that_was_kept_from_starting_is_not_said_to_start_anew() {
     tamper(&world, None);
     super::run(&world);
     let (line, below) = super::listed(&world);
-    assert!(line.contains(" failed "), "{line}");
+    assert!(line.contains(" changed "), "{line}");
     assert!(below.contains("is not what was approved; `haft ext update hello` fetches it again"), "{below}");
     assert!(!below.contains("starts it anew"), "{below}");
+    // What was put right is not told any more, whether or not it has run since.
+    assert_eq!(world.haft(&["ext", "update", "-y", "hello"]).code, 0);
+    let (line, below) = super::listed(&world);
+    assert!(line.contains(" enabled ") && below.is_empty(), "{line}\n{below}");
+    assert!(!world.haft(&["doctor"]).stdout.contains("pin_mismatch"));
+}
+
+/// What lies beside the code where it runs may be read as code by what starts there.
+#[test]
+fn what_is_beside_the_code_is_told() {
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
+    let copy = world.home().join("copies/hello");
+    assert!(!world.haft(&["ext", "verify"]).stdout.contains("also holds"));
+    std::fs::write(copy.join("json.py"), "evil").unwrap();
+    std::fs::create_dir(copy.join("own")).unwrap();
+    std::fs::write(copy.join("own/state"), "1").unwrap();
+    let ended = world.haft(&["ext", "verify"]);
+    assert_eq!(ended.code, 0);
+    let told = "hello: as approved\n  ROOT/home/copies/hello also holds: json.py, own (kept as its state)\n";
+    assert_eq!(ended.stdout, told);
+    let ended: Value = serde_json::from_str(&world.haft(&["ext", "verify", "--json"]).stdout).unwrap();
+    assert_eq!(ended["beside"], serde_json::json!(["json.py", "own"]));
+}
+
+#[test]
+fn a_projects_extension_of_a_name_that_is_taken_is_not_said_to_run() {
+    let world = three();
+    world.extension(".haft/extensions/mine", r#"{"name":"HELLO","exec":"./run"}"#);
+    script(&world.project().join(".haft/extensions/mine/run"), "exit 0");
+    let shown: Value = serde_json::from_str(&world.haft(&["trust", "--show", "--json"]).stdout).unwrap();
+    assert_eq!(world.haft(&["trust", "--digest", shown["digest"].as_str().unwrap()]).code, 0);
+    let all = world.haft(&["ext", "list", "--json"]);
+    let mine = all.stdout.lines().find(|line| line.contains("HELLO")).unwrap();
+    let mine: Value = serde_json::from_str(mine).unwrap();
+    assert_eq!((mine["state"].as_str(), mine["runs"].as_bool()), (Some("shadowed"), Some(false)));
+    let below = world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
+    assert!(below.contains("HELLO: is not run: ROOT/home/store/"), "{below}");
+    assert!(below.contains("has the same name, and comes first"), "{below}");
+}
+
+#[test]
+fn one_that_starts_slowly_is_told_until_it_is_switched_on_again() {
+    let world = World::new();
+    hello(&world);
+    world.haft(&["ext", "install", "-y", "src/hello"]);
+    let copy = world.home().join("copies/hello").canonicalize().unwrap();
+    let size = copy.join("extension.json").metadata().unwrap();
+    let time = size.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let text = format!("{}\n{} bytes, {time} ns\n", world.home().join("copies/hello").display(), size.len());
+    std::fs::create_dir_all(world.home().join("state")).unwrap();
+    std::fs::write(world.home().join("state/silent-hello"), text).unwrap();
+    let told = "was slow to start, so a run does not wait for it";
+    let listed = || world.haft(&["ext", "list"]).stderr.replace("\n  ", " ");
+    assert!(listed().contains(told), "{}", listed());
+    let doctor = world.haft(&["doctor"]).stdout.replace("\n         ", " ");
+    assert!(doctor.contains(told), "{doctor}");
+    assert_eq!(world.haft(&["ext", "enable", "hello"]).code, 0);
+    assert!(!listed().contains(told));
+}
+
+/// Why nothing is approved is told once, and is no success.
+#[test]
+fn a_damaged_lock_file_is_no_empty_list() {
+    let world = three();
+    std::fs::write(world.home().join("extensions.lock.json"), "{").unwrap();
+    let ended = world.haft(&["ext", "list"]);
+    assert_eq!(ended.code, 8);
+    assert_eq!(ended.stderr.matches("is damaged").count(), 1, "{ended:?}");
+    assert!(ended.stdout.contains(" unapproved "), "{ended:?}");
+    std::fs::remove_dir_all(world.home().join("extensions")).unwrap();
+    std::fs::remove_dir_all(world.project().join(".haft")).unwrap();
+    let ended = world.haft(&["ext", "list"]);
+    assert!(ended.code == 8 && !ended.stderr.contains("no extensions installed"), "{ended:?}");
 }
 
 #[test]

@@ -97,6 +97,12 @@ impl<T> Session<T> {
             Phase::Registering { .. } | Phase::Ready | Phase::Draining { .. } => {}
         }
         match frame {
+            // It was slow to start, and is not answered any more.
+            ExtensionFrame::Hello(_) if !self.has_greeted() => {
+                self.too_late = true;
+                self.log("said hello when it was asked to leave".to_owned());
+                self.changed();
+            }
             ExtensionFrame::Hello(_) => self.report(FaultCode::FrameInvalid, "said hello twice".to_owned()),
             ExtensionFrame::RegisterCommand(command) => self.on_command(command),
             ExtensionFrame::RegisterTool(tool) => self.on_tool(tool, now),

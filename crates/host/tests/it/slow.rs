@@ -1,0 +1,74 @@
+//! Extensions that are slow to start: what they bring is waited for where it is needed, and what was remembered of it goes.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use haft_host::{ExtensionSpec, Host, Launch, Origin, starts_slowly};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{brisk, config, program, spec};
+
+/// Waits for a file, and is well then.
+const LATE: &str = r#"
+until [ -e go ]; do sleep 0.02; done
+echo '{"type":"hello","name":"late","version":"1"}'
+echo '{"type":"register_tool","name":"shoe_size","description":"x","schema":{"type":"object"}}'
+echo '{"type":"ready"}'
+cat >/dev/null
+"#;
+
+/// Says hello when it is asked to leave.
+const LAST: &str = r#"
+cat >/dev/null
+echo '{"type":"hello","name":"late","version":"1"}'
+"#;
+
+fn late(dir: &Path, text: &str) -> ExtensionSpec {
+    let args = vec!["-c".to_owned(), text.to_owned()];
+    let spec = spec("late", dir, Launch::Process { program: program(&["sh"]), args });
+    ExtensionSpec { origin: Origin::Global, ..spec }
+}
+
+async fn host(root: &Path, text: &str) -> Host {
+    let mut config = config();
+    config.timeouts = brisk();
+    config.timeouts.start_patience = Duration::ZERO;
+    config.state = Some(root.join("state"));
+    Host::builder(config).specs(vec![late(root, text)]).start().await
+}
+
+#[tokio::test]
+async fn a_tool_that_is_called_is_waited_for_as_long_as_somebody_starts() {
+    let root = tempfile::tempdir().unwrap();
+    let host = host(root.path(), LATE).await;
+    assert!(host.tools().is_empty());
+    let cancel = CancellationToken::new();
+    let source = host.hook_source();
+    let go = async { fs::write(root.path().join("go"), "").unwrap() };
+    let (tool, ()) = tokio::join!(source.late_tool(&cancel, "shoe_size"), go);
+    assert_eq!(tool.unwrap().spec().name, "shoe_size");
+    assert!(source.late_tool(&cancel, "hat_size").await.is_none(), "nobody starts any more");
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn who_is_cancelled_waits_for_no_tool() {
+    let root = tempfile::tempdir().unwrap();
+    let host = host(root.path(), LATE).await;
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    assert!(host.hook_source().late_tool(&cancel, "shoe_size").await.is_none());
+    fs::write(root.path().join("go"), "").unwrap();
+    host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_that_says_hello_as_it_leaves_is_waited_for_again() {
+    let root = tempfile::tempdir().unwrap();
+    let host = host(root.path(), LAST).await;
+    let (state, spec) = (root.path().join("state"), late(root.path(), LAST));
+    assert!(starts_slowly(&state, &spec.name, &spec.dir));
+    host.shutdown().await;
+    assert!(!starts_slowly(&state, &spec.name, &spec.dir));
+}
