@@ -9,9 +9,11 @@ mod source;
 mod start;
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use futures::future::{Either, select};
 use haft_core::Caller;
 use haft_core::hooks::{HookSource, Hooks};
 use haft_core::tool::Tool;
@@ -261,10 +263,9 @@ impl Host {
                 }
             }
         };
-        tokio::select! {
-            biased;
-            found = comes => found,
-            () = self.settled() => find(),
+        match select(pin!(comes), pin!(self.settled())).await {
+            Either::Left((found, _)) => found,
+            Either::Right(_) => find(),
         }
     }
 

@@ -142,7 +142,6 @@ mod tests {
             assert!(told.len() < MOST + 200, "{} bytes: {told:.200}", told.len());
         }
         let short = |changed| AgentEvent::ToolRewritten {
-            tool: None,
             id: id(),
             by: by(),
             tool: None,
