@@ -90,7 +90,7 @@ impl Unread {
 }
 
 impl From<String> for Unread {
-    /// From [`Fields`], which finds a key twice.
+    /// From `Fields`, which finds a key twice.
     fn from(detail: String) -> Self {
         Self { id: None, code: "frame_duplicate_key", detail }
     }
