@@ -82,8 +82,8 @@ fn what_a_projects_hooks_would_run_is_shown() {
     let hooks: Vec<_> =
         shown.lines().filter(|line| line.contains(" hook: ") || line.contains(" sandbox: ")).collect();
     insta::assert_snapshot!(hooks.join("\n"), @"
-      hook: gate runs: python3 gate.py; before_tool, approve_tool, told what happens
     ! sandbox: gate: none, so it runs UNCONFINED, with all your rights
+      hook: gate runs: python3 gate.py; before_tool, approve_tool, told what happens
       hook: near runs: n in d; told what happens
       sandbox: near: standard
     ");

@@ -213,7 +213,7 @@ fn a_trusted_project_adds_hooks_and_changes_none_of_the_users() {
     let off = Ground::new(off, &project).config(Trust::Trusted).disabled_hooks;
     assert_eq!(
         off.iter().map(|off| (off.name.as_str(), off.owner)).collect::<Vec<_>>(),
-        [("more", Owner::User)]
+        [("more", Owner::User), ("Gate", Owner::Project)]
     );
     let off = format!("[hooks]\nenabled = false\n{project}");
     assert_eq!(hooks(&user, &off, Trust::Trusted).0, [users]);
