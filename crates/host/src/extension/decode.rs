@@ -1,6 +1,6 @@
-//! Where a line is read, and what is said of one that makes no sense. What is long is read beside the thread that all extensions share, one line of an
-//! extension at a time: what follows it waits in its pipe. Where there is one processor only what is very long is: a
-//! change of threads would gain nothing there.
+//! Where a line is read, and what is said of one that makes no sense. What is long is read beside the thread that all
+//! extensions share, one line of an extension at a time: what follows it waits in its pipe. Where there is one processor
+//! only what is very long is: a change of threads would gain nothing there.
 
 use std::future::{Future, pending};
 use std::panic::resume_unwind;
