@@ -2,6 +2,7 @@
 //! the order of the calls.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
@@ -223,12 +224,23 @@ impl Turn {
             Ok(()) if self.cancel.is_cancelled() => return Ended::not_run(call, None),
             Ok(()) => {}
         }
-        let (output, took) = self.calling().run(&runs, tool.as_ref()).await;
+        let (output, took) = self.run_told(&runs, tool.as_ref()).await;
         let finished = FinishedCall { call: runs, took };
         let (output, abort) = self.calling().looked_over(&finished, output).await;
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
         let then = abort.map(|abort| self.end_because_of(abort));
         Ended { call, output, source: Source { extension, ..Source::default() }, then }
+    }
+
+    /// Runs a tool, and tells when it begins and ends.
+    async fn run_told(&self, call: &ToolCall, tool: &dyn Tool) -> (ToolOutput, Duration) {
+        let ToolCall { id, name, args } = call.clone();
+        self.emitter.emit(AgentEvent::ToolStart { id, name, args });
+        let (output, took) = self.calling().run(call, tool).await;
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let (id, name) = (call.id.clone(), call.name.clone());
+        self.emitter.emit(AgentEvent::ToolEnd { id, name, duration_ms });
+        (output, took)
     }
 
     fn end_because_of(&self, Abort { by, reason, hard }: Abort) -> Input {

@@ -22,5 +22,6 @@ mod sanitize;
 mod session_reader;
 mod sessions;
 mod small_window;
+mod starts;
 mod steps;
 mod tools;
