@@ -287,7 +287,7 @@ impl Turn {
     /// Puts a result into the transcript, under the name by which the model called the tool.
     async fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error, details, .. } = output.legible();
+        let ToolOutput { content, is_error, details, display, .. } = output.legible();
         let Source { extension, synthetic_by, skip } = source;
         let message = ToolMessage {
             call_id: id.clone(),
@@ -313,6 +313,9 @@ impl Turn {
             synthetic_by,
             details,
         });
+        if let Some(display) = display {
+            self.emitter.emit(display.into());
+        }
         Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod approvals;
 mod cancellation;
 mod compaction;
 mod discards;
+mod displays;
 mod fake;
 mod gates;
 mod interrupts;
