@@ -3,6 +3,7 @@
 
 mod agency;
 mod failures;
+mod guide;
 mod mixed;
 mod processes;
 mod replies;
