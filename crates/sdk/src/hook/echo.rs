@@ -41,13 +41,17 @@ pub(super) fn without(object: &RawJson, name: &str) -> Result<RawJson, Error> {
 /// `raw`, which reads as `old`, as it has to be to read as `new`.
 fn changed(raw: &str, old: &str, new: &str) -> Result<String, Error> {
     let all = |first: char| [raw, old, new].iter().all(|text| text.starts_with(first));
-    match () {
-        () if old == new => Ok(raw.to_owned()),
+    if old == new {
+        Ok(raw.to_owned())
+    } else if raw == old {
         // There is nothing in it that is not known.
-        () if raw == old => Ok(new.to_owned()),
-        () if all('{') => object(&changed_fields(raw, old, new)?),
-        () if all('[') => changed_items(raw, old, new),
-        () => Ok(new.to_owned()),
+        Ok(new.to_owned())
+    } else if all('{') {
+        object(&changed_fields(raw, old, new)?)
+    } else if all('[') {
+        changed_items(raw, old, new)
+    } else {
+        Ok(new.to_owned())
     }
 }
 
