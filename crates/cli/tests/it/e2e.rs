@@ -7,6 +7,7 @@ mod context;
 mod demo;
 mod faults;
 mod flags;
+mod hook_models;
 mod interception;
 mod interrupt;
 mod lazy;
