@@ -2,6 +2,7 @@
 //! real processes.
 
 mod agency;
+mod examples;
 mod failures;
 mod guide;
 mod mixed;
