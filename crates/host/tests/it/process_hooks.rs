@@ -3,9 +3,11 @@
 
 mod agency;
 mod failures;
+mod flow;
 mod mixed;
 mod processes;
 mod replies;
+mod seed;
 mod told;
 
 use haft_host::{HookSpec, Host};
