@@ -5,6 +5,7 @@ mod agency;
 mod failures;
 mod flow;
 mod mixed;
+mod picoclaw;
 mod processes;
 mod replies;
 mod seed;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::error::TurnError;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
 use haft_host::Host;
@@ -32,12 +34,18 @@ pub(super) struct Script {
 struct Lines {
     says: VecDeque<Vec<AssistantBlock>>,
     asked: Vec<ModelRequest>,
+    fails: Option<ModelErrorKind>,
 }
 
 impl Script {
     pub(super) fn new(name: &'static str, says: Vec<Vec<AssistantBlock>>) -> Self {
-        let lines = Lines { says: says.into(), asked: Vec::new() };
+        let lines = Lines { says: says.into(), ..Lines::default() };
         Self { name, lines: Arc::new(Mutex::new(lines)) }
+    }
+
+    /// It fails like this before it says anything.
+    pub(super) fn fails_first(&self, kind: ModelErrorKind) {
+        self.lines.lock().unwrap().fails = Some(kind);
     }
 
     /// What it was asked.
@@ -54,6 +62,9 @@ impl Model for Script {
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let mut script = self.lines.lock().unwrap();
+        if let Some(kind) = script.fails.take() {
+            return Err(ModelError::new(kind, "it fails"));
+        }
         let content = script.says.pop_front().unwrap_or_else(|| vec![said(&last_result(&request))]);
         script.asked.push(request);
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));

@@ -38,14 +38,14 @@ with open("flow.jsonl", "a") as log:
 "#;
 
 /// What a Python script does as a hook, in the directory in which it lies.
-fn python(name: &str, hook: HookSpec, script: &str, dir: &Path) -> ExtensionSpec {
+pub(super) fn python(name: &str, hook: HookSpec, script: &str, dir: &Path) -> ExtensionSpec {
     fs::write(dir.join("hook.py"), script).unwrap();
     let python = program(&["python3", "python"]).display().to_string();
     let command = HookCommand { command: vec![python, "hook.py".to_owned()], dir: Some(dir.to_owned()) };
     patient(ExtensionSpec::hook(ExtensionName::new(name), hook, &command, Path::new("/")))
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub(super) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
