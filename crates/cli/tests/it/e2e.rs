@@ -7,6 +7,8 @@ mod context;
 mod demo;
 mod faults;
 mod flags;
+mod hooks_of_projects;
+mod hooks_that_fail;
 mod interception;
 mod interrupt;
 mod lazy;
