@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::error::TurnError;
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelSource,
+    ModelStream,
 };
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
@@ -51,6 +52,14 @@ impl Script {
     /// What it was asked.
     pub(super) fn asked(&self) -> Vec<ModelRequest> {
         self.lines.lock().unwrap().asked.clone()
+    }
+}
+
+/// For hooks that name it.
+#[async_trait]
+impl ModelSource for Script {
+    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+        if name == self.name { Ok(Arc::new(self.clone())) } else { Err(format!("no model {name}")) }
     }
 }
 
