@@ -75,6 +75,10 @@ use crate::tool;
 /// The handlers of hooks have nobody to talk back to: a hook only answers.
 type HookHandler<I, A> = Handler<I, A, ()>;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/hooks.md")]
+mod guide {}
+
 /// A process hook: what it does at each point. Built by value, then [`run`](Self::run).
 ///
 /// Every handler has the same form: `|call| async move { … }`. It returns its decision, or a `Result` whose error is the
