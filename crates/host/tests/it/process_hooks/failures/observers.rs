@@ -1,10 +1,16 @@
 //! Hooks that are only told something: nothing that they do is of any consequence to a turn.
 
+use std::path::Path;
+
+use haft_host::{ExtensionSpec, HookCommand};
+use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
 
-use super::super::agency::{Does, one_call, play, run};
+use super::super::agency::{Does, one_call, play, run, said};
+use super::super::processes::{host, patient};
 use super::super::{hook, host_with};
 use super::until_told;
+use crate::support::Events;
 
 /// What the hook does with whatever it is told.
 async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
@@ -75,4 +81,27 @@ async fn one_that_reads_nothing() {
     let peer = play(peer, |_| Does::Reply(json!({})));
     host.shutdown().await;
     peer.await.unwrap();
+}
+
+/// The same with a process, whose pipe is full soon. It is stopped when the program ends, too.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_process_that_reads_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = r#"read hello; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; echo $$ > pid; exec sleep 600"#;
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let command = HookCommand { command, dir: Some(dir.path().to_owned()) };
+    let name = ExtensionName::new("gate");
+    let spec = patient(ExtensionSpec::hook(name, hook(&[], &["*"]), &command, Path::new("/")));
+    let events = Events::default();
+    let host = host(vec![spec], &events).await;
+    for _ in 0..300 {
+        let says = vec![one_call().remove(0), vec![said(&"x".repeat(4096))]];
+        assert_eq!(run(&host, says).await.executions, 1);
+    }
+    assert_eq!(events.faults(), []);
+    assert!(host.states()[0].events_dropped > 0);
+    host.shutdown().await;
+    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists() || !Path::new("/proc/self").exists());
 }
