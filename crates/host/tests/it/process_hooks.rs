@@ -2,8 +2,10 @@
 //! real processes.
 
 mod agency;
+mod examples;
 mod failures;
 mod flow;
+mod guide;
 mod mixed;
 mod picoclaw;
 mod processes;
