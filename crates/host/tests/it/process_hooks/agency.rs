@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use haft_core::error::TurnError;
 use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelSource,
+    ModelStream,
 };
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_core::{Agent, AgentBuilder};
@@ -77,6 +78,14 @@ impl Model for Script {
         let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
         events.push(Ok(ModelEvent::Done(response)));
         Ok(stream::iter(events).boxed())
+    }
+}
+
+/// The only other model there is.
+#[async_trait]
+impl ModelSource for Script {
+    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+        if name == self.name { Ok(Arc::new(self.clone())) } else { Err(format!("no model {name:?}")) }
     }
 }
 

@@ -1,8 +1,6 @@
 //! What a hook before the model may change, and what it may not.
 
-use std::sync::Arc;
-
-use haft_core::model::{Model, Thinking};
+use haft_core::model::Thinking;
 use haft_protocol::content::joined_text;
 use haft_protocol::message::Message;
 use serde_json::{Value, json};
@@ -22,9 +20,7 @@ async fn edited(edit: fn(&mut Value)) -> (Ran, Told, Script) {
     });
     let scene = scene.await;
     let other = Script::new("hook-model", vec![vec![said("provider content")]]);
-    let found = other.clone();
-    let models = move |name: &str| (name == "hook-model").then(|| Arc::new(found.clone()) as Arc<dyn Model>);
-    let agent = scene.agent().models(models).build().unwrap();
+    let agent = scene.agent().models(other.clone()).build().unwrap();
     let ran = scene.stage.prompt(&agent, "hello").await;
     (ran, scene.end().await, other)
 }
@@ -115,9 +111,7 @@ async fn thought(own: Thinking, asks: Option<&'static str>) -> [Vec<Thinking>; 2
     });
     let scene = scene.await;
     let other = Script::new("hook-model", vec![one_call().remove(0)]);
-    let found = other.clone();
-    let models = move |_: &str| Some(Arc::new(found.clone()) as Arc<dyn Model>);
-    let agent = scene.agent().models(models).thinking(own).build().unwrap();
+    let agent = scene.agent().models(other.clone()).thinking(own).build().unwrap();
     let ran = scene.stage.prompt(&agent, "hello").await;
     assert_eq!(scene.end().await.events.faults(), []);
     assert_eq!((ran.answer().as_str(), agent.model().model.as_str()), ("done", "demo"));
@@ -155,8 +149,7 @@ async fn hooks_observer_and_llm_interceptor() {
     });
     let scene = scene.await;
     let other = Script::new("hook-model", vec![vec![said("provider content")]]);
-    let models = move |_: &str| Some(Arc::new(other.clone()) as Arc<dyn Model>);
-    let agent = scene.agent().models(models).build().unwrap();
+    let agent = scene.agent().models(other.clone()).build().unwrap();
     let ran = scene.stage.prompt(&agent, "hello").await;
     let told = scene.end().await;
     assert_eq!((ran.answer().as_str(), ran.requests.len()), ("hooked content", 0));

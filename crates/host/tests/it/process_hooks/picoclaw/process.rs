@@ -2,9 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
-use haft_core::model::Model;
 use haft_host::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
 use serde_json::{Value, json};
@@ -55,9 +53,8 @@ async fn mounted(points: &[&str], observe: &[&str], script: Script) -> (Ran, Vec
     let host = host(vec![python("ipc", hook(points, observe), HELPER, dir.path())], &events).await;
     let stage = Stage::of(script);
     let own = Script::new("process-model", vec![vec![said("provider content")]]);
-    let models = move |name: &str| (name == "process-model").then(|| Arc::new(own.clone()) as Arc<dyn Model>);
     let echo = tool("echo_text", |args| args["text"].as_str().unwrap_or_default().to_owned());
-    let agent = stage.agent(&host).tool(echo).models(models).build().unwrap();
+    let agent = stage.agent(&host).tool(echo).models(own).build().unwrap();
     let ran = stage.prompt(&agent, "hello").await;
     host.shutdown().await;
     assert_eq!(events.faults(), []);
