@@ -1,6 +1,7 @@
 //! Hooks that are only told something: nothing that they do is of any consequence to a turn.
 
 use std::path::Path;
+use std::time::Duration;
 
 use haft_host::{ExtensionSpec, HookCommand};
 use haft_protocol::ids::ExtensionName;
@@ -11,6 +12,9 @@ use super::super::processes::{host, patient};
 use super::super::{hook, host_with};
 use super::until_told;
 use crate::support::Events;
+
+/// How long PicoClaw waits for one of them, at each event.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What the hook does with whatever it is told.
 async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
@@ -30,7 +34,7 @@ async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
     let began = tokio::time::Instant::now();
     let ran = run(&host, one_call()).await;
     assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"));
-    assert_eq!(began.elapsed(), std::time::Duration::ZERO, "nothing waits for it");
+    assert!(began.elapsed() < PATIENCE, "nothing waits for it");
     until_told(&events, faults.len()).await;
     host.ping().await;
     host.shutdown().await;
@@ -76,7 +80,7 @@ async fn one_that_reads_nothing() {
     for _ in 0..200 {
         assert_eq!(run(&host, one_call()).await.executions, 1);
     }
-    assert_eq!((began.elapsed(), events.faults()), (std::time::Duration::ZERO, vec![]));
+    assert_eq!((began.elapsed() < PATIENCE, events.faults()), (true, vec![]));
     assert!(host.states()[0].events_dropped > 0);
     let peer = play(peer, |_| Does::Reply(json!({})));
     host.shutdown().await;
