@@ -61,12 +61,13 @@ impl Interception {
 }
 
 /// The params with what `change` makes of the question; `None` when that is nothing.
-fn changed<Q: Question + DeserializeOwned + PartialEq>(
+fn changed<Q: Question + DeserializeOwned + Clone + PartialEq>(
     params: &RawJson,
     always: &[&str],
     change: impl FnOnce(&mut Q),
 ) -> Result<Option<RawJson>, String> {
-    let (old, mut new): (Q, Q) = (hook::read(params)?, hook::read(params)?);
+    let old: Q = hook::read(params)?;
+    let mut new = old.clone();
     change(&mut new);
     if old == new {
         return Ok(None);

@@ -55,6 +55,14 @@ impl Script {
     }
 }
 
+/// For hooks that name it.
+#[async_trait]
+impl ModelSource for Script {
+    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+        if name == self.name { Ok(Arc::new(self.clone())) } else { Err(format!("no model {name}")) }
+    }
+}
+
 #[async_trait]
 impl Model for Script {
     fn info(&self) -> ModelInfo {
