@@ -89,14 +89,6 @@ impl Model for Script {
     }
 }
 
-/// The only other model there is.
-#[async_trait]
-impl ModelSource for Script {
-    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
-        if name == self.name { Ok(Arc::new(self.clone())) } else { Err(format!("no model {name:?}")) }
-    }
-}
-
 fn last_result(request: &ModelRequest) -> String {
     match request.messages.last() {
         Some(Message::Tool(message)) => joined_text(&message.content),
