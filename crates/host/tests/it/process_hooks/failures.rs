@@ -1,6 +1,7 @@
 //! Every way in which a hook can fail, for each class of hook, and what becomes of the call that it was asked about.
 
 mod flight;
+mod hello;
 mod lines;
 mod observers;
 

@@ -76,8 +76,22 @@ const BLOCKS: &[Block] = &[
     Sent(&[]),
 ];
 
-/// What the document has examples of; the values are this host's own.
-const OWN: [&str; 5] = ["AgentID", "TurnID", "SessionKey", "chat_id", "duration"];
+/// Lines that PicoClaw itself has sent: of 0.2.9 and later, and of 0.2.8 and earlier.
+const PICOCLAW: &str = include_str!("../../../../protocol/fixtures/compat/hook/picoclaw.jsonl");
+
+/// What there are examples of; the values are this host's own.
+const OWN: [&str; 10] = [
+    "time",
+    "Time",
+    "AgentID",
+    "TurnID",
+    "turn_id",
+    "SessionKey",
+    "session_key",
+    "chat_id",
+    "sender_id",
+    "duration",
+];
 
 #[tokio::test(start_paused = true)]
 async fn each_block_is_sent_or_does_what_the_document_says() {
@@ -97,22 +111,36 @@ fn every_block_of_the_document_is_looked_at() {
 async fn check(number: usize, line: &str, block: &Block) {
     let value: Value = serde_json::from_str(line).unwrap();
     match block {
-        Sent(differs) => {
-            let turn = turn(&value, goes_on).await;
-            let sent = turn.calls.iter().find(|call| call["method"] == value["method"]).unwrap();
-            let mut found = Vec::new();
-            differences("", &value, sent, &mut found);
-            assert_eq!(found, *differs, "line {number}: {line}\nsent: {sent}");
-        }
+        Sent(differs) => check_sent(&value, EventForm::Name, differs).await,
         Answer(method, effect) => {
             let asked = if value["result"]["action"] == "respond" {
                 value["result"]["call"].clone()
             } else {
                 asked(if value["error"].is_null() { method } else { "hook.approve_tool" })
             };
-            let turn = turn(&asked, word_for_word(line, value, method)).await;
+            let turn = turn(&asked, EventForm::Name, word_for_word(line, value, method)).await;
             assert_eq!(turn.effect(), *effect, "line {number}");
         }
+    }
+}
+
+/// What this host sends in place of a line, and more, but for this.
+async fn check_sent(line: &Value, form: EventForm, differs: &[&str]) {
+    let turn = turn(line, form, goes_on).await;
+    let sent = turn.calls.iter().find(|call| call["method"] == line["method"]).unwrap();
+    let mut found = Vec::new();
+    differences("", line, sent, &mut found);
+    assert_eq!(found, differs, "{line}\nsent: {sent}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lines_of_both_ages_of_picoclaw_are_sent() {
+    let event = r#"/params/id: "evt-1""#;
+    let lines: [(EventForm, &[&str]); 3] =
+        [(EventForm::Runtime, &[]), (EventForm::Runtime, &[event]), (EventForm::Number, &[])];
+    assert_eq!(PICOCLAW.lines().count(), lines.len());
+    for (line, (form, differs)) in PICOCLAW.lines().zip(lines) {
+        check_sent(&serde_json::from_str(line).unwrap(), form, differs).await;
     }
 }
 
@@ -139,12 +167,13 @@ fn asked(method: &str) -> Value {
 }
 
 /// A turn in which this request is made, as far as the document shows how it comes to that.
-async fn turn(request: &Value, does: impl FnMut(&Value) -> Does + Send + 'static) -> Turn {
+async fn turn(request: &Value, form: EventForm, does: impl FnMut(&Value) -> Does + Send + 'static) -> Turn {
     let params = request.get("params").unwrap_or(request);
     let events = Events::default();
     let (peer, reader, writer) = FakePeer::pair();
     let peer = play(peer, does);
-    let host = builder(&events).hook_streams("py_review_gate", spec(params), reader, writer).start().await;
+    let host =
+        builder(&events).hook_streams("py_review_gate", spec(params, form), reader, writer).start().await;
     let stage = Stage::of(Script::new("claude-sonnet", vec![says(params), vec![said("Done.")]]));
     let log = Log::default();
     let mut agent = stage.agent(&host).before_model_request(Temperature);
@@ -190,13 +219,13 @@ impl Turn {
 }
 
 /// A hook with the modes that hello shows, or all of them.
-fn spec(params: &Value) -> HookSpec {
+fn spec(params: &Value, event_form: EventForm) -> HookSpec {
     let all = ["observe", "llm", "tool", "approve"].map(Value::from).to_vec();
     let modes = params["modes"].as_array().unwrap_or(&all);
     let points = [("llm", "before_llm"), ("tool", "before_tool"), ("approve", "approve_tool")];
     let points: Vec<&str> =
         points.iter().filter(|(mode, _)| modes.contains(&(*mode).into())).map(|(_, point)| *point).collect();
-    HookSpec { event_form: EventForm::Name, ..hook(&points, &["tool_exec_start"]) }
+    HookSpec { event_form, ..hook(&points, &["tool_exec_start"]) }
 }
 
 /// What the model says, so that this is asked or told.
@@ -208,11 +237,11 @@ fn says(params: &Value) -> Vec<AssistantBlock> {
         let args = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
         blocks.push(call(asked["id"].as_str().unwrap(), function["name"].as_str().unwrap(), args));
     }
-    let payload = &params["Payload"];
-    let event = (&payload["Tool"], &payload["Arguments"]);
-    let (tool, args) = if payload.is_null() { (&params["tool"], &params["arguments"]) } else { event };
+    let payload = params.get("Payload").or(params.get("payload"));
+    let event = |payload: &Value| (payload["Tool"].clone(), payload["Arguments"].clone());
+    let (tool, args) = payload.map_or_else(|| (params["tool"].clone(), params["arguments"].clone()), event);
     if let Some(name) = tool.as_str() {
-        blocks.push(call("tc-1", name, args.clone()));
+        blocks.push(call("tc-1", name, args));
     }
     if blocks.is_empty() { vec![said("Hi!")] } else { blocks }
 }

@@ -6,7 +6,7 @@ use haft_protocol::content::Content;
 use haft_protocol::message::{Message, Time};
 use serde_json::{Value, json};
 
-use super::super::agency::{Script, goes_on, one_call, said};
+use super::super::agency::{Script, answers, goes_on, one_call, said};
 use super::{Scene, Told};
 
 async fn minimal() -> Told {
@@ -87,6 +87,23 @@ async fn publishes_runtime_events() {
     }
     assert_eq!(told.events("agent.tool.exec_start")[0]["correlation"]["trace_id"], "turn.tool.start");
     assert_eq!(events[3]["payload"], json!({"Tool": "bash", "Arguments": {"command": "ls"}}));
+}
+
+/// How a turn ends that a hook ends. PicoClaw tells the reason to nobody any more.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_a_hook_ends_says_how_it_ended() {
+    for method in ["hook.before_llm", "hook.after_llm", "hook.before_tool", "hook.after_tool"] {
+        for (action, status, errors) in [("abort_turn", "error", 1), ("hard_abort", "aborted", 0)] {
+            let does = answers(method, json!({"action": action, "reason": "enough"}));
+            let (_, told) = Scene::new(super::ALL, one_call(), does).await.prompt().await;
+            let [end] = &told.events("agent.turn.end")[..] else { panic!("{:?}", told.kinds()) };
+            assert_eq!(end["payload"]["Status"], status, "{method} {action}");
+            let messages: Vec<&Value> =
+                told.events("agent.error").iter().map(|event| &event["payload"]["Message"]).collect();
+            assert_eq!(messages.len(), errors, "{method} {action}");
+            assert!(messages.iter().all(|text| text.as_str().unwrap().contains("enough")), "{messages:?}");
+        }
+    }
 }
 
 /// Three thousand tokens of old conversation.

@@ -4,11 +4,13 @@ use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, ToolDecis
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
 use haft_protocol::hook::Watch;
+use haft_test_support::FakePeer;
 use serde_json::{Value, json};
 
 use super::super::agency::{Stage, answers, goes_on, one_call, play, run, said};
 use super::super::{hook, host_with};
 use super::ALL;
+use crate::support::{Events, builder};
 
 /// By the names of its configuration it takes part from the first message on.
 #[tokio::test(start_paused = true)]
@@ -29,8 +31,8 @@ async fn auto_mounts_process_hook() {
 #[tokio::test(start_paused = true)]
 async fn observe_kinds_from_config_accepts_runtime_names() {
     let observe =
-        &["turn_start", "agent.tool.exec_end", "tool_exec_end", "gateway.ready", "mcp.server.failed", ""];
-    let (host, peer, _) = host_with(hook(&[], &observe[..5])).await;
+        &["turn_start", "agent.tool.exec_end", "tool_exec_end", "gateway.ready", "mcp.server.failed"];
+    let (host, peer, _) = host_with(hook(&[], observe)).await;
     let peer = play(peer, goes_on);
     run(&host, one_call()).await;
     host.ping().await;
@@ -77,25 +79,51 @@ async fn sorts_in_process_before_process() {
     assert_eq!(before["params"]["arguments"], json!({"command": "of the program"}));
 }
 
+/// A host with two hooks that approve, the first with this answer and the second with that one; what becomes of a call, and
+/// how often the second was asked.
+async fn approved(first: Value, second: Value) -> (String, usize) {
+    let events = Events::default();
+    let (mut builder, mut peers) = (builder(&events), Vec::new());
+    for (name, answer) in [("a", first), ("b", second)] {
+        let (peer, reader, writer) = FakePeer::pair();
+        builder = builder.hook_streams(name, hook(&["approve_tool"], &[]), reader, writer);
+        peers.push(play(peer, answers("hook.approve_tool", answer)));
+    }
+    let host = builder.start().await;
+    let ran = run(&host, one_call()).await;
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+    let asked = peers.pop().unwrap().await.unwrap();
+    (ran.result().0, asked.iter().filter(|line| line["method"] == "hook.approve_tool").count())
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_approvers_must_say_yes_and_the_first_no_counts() {
+    let (yes, no) = (json!({"approved": true}), |by: &str| json!({"approved": false, "reason": by}));
+    let denied = |by: &str| format!("Tool execution denied by approval hook: {by}");
+    assert_eq!(approved(yes.clone(), yes.clone()).await, (r#"ran {"command":"ls"}"#.to_owned(), 1));
+    assert_eq!(approved(yes.clone(), no("b")).await, (denied("b"), 1));
+    assert_eq!(approved(no("a"), no("b")).await, (denied("a"), 0), "the second is not asked");
+    assert_eq!(approved(no("a"), yes).await, (denied("a"), 0));
+}
+
 /// The next hook is asked about what the one before left, with the whole of the turn's data. In PicoClaw a part that a hook
 /// did not send back is lost to the next one.
 #[tokio::test(start_paused = true)]
 async fn a_partial_reply_takes_nothing_from_the_next_hook() {
-    let (mut scene, reply) =
-        (Vec::new(), json!({"action": "modify", "call": {"arguments": {"command": "ls -1"}}}));
-    let events = crate::support::Events::default();
-    let mut builder = crate::support::builder(&events);
-    for name in ["a", "b"] {
-        let (peer, reader, writer) = haft_test_support::FakePeer::pair();
+    let events = Events::default();
+    let (mut builder, mut peers) = (builder(&events), Vec::new());
+    let changed = json!({"action": "modify", "call": {"arguments": {"command": "ls -1"}}});
+    for (name, reply) in [("a", changed), ("b", json!({}))] {
+        let (peer, reader, writer) = FakePeer::pair();
         builder = builder.hook_streams(name, hook(&["before_tool"], &[]), reader, writer);
-        let reply = if name == "a" { reply.clone() } else { json!({}) };
-        scene.push(play(peer, answers("hook.before_tool", reply)));
+        peers.push(play(peer, answers("hook.before_tool", reply)));
     }
     let host = builder.start().await;
     let ran = run(&host, one_call()).await;
     host.shutdown().await;
     assert_eq!((ran.result().0.as_str(), events.faults()), (r#"ran {"command":"ls -1"}"#, vec![]));
-    let asked = scene.pop().unwrap().await.unwrap();
+    let asked = peers.pop().unwrap().await.unwrap();
     let params = &asked.iter().find(|line| line["method"] == "hook.before_tool").unwrap()["params"];
     assert_eq!((&params["tool"], &params["meta"]["AgentID"]), (&json!("bash"), &json!("main")));
     assert_eq!(params["context"]["inbound"]["channel"], "cli");
