@@ -2,10 +2,11 @@
 //!
 //! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
 
+mod compaction;
 mod fault;
+mod level;
 
-pub use fault::ExtensionFault;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::content::Content;
 use crate::ext::HostCallError;
@@ -13,34 +14,9 @@ use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
 
-/// How loud a note is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Something went well.
-    Success,
-    /// Something needs attention.
-    Warn,
-    /// Something failed.
-    Error,
-    /// For information; also what a level nobody knows is taken for.
-    #[serde(other)]
-    Info,
-}
-
-/// Why a context is summed up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CompactReason {
-    /// The user asked for it.
-    Manual,
-    /// The model's window is nearly full.
-    Threshold,
-    /// The provider refused a request as too long.
-    Overflow,
-}
+pub use compaction::CompactReason;
+pub use fault::ExtensionFault;
+pub use level::Level;
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -221,12 +197,31 @@ pub enum AgentEvent {
         /// Why.
         reason: String,
     },
+    /// A tool begins to run: everybody who decides about the call has let it pass. Calls of one message run beside each other
+    /// where their tools allow it.
+    ToolStart {
+        /// The call.
+        id: ToolCallId,
+        /// The tool that runs.
+        name: String,
+        /// The arguments that it gets.
+        args: RawJson,
+    },
     /// Output of a running tool.
     ToolProgress {
         /// The call.
         id: ToolCallId,
         /// The next piece.
         text: String,
+    },
+    /// A tool has run. Its result follows in the order of the calls, when hooks have looked at it.
+    ToolEnd {
+        /// The call.
+        id: ToolCallId,
+        /// The tool that ran.
+        name: String,
+        /// How long it ran, in milliseconds.
+        duration_ms: u64,
     },
     /// What a tool call came to, in the order of the calls.
     ToolResult {
