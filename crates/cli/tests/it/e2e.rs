@@ -7,6 +7,7 @@ mod context;
 mod demo;
 mod faults;
 mod flags;
+mod hook_models;
 mod hooks_of_projects;
 mod hooks_that_fail;
 mod interception;

@@ -9,6 +9,7 @@ mod compaction;
 mod discards;
 mod fake;
 mod gates;
+mod handles;
 mod interrupts;
 mod interventions;
 mod kept;

@@ -47,6 +47,12 @@ impl Story {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
     }
 
+    /// What is told when this happens between turns: a summary is made then only because the user wants one.
+    pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
+        let AgentEvent::CompactionEnd { summary: Some(summary), .. } = event else { return Vec::new() };
+        summed_up(CompactReason::Manual, summary)
+    }
+
     /// A turn that begins with this, and what is told of that.
     pub(super) fn new(event: &AgentEvent, workspace: &str, at: Instant) -> (Self, Payload) {
         #[expect(clippy::wildcard_enum_match_arm, reason = "others have no message")]
@@ -109,7 +115,9 @@ impl Story {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
                 model(event).into_iter().collect()
             }
-            AgentEvent::CompactionEnd { summary: Some(summary), .. } => self.summed_up(summary),
+            AgentEvent::CompactionEnd { summary: Some(summary), .. } => {
+                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), summary)
+            }
             AgentEvent::SteeringInjected { count, bytes } => {
                 vec![SteeringInjected { count: size(*count), total_content_len: size(*bytes) }.into()]
             }
@@ -164,17 +172,6 @@ impl Story {
         vec![start.into(), end.into()]
     }
 
-    fn summed_up(&mut self, summary: &str) -> Vec<Payload> {
-        let reason = match self.compaction.take() {
-            Some(CompactReason::Overflow) => "llm_retry",
-            Some(CompactReason::Threshold) => "proactive_budget",
-            Some(CompactReason::Manual) | None => "summarize",
-        };
-        let compress = ContextCompress { reason: reason.to_owned(), ..ContextCompress::default() };
-        let summarize = SessionSummarize { summary_len: summary.len(), ..SessionSummarize::default() };
-        vec![compress.into(), summarize.into()]
-    }
-
     /// Messages of the user that came while the turn goes on.
     fn queued(&mut self, steering: &[String]) -> Vec<Payload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
@@ -190,11 +187,24 @@ impl Story {
     }
 
     fn over(&mut self, at: Instant) -> Payload {
-        let mut end = std::mem::take(&mut self.end);
+        // Which step was the last is asked once more: where this belongs.
+        let mut end = self.end.clone();
         end.duration = nanoseconds(at.saturating_duration_since(self.began));
         end.final_content_len = end.final_content.len();
         end.into()
     }
+}
+
+/// A summary has taken the place of what was said first.
+fn summed_up(reason: CompactReason, summary: &str) -> Vec<Payload> {
+    let reason = match reason {
+        CompactReason::Overflow => "llm_retry",
+        CompactReason::Threshold => "proactive_budget",
+        CompactReason::Manual => "summarize",
+    };
+    let compress = ContextCompress { reason: reason.to_owned(), ..ContextCompress::default() };
+    let summarize = SessionSummarize { summary_len: summary.len(), ..SessionSummarize::default() };
+    vec![compress.into(), summarize.into()]
 }
 
 /// What happens between the agent and its model.
