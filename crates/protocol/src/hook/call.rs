@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use super::envelope::{Unread, checked, plain_id};
+use super::question::Question;
 use super::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
 };
@@ -131,6 +132,22 @@ impl Line {
     /// A call that is answered under this id.
     pub fn request(id: u64, call: impl Into<Call>) -> Self {
         Self { jsonrpc: Version::Two, id: Some(id), call: call.into() }
+    }
+
+    /// The line of a question that stays the caller's, since it may be as long as the conversation: that of
+    /// [`request`](Self::request), encoded.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn asking<Q: Question>(id: u64, question: &Q) -> Result<String, serde_json::Error> {
+        #[derive(Serialize)]
+        struct Wire<'a, Q> {
+            jsonrpc: Version,
+            id: u64,
+            method: &'static str,
+            params: &'a Q,
+        }
+        written(&Wire { jsonrpc: Version::Two, id, method: Q::METHOD.name(), params: question })
     }
 
     /// A call that nobody answers.
