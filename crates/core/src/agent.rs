@@ -103,7 +103,7 @@ impl Agent {
     }
 
     /// Works on a prompt. The returned [`Run`] does the work as it is polled: it is a stream of events, and
-    /// [`Run::finish`] says how it ended. While one run lives, another fails as busy.
+    /// [`Run::finish`] says how it ended, [`Run::handle`] is for everybody else. While one run lives, another fails as busy.
     pub fn prompt(&self, prompt: impl Into<Prompt>) -> Run {
         Run::new(self.inner.clone(), Some(prompt.into()))
     }

@@ -8,6 +8,8 @@ mod demo;
 mod faults;
 mod flags;
 mod hook_models;
+mod hooks_of_projects;
+mod hooks_that_fail;
 mod interception;
 mod interrupt;
 mod lazy;

@@ -10,6 +10,7 @@ mod discards;
 mod displays;
 mod fake;
 mod gates;
+mod handles;
 mod interrupts;
 mod interventions;
 mod kept;

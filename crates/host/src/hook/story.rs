@@ -66,6 +66,11 @@ impl Story {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
     }
 
+    /// What is told when this happens between turns: a summary is made then only because the user wants one.
+    pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
+        summed_up(CompactReason::Manual, event)
+    }
+
     /// A turn that begins with this, and what is told of that.
     pub(super) fn new(event: &AgentEvent, workspace: &str, at: Instant) -> (Self, Payload) {
         #[expect(clippy::wildcard_enum_match_arm, reason = "others have no message")]
@@ -130,11 +135,8 @@ impl Story {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
                 model(event).into_iter().collect()
             }
-            AgentEvent::CompactionEnd {
-                summary: Some(summary), messages_summed_up, messages_kept, ..
-            } => {
-                let count = |messages: &Option<u64>| size(messages.unwrap_or_default());
-                self.summed_up(summary, count(messages_summed_up), count(messages_kept))
+            AgentEvent::CompactionEnd { summary: Some(_), .. } => {
+                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), event)
             }
             AgentEvent::SteeringInjected { count, bytes } => {
                 vec![SteeringInjected { count: size(*count), total_content_len: size(*bytes) }.into()]
@@ -225,26 +227,6 @@ impl Story {
         });
     }
 
-    fn summed_up(&mut self, summary: &str, summed_up: usize, kept: usize) -> Vec<Payload> {
-        let reason = match self.compaction.take() {
-            Some(CompactReason::Overflow) => "llm_retry",
-            Some(CompactReason::Threshold) => "proactive_budget",
-            Some(CompactReason::Manual) | None => "summarize",
-        };
-        let compress = ContextCompress {
-            reason: reason.to_owned(),
-            dropped_messages: summed_up,
-            remaining_messages: kept,
-        };
-        let summarize = SessionSummarize {
-            summarized_messages: summed_up,
-            kept_messages: kept,
-            summary_len: summary.len(),
-            omitted_oversized: false,
-        };
-        vec![compress.into(), summarize.into()]
-    }
-
     /// Messages of the user that came while the turn goes on.
     fn queued(&mut self, steering: &[String]) -> Vec<Payload> {
         let before = std::mem::replace(&mut self.waiting, steering.len());
@@ -260,11 +242,36 @@ impl Story {
     }
 
     fn over(&mut self, at: Instant) -> Payload {
-        let mut end = std::mem::take(&mut self.end);
+        // Which step was the last is asked once more: where this belongs.
+        let mut end = self.end.clone();
         end.duration = nanoseconds(at.saturating_duration_since(self.began));
         end.final_content_len = end.final_content.len();
         end.into()
     }
+}
+
+/// A summary has taken the place of what was said first.
+fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
+    let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
+    else {
+        return Vec::new();
+    };
+    let [summed_up, kept] =
+        [messages_summed_up, messages_kept].map(|messages| size(messages.unwrap_or_default()));
+    let reason = match reason {
+        CompactReason::Overflow => "llm_retry",
+        CompactReason::Threshold => "proactive_budget",
+        CompactReason::Manual => "summarize",
+    };
+    let compress =
+        ContextCompress { reason: reason.to_owned(), dropped_messages: summed_up, remaining_messages: kept };
+    let summarize = SessionSummarize {
+        summarized_messages: summed_up,
+        kept_messages: kept,
+        summary_len: summary.len(),
+        omitted_oversized: false,
+    };
+    vec![compress.into(), summarize.into()]
 }
 
 /// What happens between the agent and its model.
