@@ -71,7 +71,7 @@ impl Calling<'_> {
         };
         let mut denier = None;
         if gating.needs_approval(&verdict, &chain)
-            && let Some((who, by, reason)) = self.denied(&approvers, &gating.standing(&chain)).await?
+            && let Some((who, by, reason)) = self.denied(&approvers, &gating.subject(&chain)).await?
         {
             (verdict, denier) = (Verdict::Block { by, reason }, Some(who));
         }
@@ -167,6 +167,12 @@ impl<'a> Gating<'a> {
         ToolCall { id: self.call.id.clone(), name: chain.tool().to_owned(), args: chain.args().clone() }
     }
 
+    /// What those who approve calls are asked about.
+    fn subject(&self, chain: &ToolChain) -> ToolCall {
+        let (tool, args) = chain.subject();
+        ToolCall { id: self.call.id.clone(), name: tool.to_owned(), args: args.clone() }
+    }
+
     /// What checks the arguments of a tool that is called instead, and the hooks' parts in its calls.
     fn resolve(&self, tool: &str) -> Result<(&'a Validator, Vec<Option<HookRole>>), String> {
         let Some(others) = self.scope.others else {
@@ -186,7 +192,7 @@ impl<'a> Gating<'a> {
     }
 
     fn needs_approval(&self, verdict: &Verdict, chain: &ToolChain) -> bool {
-        let tool = chain.tool();
+        let (tool, _) = chain.subject();
         let known = self.scope.validator.is_some() || tool != self.call.name;
         let vouched = self.hook(chain.responder()).is_some_and(|hook| hook.vouches(tool));
         verdict.needs_approval(known, vouched)

@@ -218,7 +218,7 @@ impl Question for BeforeTool {
 impl BeforeTool {
     fn changed(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
         let tool = tool.filter(|tool| !tool.is_empty() && *tool != self.tool);
-        let arguments = arguments.filter(|arguments| *arguments != self.arguments);
+        let arguments = arguments.filter(|arguments| !arguments.same_value(&self.arguments));
         match (&tool, &arguments) {
             (None, None) => ToolDecision::Continue,
             _ => ToolDecision::Modify { tool, arguments },

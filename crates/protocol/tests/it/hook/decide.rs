@@ -152,6 +152,7 @@ fn a_call_is_changed() {
     check(&call, r#"{"call":{"arguments":{}}}"#, Ok("Modify { tool: None, arguments: Some({}) }"));
     check(&call, r#"{"call":{"tool":"","arguments":null}}"#, Ok("Continue"));
     check(&call, r#"{"call":{"arguments":{"command":"ls","n":9007199254740993}}}"#, Ok("Continue"));
+    check(&call, r#"{"call":{"arguments":{"n":9007199254740993,"\u0063ommand":"\u006cs"}}}"#, Ok("Continue"));
     check(&call, r#"{"call":{}}"#, Ok("Continue"));
 }
 
