@@ -186,10 +186,14 @@ impl Question for BeforeTool {
         let reading = Reading::new(self, result);
         let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
         let (verb, head) = reading.head(|head| head.call.is_some(), "call", &strays)?;
-        let Head { action, reason, call, result, .. } = head;
+        let Head { action, reason, call, result, remark, .. } = head;
         let call = || call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
             Verb::Go => {
+                // A call is not made on a word that nobody knows to be a yes.
+                if let Some(detail) = remark {
+                    return Err(reading.malformed(detail));
+                }
                 let mut decided = Decided::plain(self.changed(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
                     let stray = "\"result\" counts with the action \"respond\" only";
