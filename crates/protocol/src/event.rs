@@ -1,46 +1,20 @@
 //! What happens in a run, as every front end sees it: the terminal, `-p`, `--json`, `haft rpc`.
 //!
-//! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
+//! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none. Images are told by their kind
+//! and size, and not sent.
 
 mod fault;
+mod words;
 
 pub use fault::ExtensionFault;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+pub use words::{CompactReason, Level};
 
 use crate::content::Content;
 use crate::ext::HostCallError;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
-
-/// How loud a note is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Something went well.
-    Success,
-    /// Something needs attention.
-    Warn,
-    /// Something failed.
-    Error,
-    /// For information; also what a level nobody knows is taken for.
-    #[serde(other)]
-    Info,
-}
-
-/// Why a context is summed up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CompactReason {
-    /// The user asked for it.
-    Manual,
-    /// The model's window is nearly full.
-    Threshold,
-    /// The provider refused a request as too long.
-    Overflow,
-}
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,6 +49,8 @@ pub enum AgentEvent {
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.
+        #[serde(serialize_with = "crate::content::shown")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<Content>,
         /// When.
         time: Time,
@@ -237,6 +213,8 @@ pub enum AgentEvent {
         /// Whether it failed.
         is_error: bool,
         /// What the model is shown.
+        #[serde(serialize_with = "crate::content::shown")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<Content>,
         /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,6 +252,8 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<HostCallError>,
         /// What the extension is told: the first 4 KiB, and of images the type.
+        #[serde(serialize_with = "crate::content::shown")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<Content>,
         /// What people and programs may want to see, such as the diff of a change; as short as arguments are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -384,8 +364,9 @@ pub enum AgentEvent {
         /// How it failed last.
         reason: String,
     },
-    /// Events are read too slowly: here so many of extensions were left out, which are notes and what tells of `host_call`s.
-    /// Nothing of a run is ever left out, and no `extension_error`.
+    /// Events are read too slowly: here so many were left out. Of extensions these are notes and what tells of `host_call`s;
+    /// over RPC also pieces of text and panels, whose whole comes later. No message, no result and no end of anything is ever
+    /// left out, and no `extension_error`.
     EventGap {
         /// How many.
         lost: u64,

@@ -10,5 +10,6 @@
 mod line;
 mod writer;
 
-pub use line::{escaped, event_line};
+pub use haft_protocol::rpc::escaped;
+pub use line::event_line;
 pub use writer::{EventWriter, WriteError};
