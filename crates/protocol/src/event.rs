@@ -365,7 +365,7 @@ pub enum AgentEvent {
         reason: String,
     },
     /// Events are read too slowly: here so many were left out. Of extensions these are notes and what tells of `host_call`s;
-    /// over RPC also pieces of text and panels, whose whole comes later. No message, no result and no end of anything is ever
+    /// over RPC also pieces of text and output, whose whole comes later. No message, no result and no end of anything is ever
     /// left out, and no `extension_error`.
     EventGap {
         /// How many.
