@@ -9,7 +9,7 @@ use haft_protocol::event::AgentEvent;
 use crate::call::told;
 use crate::hooks::Observer;
 
-pub(crate) use channel::{Receiver, Sender, channel};
+pub(crate) use channel::{Receiver, RunMark, Sender, channel};
 
 type Observers = Arc<[Arc<dyn Observer>]>;
 
@@ -45,6 +45,14 @@ impl Emitter {
 
     fn to(observers: Vec<Arc<dyn Observer>>, events: Events) -> Self {
         Self { observers: Arc::new(Mutex::new(observers.into())), events }
+    }
+
+    /// The run that it tells of; none for a call outside of any.
+    pub(crate) fn run(&self) -> Option<&RunMark> {
+        match &self.events {
+            Events::Run(sender) => Some(sender.run()),
+            Events::Sink(_) => None,
+        }
     }
 
     /// One that tells only whoever holds the run.

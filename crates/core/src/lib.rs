@@ -32,7 +32,7 @@ mod turn;
 pub use agent::{Agent, AgentBuilder, BuildError, Prompt, ToolSchemaError};
 pub use call::{Callable, Called, Caller, ExtensionCall};
 pub use queue::{QueueError, QueueMode, Queued, Waiting};
-pub use run::Run;
+pub use run::{Run, RunHandle};
 pub use stats::{ContextUsage, Stats, estimated_tokens};
 
 pub use haft_protocol as protocol;

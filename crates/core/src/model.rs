@@ -97,6 +97,17 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     }
 }
 
+/// Finds models by the names that hooks give them.
+#[async_trait]
+pub trait ModelSource: Send + Sync {
+    /// The model of this name, with its own settings. `asked` is the agent's model: a name without a provider may be meant
+    /// beside it. The future is dropped when the run is cancelled.
+    ///
+    /// # Errors
+    /// Why there is none, as a fragment for people.
+    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+}
+
 /// The model's answer as it comes.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 

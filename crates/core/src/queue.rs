@@ -10,7 +10,7 @@ use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 
 use crate::agent::Prompt;
-use crate::emitter::Emitter;
+use crate::emitter::{Emitter, RunMark};
 
 /// How many messages one queue holds.
 const ROOM: usize = 64;
@@ -65,6 +65,9 @@ pub enum QueueError {
     /// There is nothing in the message.
     #[error("the message is empty; say something")]
     Empty,
+    /// The run that it was for is over, or another one is under way. Only of a [`RunHandle`](crate::RunHandle).
+    #[error("that run is not under way; give the agent a prompt")]
+    NotUnderWay,
 }
 
 /// The messages that wait, oldest first.
@@ -131,11 +134,29 @@ impl Queues {
 
     /// Queues a message.
     pub(crate) fn push(&self, queue: Queue, prompt: Prompt) -> Result<Queued, QueueError> {
+        self.push_if(queue, prompt, |_| true)
+    }
+
+    /// Queues a message for this run, if it is under way or begins next.
+    pub(crate) fn push_for(&self, run: &RunMark, queue: Queue, prompt: Prompt) -> Result<(), QueueError> {
+        let takes = |state: &State| state.is_run(run) || (state.run.is_none() && !run.is_begun());
+        self.push_if(queue, prompt, takes).map(|_| ())
+    }
+
+    fn push_if(
+        &self,
+        queue: Queue,
+        prompt: Prompt,
+        wanted: impl FnOnce(&State) -> bool,
+    ) -> Result<Queued, QueueError> {
         if prompt.is_empty() {
             return Err(QueueError::Empty);
         }
         let queued = {
             let mut state = self.lock();
+            if !wanted(&state) {
+                return Err(QueueError::NotUnderWay);
+            }
             let waiting = state.queue(queue);
             if waiting.len() >= ROOM {
                 return Err(QueueError::Full { limit: ROOM });
@@ -170,6 +191,7 @@ impl Queues {
     /// A run begins, which `takes` what waits or leaves it there; `false` if another one is under way.
     pub(crate) fn open(&self, emitter: Emitter, takes: bool) -> bool {
         let mut state = self.lock();
+        emitter.run().into_iter().for_each(RunMark::begin);
         let free = state.run.is_none();
         if free {
             state.run = Some(emitter);
@@ -225,13 +247,14 @@ impl Queues {
         self.lock().run = None;
     }
 
-    /// Has the run under way end soon; `false` if there is none that works on messages.
-    pub(crate) fn interrupt(&self, hint: Prompt) -> bool {
+    /// Has the run under way end soon; `false` if there is none that works on messages, or it is not the one that is meant.
+    pub(crate) fn interrupt(&self, meant: Option<&RunMark>, hint: Prompt) -> bool {
         let hint_bytes = hint.text_bytes();
         let hint = (!hint.is_empty()).then_some(hint);
         let run = {
             let mut state = self.lock();
-            let Some(run) = state.run.clone().filter(|_| state.takes) else { return false };
+            let is_meant = state.takes && meant.is_none_or(|meant| state.is_run(meant));
+            let Some(run) = state.run.clone().filter(|_| is_meant) else { return false };
             // Who says nothing does not take back what was said.
             state.interrupt = Some(hint.or_else(|| state.interrupt.take().flatten()));
             run
@@ -290,6 +313,11 @@ impl Queues {
 }
 
 impl State {
+    /// Whether this run is under way.
+    fn is_run(&self, run: &RunMark) -> bool {
+        self.run.as_ref().and_then(Emitter::run).is_some_and(|now| now.is(run))
+    }
+
     fn queue(&mut self, queue: Queue) -> &mut VecDeque<Prompt> {
         match queue {
             Queue::Steering => &mut self.steering,

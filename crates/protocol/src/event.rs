@@ -3,18 +3,21 @@
 //! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none. Images are told by their kind
 //! and size, and not sent.
 
+mod compaction;
 mod fault;
-mod words;
+mod level;
 
-pub use fault::ExtensionFault;
 use serde::Serialize;
-pub use words::{CompactReason, Level};
 
 use crate::content::Content;
 use crate::ext::HostCallError;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
+
+pub use compaction::CompactReason;
+pub use fault::ExtensionFault;
+pub use level::Level;
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -197,12 +200,31 @@ pub enum AgentEvent {
         /// Why.
         reason: String,
     },
+    /// A tool begins to run: everybody who decides about the call has let it pass. Calls of one message run beside each other
+    /// where their tools allow it.
+    ToolStart {
+        /// The call.
+        id: ToolCallId,
+        /// The tool that runs.
+        name: String,
+        /// The arguments that it gets.
+        args: RawJson,
+    },
     /// Output of a running tool.
     ToolProgress {
         /// The call.
         id: ToolCallId,
         /// The next piece.
         text: String,
+    },
+    /// A tool has run. Its result follows in the order of the calls, when hooks have looked at it.
+    ToolEnd {
+        /// The call.
+        id: ToolCallId,
+        /// The tool that ran.
+        name: String,
+        /// How long it ran, in milliseconds.
+        duration_ms: u64,
     },
     /// What a tool call came to, in the order of the calls.
     ToolResult {

@@ -267,7 +267,9 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::ToolUseEnd { .. }
         | AgentEvent::Usage { .. }
         | AgentEvent::AssistantMessage { .. }
+        | AgentEvent::ToolStart { .. }
         | AgentEvent::ToolProgress { .. }
+        | AgentEvent::ToolEnd { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => Told::Nothing,

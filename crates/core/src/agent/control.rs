@@ -59,7 +59,7 @@ impl Agent {
     /// haft's own if that is empty. What waits waits on. Where the model has stopped by itself meanwhile, it is asked once
     /// more only if the hint says something. Says whether there is a run to interrupt.
     pub fn interrupt(&self, hint: impl Into<Prompt>) -> bool {
-        self.inner.queues.interrupt(hint.into())
+        self.inner.queues.interrupt(None, hint.into())
     }
 
     /// The messages that wait.

@@ -6,7 +6,7 @@
 //! waits: what matters of it is in the result.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use haft_protocol::event::AgentEvent;
@@ -19,27 +19,57 @@ const PROGRESS: usize = 1024;
 #[derive(Clone)]
 pub(crate) struct Sender {
     events: mpsc::UnboundedSender<AgentEvent>,
-    /// How many pieces of progress wait.
-    progress: Arc<AtomicUsize>,
+    run: RunMark,
 }
 
 /// From the run.
 pub(crate) struct Receiver {
     events: mpsc::UnboundedReceiver<AgentEvent>,
-    progress: Arc<AtomicUsize>,
+    run: RunMark,
+}
+
+/// Which run it is. Keeps nothing of it alive.
+#[derive(Clone, Default)]
+pub(crate) struct RunMark(Arc<Marked>);
+
+#[derive(Default)]
+struct Marked {
+    /// How many pieces of progress wait.
+    progress: AtomicUsize,
+    /// The agent was asked to begin it, whether or not it was free.
+    begun: AtomicBool,
+}
+
+impl RunMark {
+    /// Called and asked under the lock of the queues, so that the order is theirs.
+    pub(crate) fn begin(&self) {
+        self.0.begun.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_begun(&self) -> bool {
+        self.0.begun.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 pub(crate) fn channel() -> (Sender, Receiver) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let progress = Arc::<AtomicUsize>::default();
-    (Sender { events: sender, progress: Arc::clone(&progress) }, Receiver { events: receiver, progress })
+    let run = RunMark::default();
+    (Sender { events: sender, run: run.clone() }, Receiver { events: receiver, run })
 }
 
 impl Sender {
+    pub(super) fn run(&self) -> &RunMark {
+        &self.run
+    }
+
     pub(super) fn send(&self, event: AgentEvent) {
         if is_progress(&event) {
             let more = |waiting| (waiting < PROGRESS).then_some(waiting + 1);
-            if self.progress.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
+            if self.run.0.progress.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_err() {
                 return;
             }
         }
@@ -49,6 +79,10 @@ impl Sender {
 }
 
 impl Receiver {
+    pub(crate) fn run(&self) -> &RunMark {
+        &self.run
+    }
+
     /// What is there.
     pub(crate) fn take(&mut self) -> Option<AgentEvent> {
         self.events.try_recv().ok().inspect(|event| self.taken(event))
@@ -65,7 +99,7 @@ impl Receiver {
 
     fn taken(&self, event: &AgentEvent) {
         if is_progress(event) {
-            self.progress.fetch_sub(1, Ordering::Relaxed);
+            self.run.0.progress.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -152,12 +152,14 @@ pub(crate) fn whenever(
     agent
 }
 
-/// Runs one prompt; events as short lines, and how it ended.
+/// Runs one prompt; events as short lines, and how it ended. When tools begin and end is left out: see `starts`.
 pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     let mut run = agent.prompt("go");
     let mut lines = Vec::new();
     while let Some(event) = run.next().await {
-        lines.push(line(&event));
+        if !matches!(event, AgentEvent::ToolStart { .. } | AgentEvent::ToolEnd { .. }) {
+            lines.push(line(&event));
+        }
     }
     (lines, run.finish().await)
 }

@@ -44,12 +44,16 @@ struct Now {
 impl Turns {
     pub(crate) fn new() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = format!("{:x}", since.as_millis());
         let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-        Self {
-            run: format!("{:x}", since.as_millis()),
-            sender: sender.unwrap_or_else(|| "user".to_owned()),
-            now: Mutex::default(),
-        }
+        // Hooks keep what they gather by session, so that one of which nothing is known has a name, too.
+        let now = Mutex::new(Now { session: run.clone(), ..Now::default() });
+        Self { run, sender: sender.unwrap_or_else(|| "user".to_owned()), now }
+    }
+
+    /// The session that turns are of from here on.
+    pub(crate) fn belong_to(&self, session: String) {
+        self.now().session = session;
     }
 
     /// Where a question of this path belongs.
@@ -105,9 +109,10 @@ impl Turns {
             now.story = Some(story);
             told.push(start);
         }
-        if let Some(story) = &mut now.story {
-            told.extend(story.on(event, at));
-        }
+        told.extend(match &mut now.story {
+            Some(story) => story.on(event, at),
+            None => Story::between(event),
+        });
         let meta = self.meta_at(&now, "");
         if matches!(event, AgentEvent::Done) {
             now.story = None;

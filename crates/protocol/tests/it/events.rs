@@ -72,6 +72,8 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolSkipped { id: call(), name: "read".into(), reason: "later".into() },
+        AgentEvent::ToolStart { id: call(), name: "read".into(), args: json(r#"{"path":"a"}"#) },
+        AgentEvent::ToolEnd { id: call(), name: "read".into(), duration_ms: 12 },
         AgentEvent::ToolProgress { id: call(), text: "…".into() },
         AgentEvent::ToolResult {
             id: call(),
@@ -222,6 +224,8 @@ fn lines() {
     {"type":"tool_rewrite_conflict","id":"toolu_1","path":"/path","by":["a","b"]}
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
     {"type":"tool_skipped","id":"toolu_1","name":"read","reason":"later"}
+    {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"}}
+    {"type":"tool_end","id":"toolu_1","name":"read","duration_ms":12}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}

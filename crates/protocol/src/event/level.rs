@@ -1,4 +1,4 @@
-//! Words that events share with frames.
+//! How loud notes are.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,17 +16,4 @@ pub enum Level {
     /// For information; also what a level nobody knows is taken for.
     #[serde(other)]
     Info,
-}
-
-/// Why a context is summed up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CompactReason {
-    /// The user asked for it.
-    Manual,
-    /// The model's window is nearly full.
-    Threshold,
-    /// The provider refused a request as too long.
-    Overflow,
 }

@@ -1,0 +1,77 @@
+//! The programs of `docs/hooks.md`, run here, so that the guide cannot drift from the truth.
+
+use std::fs;
+use std::path::Path;
+
+use haft_host::{ExtensionSpec, HookCommand, Host};
+use haft_protocol::ids::ExtensionName;
+use serde_json::json;
+
+use super::agency::{Ran, calls, run, said};
+use super::hook;
+use crate::support::{Events, brisk, config};
+
+const GUIDE: &str = include_str!("../../../../../docs/hooks.md");
+
+/// The Python blocks of the guide, in order.
+fn blocks() -> Vec<&'static str> {
+    let begins = GUIDE.split("```python\n").skip(1);
+    begins.map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+}
+
+/// The guide's first program with these functions in the place of its own.
+fn program(functions: &[&str], handlers: &[&str]) -> String {
+    let whole = blocks()[0];
+    let (head, rest) = whole.split_once("def before_tool").unwrap();
+    let loop_of = rest.split_once("for line in sys.stdin").unwrap().1;
+    let table: Vec<String> = handlers.iter().map(|name| format!("\"hook.{name}\": {name}")).collect();
+    format!(
+        "{head}\n{}\nHANDLERS = {{{}}}\n\nfor line in sys.stdin{loop_of}",
+        functions.join("\n"),
+        table.join(", ")
+    )
+}
+
+/// A turn in which the model calls this, with that program as the hook.
+async fn turn(program: &str, intercept: &[&str], tool: &str, args: serde_json::Value) -> Ran {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("hook.py"), program).unwrap();
+    let command =
+        HookCommand { command: vec!["python3".into(), "hook.py".into()], dir: Some(dir.path().to_owned()) };
+    let mut spec =
+        ExtensionSpec::hook(ExtensionName::new("gate"), hook(intercept, &[]), &command, Path::new("/"));
+    spec.lifecycle.hello = Some(brisk().hello);
+    let events = Events::default();
+    let config = haft_host::HostConfig { timeouts: brisk(), ..config() };
+    let host = Host::builder(config).events(events.sink()).specs(vec![spec]).start().await;
+    let ran = run(&host, vec![calls(tool, args), vec![said("done")]]).await;
+    host.shutdown().await;
+    assert_eq!(events.faults(), []);
+    ran
+}
+
+#[tokio::test]
+async fn the_gate_denies_and_lets_pass() {
+    let gate = blocks()[0];
+    let ran = turn(gate, &["before_tool"], "bash", json!({"command": "rm -rf build"})).await;
+    let denied = "Tool execution denied by hook: remove single files instead";
+    assert_eq!((ran.executions, ran.result()), (0, (denied.to_owned(), true)));
+    let ran = turn(gate, &["before_tool"], "bash", json!({"command": "ls"})).await;
+    assert_eq!(ran.executions, 1);
+}
+
+#[tokio::test]
+async fn the_tool_of_its_own_is_offered_and_answers() {
+    let program = program(&[blocks()[1]], &["before_llm", "before_tool"]);
+    let ran = turn(&program, &["before_llm", "before_tool"], "ticket", json!({"id": "7"})).await;
+    assert!(ran.requests[0].tools.iter().any(|tool| tool.name == "ticket"));
+    assert_eq!(ran.result(), ("Ticket 7: the fog horn is silent.".to_owned(), false));
+}
+
+#[tokio::test]
+async fn the_result_is_changed() {
+    let program = program(&[blocks()[2]], &["after_tool"]);
+    let args = json!({"command": "echo PASSWORD=x"});
+    let ran = turn(&program, &["after_tool"], "bash", args).await;
+    assert_eq!((ran.executions, ran.result()), (1, ("[hidden]".to_owned(), false)));
+}
