@@ -9,19 +9,24 @@
 //! * [`EventWriter`]: the only thing that writes them;
 //! * [`Outbox`]: lines that wait for a client which reads in its own time;
 //! * [`Desk`]: the commands of a session, each answered exactly once;
-//! * [`Dialogs`]: questions for the person in front of the client, each over exactly once.
+//! * [`Dialogs`]: questions for the person in front of the client, each over exactly once;
+//! * [`Door`]: who may drive the process; [`Roster`]: which session a command is about.
 
 pub mod timeouts;
 
 mod desk;
 mod dialogs;
+mod door;
 mod line;
 mod outbox;
+mod roster;
 mod writer;
 
 pub use desk::{Desk, Effect, Job, MOST_WAITING, Ticket};
 pub use dialogs::{Asked, Dialogs, Over, Question};
+pub use door::{Door, Refused};
 pub use haft_protocol::rpc::escaped;
 pub use line::event_line;
 pub use outbox::{Outbox, Room};
+pub use roster::Roster;
 pub use writer::{EventWriter, WriteError};
