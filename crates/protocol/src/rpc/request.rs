@@ -205,5 +205,7 @@ fn salvaged_id(text: &str) -> Option<String> {
     struct Id {
         id: Option<String>,
     }
-    serde_json::from_str::<Id>(text).ok()?.id.filter(|id| !id.is_empty())
+    // A derived reader would take the first item of an array for the id.
+    let id = text.starts_with('{').then(|| serde_json::from_str::<Id>(text).ok())??.id;
+    id.filter(|id| !id.is_empty())
 }

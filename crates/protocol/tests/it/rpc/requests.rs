@@ -17,6 +17,7 @@ fn a_line_that_cannot_be_read_is_malformed() {
         b"{",
         b"hello",
         b"[]",
+        br#"["7","ping"]"#,
         b"\xff",
         br#"{"id":7,"type":"ping"}"#,
         br#"{"id":{"a":1},"type":"ping"}"#,
@@ -27,6 +28,7 @@ fn a_line_that_cannot_be_read_is_malformed() {
     assert_snapshot!(lines.into_iter().map(reply).collect::<String>(), @r#"
     {"type":"response","command":"","success":false,"error":"malformed json: EOF while parsing an object","code":"malformed"}
     {"type":"response","command":"","success":false,"error":"malformed json: expected value","code":"malformed"}
+    {"type":"response","command":"","success":false,"error":"malformed json: not an object","code":"malformed"}
     {"type":"response","command":"","success":false,"error":"malformed json: not an object","code":"malformed"}
     {"type":"response","command":"","success":false,"error":"malformed json: line is not UTF-8","code":"malformed"}
     {"type":"response","command":"","success":false,"error":"malformed json: id: invalid type: integer `7`, expected a string","code":"malformed"}
