@@ -185,6 +185,10 @@ pub enum ModelEvent {
         delay: Duration,
         /// Why.
         message: String,
+        /// How often it is sent at most.
+        max_attempts: u32,
+        /// What failed.
+        kind: ModelErrorKind,
     },
     /// The model cannot be asked now and another one is. Only before the first piece of an answer.
     Fallback {

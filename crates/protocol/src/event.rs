@@ -1,12 +1,14 @@
-//! What happens in a run, as every front end sees it: the terminal, `-p`, `--json`, `haft rpc`.
-//!
-//! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none. Images are told by their kind
-//! and size, and not sent.
+//! What happens in a run, as every front end sees it, in the names of zot's RPC mode; haft adds some and changes none.
 
 mod compaction;
+mod failing;
 mod fault;
 mod level;
 
+pub use compaction::CompactReason;
+pub use failing::{ErrorStage, RetryReason};
+pub use fault::ExtensionFault;
+pub use level::Level;
 use serde::Serialize;
 
 use crate::content::Content;
@@ -14,10 +16,6 @@ use crate::ext::HostCallError;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
-
-pub use compaction::CompactReason;
-pub use fault::ExtensionFault;
-pub use level::Level;
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,8 +30,7 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
-    /// Something was wrong with the session's file, and was mended: a torn end was cut off, or the session goes on in
-    /// another file; then `session` follows.
+    /// Something was wrong with the session's file, and was mended; where it goes on in another, `session` follows.
     SessionRepaired {
         /// The session's id from here on.
         id: String,
@@ -58,8 +55,7 @@ pub enum AgentEvent {
         /// When.
         time: Time,
     },
-    /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text. Images are told by a
-    /// word.
+    /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text; an image is a word.
     QueueUpdate {
         /// For the end of the current tools.
         steering: Vec<String>,
@@ -162,18 +158,15 @@ pub enum AgentEvent {
         id: ToolCallId,
         /// Who changed it.
         by: String,
-        /// The tool that is called from here on; absent while it is the same. The result still bears the name by which
-        /// the model called.
+        /// The tool that is called from here on; absent while it is the same. The result still bears the model's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
-        /// The arguments from here on; whole, because nothing else tells what the tool gets. Of a call of an extension as
-        /// much as of the arguments in `host_call_start`.
+        /// The arguments from here on, whole; of a call of an extension as much of them as in `host_call_start`.
         args: RawJson,
         /// JSON pointers of what is not as it was in the arguments; `""` stands for the whole.
         changed: Vec<String>,
     },
-    /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change is what the tool
-    /// will get.
+    /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change counts.
     ToolRewriteConflict {
         /// The call.
         id: ToolCallId,
@@ -200,8 +193,7 @@ pub enum AgentEvent {
         /// Why.
         reason: String,
     },
-    /// A tool begins to run: everybody who decides about the call has let it pass. Calls of one message run beside each other
-    /// where their tools allow it.
+    /// A tool begins to run: everybody who decides about the call has let it pass.
     ToolStart {
         /// The call.
         id: ToolCallId,
@@ -248,8 +240,7 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },
-    /// An extension has the host run a tool. Nothing of it is in the transcript: the model did not ask. What hooks do
-    /// about it is told by `tool_rewritten`, `tool_rewrite_conflict` and `tool_blocked` with the same id.
+    /// An extension has the host run a tool, outside of the transcript. What hooks do about it is told with the same id.
     HostCallStart {
         /// The call.
         id: ToolCallId,
@@ -296,8 +287,7 @@ pub enum AgentEvent {
         /// Bytes of their text.
         bytes: u64,
     },
-    /// The user wants the run to come to an end: what has not begun is skipped, and the model is asked once more, without
-    /// tools.
+    /// The user wants the run to end: what has not begun is skipped, and the model is asked once more, without tools.
     Interrupted {
         /// Bytes of what the user said with it.
         hint_bytes: u64,
@@ -318,6 +308,12 @@ pub enum AgentEvent {
         delay_ms: u64,
         /// Why.
         message: String,
+        /// How often it is sent at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_attempts: Option<u32>,
+        /// Why, for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<RetryReason>,
     },
     /// The model cannot be asked now; from here on another one is.
     ModelFallback {
@@ -343,6 +339,12 @@ pub enum AgentEvent {
         /// Tokens of the context from here on, estimated; absent when nothing was summed up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_after: Option<u64>,
+        /// How many messages the summary stands for; absent when nothing was summed up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        messages_summed_up: Option<u64>,
+        /// How many messages are kept beside it; absent when nothing was summed up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        messages_kept: Option<u64>,
         /// The extension or hook that wrote the summary, or did not want one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -356,6 +358,9 @@ pub enum AgentEvent {
     Error {
         /// What failed and what to do next.
         message: String,
+        /// Where; absent when it is none of these.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<ErrorStage>,
     },
     /// An extension's note.
     ExtNotify {
@@ -378,19 +383,16 @@ pub enum AgentEvent {
         /// Whose.
         extension: ExtensionName,
     },
-    /// The person decided to go on without an extension that kept failing: until the session ends it is not asked about
-    /// anything any more.
+    /// The person decided to go on without an extension that kept failing: until the session ends it is asked nothing.
     GateOff {
         /// Whose gates are off.
         extension: ExtensionName,
         /// How it failed last.
         reason: String,
     },
-    /// Events are read too slowly: here so many were left out. Of extensions these are notes and what tells of `host_call`s;
-    /// over RPC also pieces of text and output, whose whole comes later. No message, no result and no end of anything is ever
-    /// left out, and no `extension_error`.
+    /// Events are read too slowly: here so many were left out, of notes, of `host_call`s, and over RPC of pieces of a whole.
     EventGap {
-        /// How many.
+        /// How many. A message, a result, an end or an `extension_error` never is.
         lost: u64,
     },
     /// An extension failed. One event for one failure, never silent, never twice.

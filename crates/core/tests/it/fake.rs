@@ -189,7 +189,7 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         AgentEvent::TurnEnd { stop, error } => {
             format!("end {stop:?}{}", error.iter().map(|e| format!(" {e}")).collect::<String>())
         }
-        AgentEvent::Error { message } => format!("error {message}"),
+        AgentEvent::Error { message, .. } => format!("error {message}"),
         other => serde_json::to_string(other).unwrap(),
     }
 }

@@ -88,10 +88,14 @@ impl HookPart {
         }
     }
 
-    /// Reports what is wrong with an answer.
+    /// Reports what is wrong with an answer: once a turn, however often a hook makes the same mistake in it.
     pub(super) fn fault(&self, point: InterceptPoint, detail: &str) {
-        let text = format!("{} hook: {detail}", point.name());
-        self.host.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+        let (name, text) = (self.entry.name(), format!("{} hook: {detail}", point.name()));
+        if self.turns.is_news(name, &text) {
+            self.host.reporter(name).fault(FaultCode::HookError, text);
+        } else {
+            tracing::debug!(extension = %name, text, "the same again");
+        }
     }
 
     /// A call was blocked because it failed: too often in a row, and a person is asked.

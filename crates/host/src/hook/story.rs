@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, joined_text};
-use haft_protocol::event::{AgentEvent, CompactReason};
+use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
 use haft_protocol::hook::{
     ContextCompress, ErrorEvent, InterruptReceived, LlmRequest, LlmResponded, LlmRetry, Payload,
     SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
@@ -68,8 +68,7 @@ impl Story {
 
     /// What is told when this happens between turns: a summary is made then only because the user wants one.
     pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
-        let AgentEvent::CompactionEnd { summary: Some(summary), .. } = event else { return Vec::new() };
-        summed_up(CompactReason::Manual, summary)
+        summed_up(CompactReason::Manual, event)
     }
 
     /// A turn that begins with this, and what is told of that.
@@ -136,8 +135,8 @@ impl Story {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
                 model(event).into_iter().collect()
             }
-            AgentEvent::CompactionEnd { summary: Some(summary), .. } => {
-                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), summary)
+            AgentEvent::CompactionEnd { summary: Some(_), .. } => {
+                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), event)
             }
             AgentEvent::SteeringInjected { count, bytes } => {
                 vec![SteeringInjected { count: size(*count), total_content_len: size(*bytes) }.into()]
@@ -148,9 +147,14 @@ impl Story {
                 let hint_len = size(*hint_bytes);
                 vec![InterruptReceived { kind, role, hint_len, ..InterruptReceived::default() }.into()]
             }
-            AgentEvent::Error { message } => {
+            AgentEvent::Error { message, stage } => {
                 TurnEnd::ERROR.clone_into(&mut self.end.status);
-                vec![ErrorEvent { stage: "turn".to_owned(), message: message.clone() }.into()]
+                let stage = match stage {
+                    Some(ErrorStage::Model) => "llm",
+                    Some(ErrorStage::Session) => "session_save",
+                    None => "turn",
+                };
+                vec![ErrorEvent { stage: stage.to_owned(), message: message.clone() }.into()]
             }
             _ => Vec::new(),
         }
@@ -247,14 +251,26 @@ impl Story {
 }
 
 /// A summary has taken the place of what was said first.
-fn summed_up(reason: CompactReason, summary: &str) -> Vec<Payload> {
+fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
+    let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
+    else {
+        return Vec::new();
+    };
+    let [summed_up, kept] =
+        [messages_summed_up, messages_kept].map(|messages| size(messages.unwrap_or_default()));
     let reason = match reason {
         CompactReason::Overflow => "llm_retry",
         CompactReason::Threshold => "proactive_budget",
         CompactReason::Manual => "summarize",
     };
-    let compress = ContextCompress { reason: reason.to_owned(), ..ContextCompress::default() };
-    let summarize = SessionSummarize { summary_len: summary.len(), ..SessionSummarize::default() };
+    let compress =
+        ContextCompress { reason: reason.to_owned(), dropped_messages: summed_up, remaining_messages: kept };
+    let summarize = SessionSummarize {
+        summarized_messages: summed_up,
+        kept_messages: kept,
+        summary_len: summary.len(),
+        omitted_oversized: false,
+    };
     vec![compress.into(), summarize.into()]
 }
 
@@ -277,10 +293,13 @@ fn model(event: &AgentEvent) -> Option<Payload> {
             let (content_len, tool_calls) = (size(*text_bytes), size(*tool_calls));
             Some(LlmResponded { content_len, tool_calls, has_reasoning: *thinking }.into())
         }
-        AgentEvent::Retry { attempt, delay_ms, message } => {
+        AgentEvent::Retry { attempt, delay_ms, message, max_attempts, reason } => {
             let backoff = nanoseconds(Duration::from_millis(*delay_ms));
-            let (attempt, error) = (attempt.saturating_sub(1), message.clone());
-            Some(LlmRetry { attempt, max_retries: 0, reason: "retry".to_owned(), error, backoff }.into())
+            // The first attempt is no retry.
+            let retries = |attempts: u32| attempts.saturating_sub(1);
+            let (attempt, max_retries) = (retries(*attempt), retries(max_attempts.unwrap_or_default()));
+            let (reason, error) = (reason.map_or("retry", RetryReason::as_str).to_owned(), message.clone());
+            Some(LlmRetry { attempt, max_retries, reason, error, backoff }.into())
         }
         _ => None,
     }

@@ -1,11 +1,12 @@
 //! Which turn it is, as hooks are told it: one prompt of the user, from its message to the end of its work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::{Inbound, Meta, Payload, Scope, TurnContext};
+use haft_protocol::ids::ExtensionName;
 
 use super::story::Story;
 
@@ -39,6 +40,8 @@ struct Now {
     story: Option<Story>,
     /// Events that were told.
     events: u64,
+    /// What was reported in this turn, and how often more it would have been.
+    reports: HashMap<(ExtensionName, String), u64>,
 }
 
 impl Turns {
@@ -105,6 +108,7 @@ impl Turns {
         let is_another = now.story.as_ref().is_some_and(|story| story.is_behind(event));
         if (now.story.is_none() || is_another) && Story::begins(event) {
             now.number += 1;
+            now.reports.clear();
             let (story, start) = Story::new(event, workspace, at);
             now.story = Some(story);
             told.push(start);
@@ -125,6 +129,21 @@ impl Turns {
         let mut now = self.now();
         now.events += 1;
         now.events
+    }
+
+    /// Whether a report of a hook is the first of its kind in this turn; counted, if it is not.
+    pub(super) fn is_news(&self, hook: &ExtensionName, report: &str) -> bool {
+        let mut now = self.now();
+        let before = now.reports.len();
+        let more = now.reports.entry((hook.clone(), report.to_owned())).and_modify(|more| *more += 1);
+        more.or_insert(0);
+        now.reports.len() > before
+    }
+
+    /// What was reported in this turn and would have been so often more.
+    pub(super) fn repeated(&self) -> Vec<(ExtensionName, String, u64)> {
+        let reports = std::mem::take(&mut self.now().reports).into_iter();
+        reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {

@@ -24,8 +24,13 @@ fn piece(n: usize) -> Event {
     AgentEvent::TextDelta { delta: format!("piece {n}") }.into()
 }
 
+/// Something that is never left out.
+fn said(text: String) -> AgentEvent {
+    AgentEvent::ExtDisplay { extension: ExtensionName::new("todo"), text }
+}
+
 fn whole(n: usize) -> Event {
-    AgentEvent::Error { message: format!("whole {n}") }.into()
+    said(format!("whole {n}")).into()
 }
 
 fn note(n: usize) -> Event {
@@ -47,7 +52,7 @@ fn panel(id: &str, n: usize) -> Event {
 fn filled() -> Outbox {
     let mut outbox = outbox();
     outbox.event(session("s"), whole(0)).unwrap();
-    outbox.event(session("s"), AgentEvent::Error { message: "x".repeat(ROOM.pieces) }).unwrap();
+    outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
     outbox.take(1).unwrap();
     outbox
 }
@@ -64,7 +69,7 @@ fn what_fits_comes_as_it_is() {
     outbox.reply(&Response::success::<Ping>(Some("1".into()), &Pong { pong: true }).unwrap()).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
     {"type":"text_delta","delta":"piece 1","session":"s"}
-    {"type":"error","message":"whole 2"}
+    {"type":"ext_display","extension":"todo","text":"whole 2"}
     {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
     "#);
     assert_eq!((outbox.waiting(), outbox.take(1).unwrap()), (0, None));
@@ -81,11 +86,11 @@ fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() 
     outbox.event(session("s"), whole(5)).unwrap();
     outbox.event(session("s"), piece(6)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"error","message":"…","session":"s"}
-    {"type":"error","message":"whole 4","session":"u"}
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"whole 4","session":"u"}
     {"type":"response","command":"ping","success":true,"data":{"pong":true}}
     {"type":"event_gap","lost":2,"session":"s"}
-    {"type":"error","message":"whole 5","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"whole 5","session":"s"}
     {"type":"event_gap","lost":1,"session":"s"}
     {"type":"event_gap","lost":1,"session":"t"}
     "#);
@@ -96,13 +101,13 @@ fn notes_have_more_room() {
     let mut outbox = filled();
     outbox.event(session("s"), note(1)).unwrap();
     assert!(!outbox.is_full());
-    outbox.event(session("s"), AgentEvent::Error { message: "x".repeat(ROOM.pieces) }).unwrap();
+    outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
     assert!(outbox.is_full());
     outbox.event(session("s"), note(2)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"error","message":"…","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
     {"type":"ext_notify","extension":"todo","level":"info","message":"note 1","session":"s"}
-    {"type":"error","message":"…","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
     {"type":"event_gap","lost":1,"session":"s"}
     "#);
 }
@@ -115,7 +120,7 @@ fn only_the_newest_content_of_a_panel_waits() {
     }
     outbox.event(session("t"), panel("a", 5)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"error","message":"…","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 4"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"b","title":"","lines":["row 2"],"footer":"","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 5"],"footer":"","session":"t"}
@@ -136,7 +141,7 @@ fn the_content_of_a_panel_stays_before_its_end() {
     outbox.event(session("s"), panel("a", 2)).unwrap();
     outbox.event(session("s"), panel("a", 3)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
-    {"type":"error","message":"…","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 1"],"footer":"","session":"s"}
     {"type":"panel_close","extension":"todo","panel_id":"a","session":"s"}
     {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
@@ -148,7 +153,7 @@ fn a_panel_whose_content_was_read_is_not_taken_back() {
     let mut outbox = outbox();
     outbox.event(session("s"), panel("a", 1)).unwrap();
     outbox.take(1).unwrap();
-    outbox.event(session("s"), AgentEvent::Error { message: "x".repeat(ROOM.pieces) }).unwrap();
+    outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
     outbox.event(session("s"), panel("a", 2)).unwrap();
     assert_eq!(all(&mut outbox).lines().count(), 2);
 }
@@ -190,7 +195,7 @@ fn numbered(kind: usize, n: usize, length: usize) -> Event {
         0 => AgentEvent::TextDelta { delta: text }.into(),
         1 => note(n),
         PANEL => panel("a", n),
-        WHOLE.. => AgentEvent::Error { message: text }.into(),
+        WHOLE.. => said(text).into(),
     }
 }
 

@@ -62,6 +62,11 @@ fn measures() -> Vec<AgentEvent> {
     ]
 }
 
+fn retry() -> AgentEvent {
+    let message = "429".into();
+    AgentEvent::Retry { attempt: 2, delay_ms: 1500, message, max_attempts: None, reason: None }
+}
+
 /// Every kind of event once; the compiler does not count them, the snapshot does.
 fn events() -> Vec<AgentEvent> {
     let usage = Usage { input: 1, output: 2, cache_read: 3, cache_write: 4, cost_usd: 0.5 };
@@ -111,10 +116,10 @@ fn events() -> Vec<AgentEvent> {
             skipped: vec![".haft/config.toml".into(), "extension e".into()],
             message: "look".into(),
         },
-        AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
+        retry(),
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
-        AgentEvent::Error { message: "no model".into() },
+        AgentEvent::Error { message: "no model".into(), stage: None },
         AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },

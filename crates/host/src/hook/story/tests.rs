@@ -174,7 +174,13 @@ fn what_comes_between() {
     let events = vec![
         user("go"),
         AgentEvent::TurnStart { step: 1 },
-        AgentEvent::Retry { attempt: 2, delay_ms: 5, message: "429".into() },
+        AgentEvent::Retry {
+            attempt: 2,
+            delay_ms: 5,
+            message: "429".into(),
+            max_attempts: Some(4),
+            reason: Some(RetryReason::RateLimited),
+        },
         AgentEvent::QueueUpdate { steering: vec!["stop".into()], follow_up: vec![], next_turn: vec![] },
         AgentEvent::QueueUpdate { steering: vec![], follow_up: vec![], next_turn: vec![] },
         AgentEvent::SteeringInjected { count: 1, bytes: 4 },
@@ -184,15 +190,17 @@ fn what_comes_between() {
             summary: Some("short".into()),
             tokens_before: 9,
             tokens_after: Some(1),
+            messages_summed_up: Some(12),
+            messages_kept: Some(3),
             by: None,
             error: None,
         },
         AgentEvent::Interrupted { hint_bytes: 2 },
-        AgentEvent::Error { message: "no model".into() },
+        AgentEvent::Error { message: "no model".into(), stage: Some(ErrorStage::Model) },
         AgentEvent::Done,
     ];
-    let kinds: Vec<String> =
-        told(events).iter().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect();
+    let told = told(events);
+    let kinds: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
     let expect = [
         "agent.turn.start",
         "agent.llm.retry",
@@ -205,6 +213,22 @@ fn what_comes_between() {
         "agent.turn.end",
     ];
     assert_eq!(kinds, expect);
+    let of = |kind: &str| told.iter().find(|line| line.starts_with(kind)).cloned().unwrap_or_default();
+    let numbers = [
+        (
+            "agent.llm.retry",
+            r#"{"Attempt":1,"MaxRetries":3,"Reason":"rate_limited","Error":"429","Backoff":5000000}"#,
+        ),
+        ("agent.context.compress", r#"{"Reason":"llm_retry","DroppedMessages":12,"RemainingMessages":3}"#),
+        (
+            "agent.session.summarize",
+            r#"{"SummarizedMessages":12,"KeptMessages":3,"SummaryLen":5,"OmittedOversized":false}"#,
+        ),
+        ("agent.error", r#"{"Stage":"llm","Message":"no model"}"#),
+    ];
+    for (kind, payload) in numbers {
+        assert_eq!(of(kind), format!("{kind} {payload}"));
+    }
 }
 
 #[track_caller]
@@ -220,7 +244,7 @@ fn how_a_turn_ends() {
     status(AgentEvent::TurnEnd { stop: Stop::Error, error: None }, "error");
     status(AgentEvent::TurnEnd { stop: Stop::Aborted, error: None }, "aborted");
     status(AgentEvent::TurnDiscarded { by: "gate".into(), reason: "no".into() }, "aborted");
-    status(AgentEvent::Error { message: "x".into() }, "error");
+    status(AgentEvent::Error { message: "x".into(), stage: None }, "error");
 }
 
 #[test]
