@@ -52,7 +52,12 @@ pub(crate) struct Raw<'a> {
 
 impl<'a> Raw<'a> {
     pub(crate) fn start(program: &Program, line: &'a [u8], block: usize) -> Result<Self> {
-        Ok(Self { peer: Piped::extension(program)?, line, block, trips: Trips::default() })
+        Ok(Self::over(Piped::extension(program)?, line, block))
+    }
+
+    /// The same with a child that is ready to be asked.
+    pub(crate) fn over(peer: Piped, line: &'a [u8], block: usize) -> Self {
+        Self { peer, line, block, trips: Trips::default() }
     }
 
     pub(crate) fn block(&mut self) -> Result<[f64; 1]> {
@@ -79,9 +84,13 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) fn start(program: &Program, call: ToolCall, block: usize) -> Result<Self> {
+        Self::of(spec("peer", program), call, block)
+    }
+
+    /// The same with an extension or a hook that is described already.
+    pub(crate) fn of(spec: ExtensionSpec, call: ToolCall, block: usize) -> Result<Self> {
         let runtime = runtime()?;
-        let host =
-            runtime.block_on(Host::builder(peers::config()).specs(vec![spec("peer", program)]).start());
+        let host = runtime.block_on(Host::builder(peers::config()).specs(vec![spec]).start());
         let hooks = host.hook_source();
         ensure!(
             hooks.hooks().before_tool_execute.len() == 1,

@@ -1,6 +1,7 @@
 //! The other side of every pipe: what this binary is when a row starts it as a child.
 
 pub(crate) mod client;
+mod hook;
 mod least;
 mod results;
 mod standing;
@@ -19,6 +20,7 @@ use haft_sdk::{Extension, ToolCallDecision};
 
 use crate::rows::carry;
 
+pub(crate) use hook::RECORD;
 pub(crate) use results::Payload;
 
 /// The first argument of a child; the second says which one.
@@ -59,10 +61,20 @@ pub(crate) const CARRIES: &str = "carries";
 /// The least extension as a gate that takes so many milliseconds for each answer.
 pub(crate) const SLOW_GATE: &str = "slow-gate";
 
+/// The least process hook.
+pub(crate) const HOOK: &str = "hook";
+/// The same, which sends back all that it is asked about.
+pub(crate) const HOOK_ECHO: &str = "hook-echo";
+/// The same, which writes down what it is told.
+pub(crate) const HOOK_RECORD: &str = "hook-record";
+
 /// An extension as somebody writes it in ten minutes: the arguments of `python3`, without the user's site packages.
 pub(crate) const PYTHON: &[&str] = &["-I", "-c", include_str!("peers/plain.py")];
 /// The same: the arguments of `node`.
 pub(crate) const NODE: &[&str] = &["-e", include_str!("peers/plain.js")];
+
+/// A process hook as somebody writes it: the arguments of `python3`.
+pub(crate) const PYTHON_HOOK: &[&str] = &["-I", "-c", include_str!("peers/hook.py")];
 
 /// A role with its number.
 pub(crate) fn with(role: &str, number: u32) -> String {
@@ -90,6 +102,9 @@ fn play(role: &str, number: u32) -> Result<()> {
     let count = usize::try_from(number)?;
     match role {
         LEAST => Ok(least::ordered()?),
+        HOOK => Ok(hook::pass()?),
+        HOOK_ECHO => Ok(hook::echo()?),
+        HOOK_RECORD => Ok(hook::record()?),
         SLOW_GATE => Ok(least::gate(Duration::from_millis(number.into()))?),
         TOOLBOX => Ok(toolbox::run(count)?),
         CLIENT => Ok(client::run()?),

@@ -3,6 +3,7 @@
 mod chain;
 mod counters;
 mod fanout;
+mod hooks;
 mod intercept;
 mod lazy;
 mod memory;
@@ -58,6 +59,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("intercept-all", Place::AllCpusFirst, "the same on all CPUs", intercept::measure_free),
     row("chain", Place::OneCpu, "several extensions and one call, against bare pipes", chain::measure).gate(chain::gate),
     row("chain-all", Place::AllCpusFirst, "the same on all CPUs", chain::measure_free),
+    row("hooks", Place::OneCpu, "asking and telling process hooks, against bare pipes", hooks::measure),
     row("counters", Place::OneCpu, "system calls of asking an extension, against a bare pipe", counters::measure),
     row("fanout", Place::OneCpu, "2,000 events to 100 extensions, against plain writes", fanout::measure).gate(fanout::gate),
     row("beside", Place::AllCpusFirst, "asking an extension while 100 others are told events", fanout::beside::measure),

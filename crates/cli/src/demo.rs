@@ -41,6 +41,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     let parts = Parts {
         session: Session::in_memory(&project),
         model: Arc::new(Scripted::from_json(SCRIPT)?),
+        others: None,
         search: Search { explicit: explicit.to_vec(), ..Search::default() },
         hooks: Vec::new(),
         home: Home::at(place.path()),

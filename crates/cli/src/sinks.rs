@@ -75,16 +75,19 @@ fn error(text: &str) -> Vec<u8> {
 }
 
 fn run_error(text: &str) -> Vec<u8> {
-    let retry = AgentEvent::Retry { attempt: 2, delay_ms: 1, message: text.into() };
+    let retry =
+        AgentEvent::Retry { attempt: 2, delay_ms: 1, message: text.into(), max_attempts: None, reason: None };
     let fallback = AgentEvent::ModelFallback { from: text.into(), to: text.into(), message: text.into() };
     let not_summed_up = AgentEvent::CompactionEnd {
         summary: None,
         tokens_before: 1,
         tokens_after: None,
+        messages_summed_up: None,
+        messages_kept: None,
         by: None,
         error: Some(text.into()),
     };
-    let error = AgentEvent::Error { message: text.into() };
+    let error = AgentEvent::Error { message: text.into(), stage: None };
     let repaired = AgentEvent::SessionRepaired { id: text.into(), message: text.into() };
     [bytes(&repaired), bytes(&error), bytes(&retry), bytes(&fallback), bytes(&not_summed_up)].concat()
 }

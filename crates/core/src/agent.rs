@@ -15,7 +15,7 @@ use crate::call::Caller;
 use crate::compact::{CompactError, CompactSettings, Compacted};
 use crate::error::TurnErrorKind;
 use crate::hooks::{HookSource, Hooks};
-use crate::model::Model;
+use crate::model::{Model, ModelSource};
 use crate::prompt::SystemPrompt;
 use crate::queue::Queues;
 use crate::run::Run;
@@ -73,7 +73,7 @@ pub(crate) struct Inner {
     pub(crate) gate_budget: std::time::Duration,
     pub(crate) clock: Arc<dyn Fn() -> Time + Send + Sync>,
     /// Finds the models that hooks name.
-    pub(crate) models: Option<Models>,
+    pub(crate) models: Option<Arc<dyn ModelSource>>,
     /// A message that waits has calls that have not begun skipped.
     pub(crate) steering_skips: bool,
     /// What waits, and whether a prompt is worked on.
@@ -82,9 +82,6 @@ pub(crate) struct Inner {
     setup: Mutex<Setup>,
     tools: Mutex<Arc<ToolTable>>,
 }
-
-/// Finds a model by the name that a hook gives it.
-pub(crate) type Models = Arc<dyn Fn(&str) -> Option<Arc<dyn Model>> + Send + Sync>;
 
 /// What the user says: text, images, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -91,6 +91,10 @@ pub struct Compacted {
     pub tokens_before: u64,
     /// Tokens of the context now, estimated.
     pub tokens_after: u64,
+    /// How many messages the summary stands for.
+    pub messages_summed_up: u64,
+    /// How many messages are kept beside it.
+    pub messages_kept: u64,
     /// The hook that wrote the summary.
     pub by: Option<String>,
     /// The model that wrote it, and what that used; none if a hook did.

@@ -1,5 +1,7 @@
 //! Why a prompt did not come to its end.
 
+use haft_protocol::event::ErrorStage;
+
 use crate::model::ModelError;
 
 /// Why a prompt did not come to its end, and in which step.
@@ -10,6 +12,22 @@ pub struct TurnError {
     pub step: u32,
     /// What happened. Not a source: the message says it already.
     pub kind: TurnErrorKind,
+}
+
+impl TurnError {
+    /// What failed, where that is told.
+    pub(crate) fn stage(&self) -> Option<ErrorStage> {
+        match &self.kind {
+            TurnErrorKind::Model(_) => Some(ErrorStage::Model),
+            TurnErrorKind::Session { .. } => Some(ErrorStage::Session),
+            TurnErrorKind::Blocked { .. }
+            | TurnErrorKind::Stopped { .. }
+            | TurnErrorKind::MaxSteps { .. }
+            | TurnErrorKind::NothingToDo
+            | TurnErrorKind::Aborted
+            | TurnErrorKind::Busy => None,
+        }
+    }
 }
 
 /// The cases of [`TurnError`].

@@ -88,6 +88,17 @@ impl<M: Model + ?Sized> Model for Arc<M> {
     }
 }
 
+/// Finds models by the names that hooks give them.
+#[async_trait]
+pub trait ModelSource: Send + Sync {
+    /// The model of this name, with its own settings. `asked` is the agent's model: a name without a provider may be meant
+    /// beside it. The future is dropped when the run is cancelled.
+    ///
+    /// # Errors
+    /// Why there is none, as a fragment for people.
+    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String>;
+}
+
 /// The model's answer as it comes.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
@@ -201,6 +212,10 @@ pub enum ModelEvent {
         delay: Duration,
         /// Why.
         message: String,
+        /// How often it is sent at most.
+        max_attempts: u32,
+        /// What failed.
+        kind: ModelErrorKind,
     },
     /// The model cannot be asked now and another one is. Only before the first piece of an answer.
     Fallback {

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, ToolCall};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
 use crate::sanitize::for_model;
@@ -209,6 +211,23 @@ pub struct ToolOutput {
     /// The user has it already, and need not be told of it: when all calls of a message were handled and no message of
     /// the user waits, the turn ends without asking the model again.
     pub handled: bool,
+    /// What the user is shown beside the result, once that is what the call came to.
+    pub display: Option<Display>,
+}
+
+/// Text that somebody shows the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Display {
+    /// Whose text it is.
+    pub by: ExtensionName,
+    /// The text.
+    pub text: String,
+}
+
+impl From<Display> for AgentEvent {
+    fn from(Display { by, text }: Display) -> Self {
+        Self::ExtDisplay { extension: by, text }
+    }
 }
 
 /// A kind of failure that a program can do something about.
@@ -239,6 +258,7 @@ impl ToolOutput {
             details: None,
             failure: None,
             handled: false,
+            display: None,
         }
     }
 
@@ -250,6 +270,7 @@ impl ToolOutput {
             details: None,
             failure: None,
             handled: false,
+            display: None,
         }
     }
 

@@ -5,6 +5,7 @@ mod compact;
 mod leave;
 mod request;
 mod response;
+mod retry;
 mod said;
 mod show;
 mod skip;
@@ -116,7 +117,7 @@ impl Drop for Turn {
 /// Tells the front end how it ended, unless the user did it.
 fn finish(emitter: &Emitter, error: TurnError) -> TurnError {
     if error.kind != TurnErrorKind::Aborted {
-        emitter.emit(AgentEvent::Error { message: error.to_string() });
+        emitter.emit(AgentEvent::Error { message: error.to_string(), stage: error.stage() });
     }
     emitter.emit(AgentEvent::Done);
     error

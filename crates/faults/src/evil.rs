@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use haft_host::{Dialect, ExtensionSpec, Launch, Origin, Roles};
+use haft_host::{Dialect, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch, Origin, Roles};
+use haft_protocol::hook::Watch;
 use haft_protocol::ids::ExtensionName;
 use serde_json::json;
 
@@ -19,6 +20,8 @@ pub(crate) enum Evil {
     Fault(&'static str),
     /// `misbehave`, which writes bytes at some moment.
     Inject(Inject),
+    /// A process hook that is asked and told everything, with a fault that happens at this point (`misbehave hook`).
+    Hook { fault: &'static str, point: &'static str },
     /// A script with this fault: the first of these programs that is installed, and the script's text.
     Script { programs: &'static [&'static str], text: &'static str, fault: &'static str },
 }
@@ -88,7 +91,7 @@ impl Evil {
     pub(crate) fn marker(&self) -> Option<&'static str> {
         match self {
             Self::Nobody => None,
-            Self::Fault(fault) | Self::Script { fault, .. } => Some(fault),
+            Self::Fault(fault) | Self::Hook { fault, .. } | Self::Script { fault, .. } => Some(fault),
             Self::Inject(_) => Some("inject"),
         }
     }
@@ -98,6 +101,7 @@ impl Evil {
         match *self {
             Self::Nobody => {}
             Self::Fault(fault) => setup.add(misbehaving(setup, fault, EVIL)),
+            Self::Hook { fault, point } => setup.add(hook(setup, fault, point, EVIL)?),
             Self::Inject(inject) => {
                 inject.write(&setup.dir.join("inject"))?;
                 setup.env("HAFT_INJECT", setup.dir.join("inject").display().to_string());
@@ -134,6 +138,32 @@ impl Inject {
 pub(crate) fn misbehaving(setup: &Setup, fault: &str, name: &str) -> ExtensionSpec {
     let args = vec![fault.to_owned(), name.to_owned()];
     extension(setup, name, beside("misbehave"), args)
+}
+
+/// What a hook is asked that takes part in calls of tools, and told.
+const WATCHED: (&[&str], &[&str]) = (&["*"], &["before_tool", "approve_tool"]);
+
+/// A process hook with one fault under a name, which is asked about calls of tools and told everything.
+pub(crate) fn hook(setup: &Setup, fault: &str, point: &str, name: &str) -> Result<ExtensionSpec> {
+    let args = ["hook", fault, point, name].map(str::to_owned);
+    let command = [beside("misbehave").display().to_string()].into_iter().chain(args).collect();
+    hook_spec(setup, name, command)
+}
+
+/// A process hook that this command starts. No deadline of it passes unless the case shortens it.
+pub(crate) fn hook_spec(setup: &Setup, name: &str, command: Vec<String>) -> Result<ExtensionSpec> {
+    let (observe, intercept) = WATCHED;
+    let watch = Watch::parse(observe, intercept).map_err(anyhow::Error::msg)?;
+    let long = setup.config.timeouts.intercept;
+    let hook = HookSpec {
+        timeouts: HookTimeouts { interceptor: long, approval: long },
+        env: setup.config.env.set.iter().cloned().collect(),
+        ..HookSpec::new(watch)
+    };
+    let command = HookCommand { command, dir: None };
+    let mut spec = ExtensionSpec::hook(ExtensionName::new(name), hook, &command, &setup.dir);
+    spec.lifecycle.hello = Some(setup.config.timeouts.hello);
+    Ok(spec)
 }
 
 /// An extension that is this program.

@@ -3,6 +3,7 @@
 mod content;
 mod files;
 mod gates;
+mod hooks;
 mod ids;
 mod install;
 mod life;
@@ -50,6 +51,9 @@ const GROUPS: &[&[Row]] = &[
     permissions::ROWS,
     trust::APPROVAL,
     install::ROWS,
+    hooks::gates::ROWS,
+    hooks::pipes::ROWS,
+    hooks::replies::ROWS,
 ];
 
 /// Every row, in the order of the matrix.

@@ -30,7 +30,7 @@ use haft_protocol::ext::{
     CommandAction, Event, EventGap, Hook, HostFrame, HostResult, InterceptKind, InvokeCommand, Request,
     capability,
 };
-use haft_protocol::hook::Call;
+use haft_protocol::hook;
 use haft_protocol::ids::RequestId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
@@ -262,11 +262,11 @@ impl Extension {
     pub(crate) async fn call(
         &self,
         cancel: &CancellationToken,
-        call: impl Into<Call>,
+        question: &(impl hook::Question + Sync),
         what: &'static str,
         deadline: Deadline,
     ) -> Result<RawJson, CallError> {
-        let words = |number, _| Words::call(number, call);
+        let words = |number, _| Words::asking(number, question);
         match self.exchange(cancel, words, what.into(), deadline).await? {
             Answer::Result(result) => Ok(result),
             Answer::Frame(_) => Err(CallError::BadResponse { detail: OTHER_DIALECT.to_owned() }),

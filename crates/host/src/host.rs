@@ -368,7 +368,8 @@ impl HookSource for Host {
         if !listening.is_empty() {
             let turns = Arc::clone(&self.shared().turns);
             let workspace = self.shared().config.cwd.display().to_string();
-            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace }));
+            let host = self.clone();
+            hooks.observers.push(Arc::new(HookAudience { entries: listening, turns, workspace, host }));
         }
         hooks
     }

@@ -109,6 +109,8 @@ defences! {
     RefusedVariables,
     /// The same mistake is reported a few times and then counted.
     ReportedOnce,
+    /// What a hook answers in the place of a tool counts only once whoever approves calls has approved the call.
+    ResponseApproval,
     /// A result has a largest length.
     ResultLimits,
     /// Every row of an extension's text begins with its name.

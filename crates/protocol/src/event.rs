@@ -2,10 +2,12 @@
 //!
 //! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
 
+mod compaction;
+mod failing;
 mod fault;
+mod level;
 
-pub use fault::ExtensionFault;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::content::Content;
 use crate::ext::HostCallError;
@@ -13,34 +15,10 @@ use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
 
-/// How loud a note is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// Something went well.
-    Success,
-    /// Something needs attention.
-    Warn,
-    /// Something failed.
-    Error,
-    /// For information; also what a level nobody knows is taken for.
-    #[serde(other)]
-    Info,
-}
-
-/// Why a context is summed up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CompactReason {
-    /// The user asked for it.
-    Manual,
-    /// The model's window is nearly full.
-    Threshold,
-    /// The provider refused a request as too long.
-    Overflow,
-}
+pub use compaction::CompactReason;
+pub use failing::{ErrorStage, RetryReason};
+pub use fault::ExtensionFault;
+pub use level::Level;
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -55,8 +33,7 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
-    /// Something was wrong with the session's file, and was mended: a torn end was cut off, or the session goes on in
-    /// another file; then `session` follows.
+    /// Something was wrong with the session's file, and was mended; where it goes on in another, `session` follows.
     SessionRepaired {
         /// The session's id from here on.
         id: String,
@@ -79,8 +56,7 @@ pub enum AgentEvent {
         /// When.
         time: Time,
     },
-    /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text. Images are told by a
-    /// word.
+    /// Messages were queued, delivered or taken back: all that wait now, oldest first, as text; an image is a word.
     QueueUpdate {
         /// For the end of the current tools.
         steering: Vec<String>,
@@ -183,8 +159,7 @@ pub enum AgentEvent {
         id: ToolCallId,
         /// Who changed it.
         by: String,
-        /// The tool that is called from here on; absent while it is the same. The result still bears the name by which
-        /// the model called.
+        /// The tool that is called from here on; absent while it is the same. The result still bears the model's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
         /// The arguments from here on; whole, because nothing else tells what the tool gets. Of a call of an extension as
@@ -193,8 +168,7 @@ pub enum AgentEvent {
         /// JSON pointers of what is not as it was in the arguments; `""` stands for the whole.
         changed: Vec<String>,
     },
-    /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change is what the tool
-    /// will get.
+    /// Two extensions or hooks changed the same field of a tool's arguments. The later one's change counts.
     ToolRewriteConflict {
         /// The call.
         id: ToolCallId,
@@ -221,12 +195,30 @@ pub enum AgentEvent {
         /// Why.
         reason: String,
     },
+    /// A tool begins to run: everybody who decides about the call has let it pass.
+    ToolStart {
+        /// The call.
+        id: ToolCallId,
+        /// The tool that runs.
+        name: String,
+        /// The arguments that it gets.
+        args: RawJson,
+    },
     /// Output of a running tool.
     ToolProgress {
         /// The call.
         id: ToolCallId,
         /// The next piece.
         text: String,
+    },
+    /// A tool has run. Its result follows in the order of the calls, when hooks have looked at it.
+    ToolEnd {
+        /// The call.
+        id: ToolCallId,
+        /// The tool that ran.
+        name: String,
+        /// How long it ran, in milliseconds.
+        duration_ms: u64,
     },
     /// What a tool call came to, in the order of the calls.
     ToolResult {
@@ -294,8 +286,7 @@ pub enum AgentEvent {
         /// Bytes of their text.
         bytes: u64,
     },
-    /// The user wants the run to come to an end: what has not begun is skipped, and the model is asked once more, without
-    /// tools.
+    /// The user wants the run to end: what has not begun is skipped, and the model is asked once more, without tools.
     Interrupted {
         /// Bytes of what the user said with it.
         hint_bytes: u64,
@@ -316,6 +307,12 @@ pub enum AgentEvent {
         delay_ms: u64,
         /// Why.
         message: String,
+        /// How often it is sent at most.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_attempts: Option<u32>,
+        /// Why, for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<RetryReason>,
     },
     /// The model cannot be asked now; from here on another one is.
     ModelFallback {
@@ -341,6 +338,12 @@ pub enum AgentEvent {
         /// Tokens of the context from here on, estimated; absent when nothing was summed up.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens_after: Option<u64>,
+        /// How many messages the summary stands for; absent when nothing was summed up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        messages_summed_up: Option<u64>,
+        /// How many messages are kept beside it; absent when nothing was summed up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        messages_kept: Option<u64>,
         /// The extension or hook that wrote the summary, or did not want one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -354,6 +357,9 @@ pub enum AgentEvent {
     Error {
         /// What failed and what to do next.
         message: String,
+        /// Where; absent when it is none of these.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stage: Option<ErrorStage>,
     },
     /// An extension's note.
     ExtNotify {
@@ -376,8 +382,7 @@ pub enum AgentEvent {
         /// Whose.
         extension: ExtensionName,
     },
-    /// The person decided to go on without an extension that kept failing: until the session ends it is not asked about
-    /// anything any more.
+    /// The person decided to go on without an extension that kept failing: until the session ends it is asked nothing.
     GateOff {
         /// Whose gates are off.
         extension: ExtensionName,

@@ -5,7 +5,7 @@
 //! gets, [`LegacyEvent`] or [`RuntimeEvent`], is a matter of its configuration.
 //!
 //! * [`Watch`]: what a hook is called for, from its configuration;
-//! * [`Line`], [`Call`], [`Method`]: what the host says; [`Reply`], [`read_reply`]: what a hook says;
+//! * [`Line`], [`Call`], [`Method`]: what the host says ([`RawLine`] as it came); [`Reply`], [`read_reply`]: what a hook says;
 //! * [`Question`]: every call that is answered, with [`decide`](Question::decide), which makes a decision of a reply;
 //! * [`Occurrence`], [`Payload`], [`Kind`]: what happened, in both forms;
 //! * [`texts`]: what the model and the user are told in PicoClaw's own words.
@@ -50,7 +50,7 @@ pub use after_tool::{AfterTool, ChangedResult, PartialResult, ResultDecision, Re
 pub use approve_tool::{ApprovalDecision, ApprovalReply, ApproveTool};
 pub use before_llm::{BeforeLlm, LlmDecision, LlmEdit, LlmOptions, LlmReply, MessageEdit, PartialRequest};
 pub use before_tool::{BeforeTool, PartialCall, ToolDecision, ToolReply};
-pub use call::{Call, Line, Method, Version};
+pub use call::{Call, Line, Method, RawLine, Version};
 pub use context::{Inbound, Meta, Route, Scope, TurnContext};
 pub use envelope::{BOUNDS, Reply, RpcError, Unread, read_reply};
 pub use event::{

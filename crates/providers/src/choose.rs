@@ -27,7 +27,7 @@ pub use check::{KeyError, check_key, key_server};
 pub use error::ChooseError;
 pub use local::{LocalServer, local_servers};
 pub use machine::Machine;
-pub use provider::{KeyHome, key_home, take_apart};
+pub use provider::{KeyHome, key_home, place, take_apart};
 
 /// What the user asked for by flags and configuration; everything may be left open.
 #[derive(Clone, Default)]

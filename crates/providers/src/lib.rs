@@ -38,7 +38,7 @@ mod timeouts;
 pub use catalogue::{KnownModel, catalogue, find, preload};
 pub use choose::{
     Because, Choice, ChooseError, Chosen, KeyError, KeyHome, LocalServer, Machine, OpenError, Surroundings,
-    Wish, check_key, choose, key_home, key_server, local_servers, take_apart,
+    Wish, check_key, choose, key_home, key_server, local_servers, place, take_apart,
 };
 pub use config::{ConfigError, Dialect, ModelConfig};
 pub use fallback::Fallback;

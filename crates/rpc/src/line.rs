@@ -67,7 +67,9 @@ fn encoded(event: &AgentEvent) -> Result<String, serde_json::Error> {
         | AgentEvent::ToolRewriteConflict { .. }
         | AgentEvent::ToolBlocked { .. }
         | AgentEvent::ToolSkipped { .. }
+        | AgentEvent::ToolStart { .. }
         | AgentEvent::ToolProgress { .. }
+        | AgentEvent::ToolEnd { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::SteeringInjected { .. }
         | AgentEvent::Interrupted { .. }

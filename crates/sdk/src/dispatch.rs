@@ -1,7 +1,6 @@
 //! From a line to the handler it is for.
 
 use std::sync::Arc;
-use std::task::Poll;
 
 use haft_protocol::codec::{self, Decoded};
 use haft_protocol::error::DecodeError;
@@ -12,10 +11,7 @@ use haft_protocol::ext::{
 };
 use haft_protocol::ids::RequestId;
 use haft_protocol::limits::MAX_RESULT_LINE;
-use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use crate::error::ServeError;
 use crate::extension::{Extension, Kind};
@@ -23,8 +19,8 @@ use crate::handler::{Failure, Handler};
 use crate::host::Host;
 use crate::outbox::Outbox;
 use crate::panel::PanelEvent;
-use crate::runtimes::Runtimes;
-use crate::timeouts::{ABORT_GRACE, HANDLER_GRACE};
+use crate::work::Work;
+use crate::work::runtimes::Runtimes;
 
 mod lane;
 mod refuse;
@@ -41,6 +37,21 @@ pub(crate) enum Flow {
     EndOfInput,
 }
 
+/// What lines are given to, and what runs for them.
+pub(crate) trait Dispatch {
+    /// The longest line, in bytes, without its end.
+    const LONGEST_LINE: usize;
+
+    /// Takes one line from the host.
+    ///
+    /// # Errors
+    /// The conversation cannot go on.
+    fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError>;
+
+    /// Takes no more events, and gives away what runs.
+    fn end(self) -> Work;
+}
+
 /// Gives every frame to its handler, without ever waiting for one.
 #[derive(Debug)]
 pub(crate) struct Dispatcher {
@@ -48,29 +59,17 @@ pub(crate) struct Dispatcher {
     host: Host,
     outbox: Outbox,
     greeted: watch::Sender<Option<Arc<HelloAck>>>,
-    /// Everything that runs; dropping it stops what still does.
-    running: JoinSet<()>,
-    runtimes: Runtimes,
+    work: Work,
     /// Where events go, once there was one.
     lane: Option<mpsc::UnboundedSender<OneWay>>,
     /// A line to send after each event that was dealt with.
     handled: Option<&'static str>,
 }
 
-impl Dispatcher {
-    pub(crate) fn new(
-        extension: Extension,
-        outbox: Outbox,
-        runtimes: Runtimes,
-        handled: Option<&'static str>,
-    ) -> Self {
-        let (greeted, ack) = watch::channel(None);
-        let (extension, host) = (Arc::new(extension), Host::new(outbox.clone(), ack));
-        Self { extension, host, outbox, greeted, running: JoinSet::new(), runtimes, lane: None, handled }
-    }
+impl Dispatch for Dispatcher {
+    const LONGEST_LINE: usize = MAX_RESULT_LINE;
 
-    /// Takes one line from the host.
-    pub(crate) fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError> {
+    fn line(&mut self, line: &[u8]) -> Result<Flow, ServeError> {
         match codec::decode_within(line, MAX_RESULT_LINE) {
             Ok(Decoded::Known(frame)) => self.frame(frame),
             // A newer host may say more than we understand, if somebody asked it to.
@@ -83,28 +82,23 @@ impl Dispatcher {
         }
     }
 
-    /// Whether there is anything to [finish](Self::finish).
-    pub(crate) fn is_busy(&self) -> bool {
-        !self.running.is_empty()
-    }
-
-    /// Where handlers ran, of one that is not busy.
-    pub(crate) fn into_runtimes(self) -> Runtimes {
-        self.runtimes
-    }
-
-    /// Takes no more events, gives what runs a grace, and stops the rest.
-    pub(crate) async fn finish(self) -> Runtimes {
-        let Self { lane, host, mut running, runtimes, .. } = self;
-        drop(lane);
+    fn end(self) -> Work {
         // What a handler waits for does not come any more.
-        host.calls().close();
-        let _ = timeout(HANDLER_GRACE, joined(&mut running)).await;
-        // A stopped handler's question is answered as it is dropped. One that blocks its thread cannot be stopped; it
-        // ends with the process.
-        running.abort_all();
-        let _ = timeout(ABORT_GRACE, joined(&mut running)).await;
-        runtimes
+        self.host.calls().close();
+        self.work
+    }
+}
+
+impl Dispatcher {
+    pub(crate) fn new(
+        extension: Extension,
+        outbox: Outbox,
+        runtimes: Runtimes,
+        handled: Option<&'static str>,
+    ) -> Self {
+        let (greeted, ack) = watch::channel(None);
+        let (extension, host) = (Arc::new(extension), Host::new(outbox.clone(), ack));
+        Self { extension, host, outbox, greeted, work: Work::on(runtimes), lane: None, handled }
     }
 
     fn frame(&mut self, frame: HostFrame) -> Result<Flow, ServeError> {
@@ -140,8 +134,7 @@ impl Dispatcher {
                 let (lane, queue) = mpsc::unbounded_channel();
                 let (extension, host) = (Arc::clone(&self.extension), self.host.clone());
                 let handling = lane::run(extension, host, queue, self.outbox.clone(), self.handled);
-                let workers = self.runtimes.workers().map_err(ServeError::NoThread)?;
-                self.running.spawn_on(handling, &workers);
+                self.work.go(handling)?;
                 self.lane.insert(lane)
             }
         };
@@ -213,15 +206,8 @@ impl Dispatcher {
             return Ok(());
         };
         let responder = Responder::<Q>::new(self.outbox.clone(), id);
-        let mut deciding = handler.call(input, self.host.clone());
-        match self.runtimes.poll_first(deciding.as_mut()).map_err(ServeError::NoThread)? {
-            Poll::Ready(outcome) => responder.respond(outcome),
-            Poll::Pending => {
-                let intercepts = self.runtimes.intercepts().map_err(ServeError::NoThread)?;
-                self.start(async move { responder.respond(deciding.await) }, &intercepts);
-            }
-        }
-        Ok(())
+        let deciding = handler.call(input, self.host.clone());
+        self.work.decide(deciding, |outcome| responder.respond(outcome))
     }
 
     /// Starts the handler of a command or tool and sees to it that its question is answered.
@@ -234,26 +220,15 @@ impl Dispatcher {
         let responder = Responder::<Q>::new(self.outbox.clone(), id);
         let host = self.host.clone();
         match handler {
-            Ok(handler) => {
-                let workers = self.runtimes.workers().map_err(ServeError::NoThread)?;
-                self.start(async move { responder.respond(handler.call(input, host).await) }, &workers);
+            Ok(handler) => self.work.go(async move { responder.respond(handler.call(input, host).await) }),
+            Err(failure) => {
+                responder.respond(Err(failure));
+                Ok(())
             }
-            Err(failure) => responder.respond(Err(failure)),
         }
-        Ok(())
-    }
-
-    fn start(&mut self, work: impl Future<Output = ()> + Send + 'static, on: &Handle) {
-        // What is done already leaves the set here, so that it holds no more than what runs.
-        while self.running.try_join_next().is_some() {}
-        self.running.spawn_on(work, on);
     }
 }
 
 fn unknown(kind: &str, name: &str) -> Failure {
     Failure(format!("this extension has no {kind} {name:?}"))
-}
-
-async fn joined(running: &mut JoinSet<()>) {
-    while running.join_next().await.is_some() {}
 }

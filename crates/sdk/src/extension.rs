@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::panel::PanelEvent;
 use crate::tool::{self, ToolResult};
 
-mod check;
+pub(crate) mod check;
 mod frames;
 mod tool_call;
 

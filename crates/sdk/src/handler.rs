@@ -38,29 +38,29 @@ impl<A, E: fmt::Display> IntoAnswer<A> for Result<A, E> {
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
-type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-type DynHandler<I, A> = dyn Fn(I, Host) -> BoxFuture<Result<A, Failure>> + Send + Sync;
+type DynHandler<I, A, H> = dyn Fn(I, H) -> BoxFuture<Result<A, Failure>> + Send + Sync;
 
-/// A handler without its own type.
-pub(crate) struct Handler<I, A>(Arc<DynHandler<I, A>>);
+/// A handler without its own type. `H` is what it talks back to: nothing for a hook's.
+pub(crate) struct Handler<I, A, H = Host>(Arc<DynHandler<I, A, H>>);
 
-impl<I, A> Clone for Handler<I, A> {
+impl<I, A, H> Clone for Handler<I, A, H> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<I, A> fmt::Debug for Handler<I, A> {
+impl<I, A, H> fmt::Debug for Handler<I, A, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Handler")
     }
 }
 
-impl<I: Send + 'static, A> Handler<I, A> {
+impl<I: Send + 'static, A, H: Send + 'static> Handler<I, A, H> {
     pub(crate) fn new<F, Fut>(handler: F) -> Self
     where
-        F: Fn(I, Host) -> Fut + Send + Sync + 'static,
+        F: Fn(I, H) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoAnswer<A>> + Send + 'static,
     {
         let handler = Arc::new(handler);
@@ -74,7 +74,7 @@ impl<I: Send + 'static, A> Handler<I, A> {
         }))
     }
 
-    pub(crate) fn call(&self, input: I, host: Host) -> BoxFuture<Result<A, Failure>> {
+    pub(crate) fn call(&self, input: I, host: H) -> BoxFuture<Result<A, Failure>> {
         (self.0)(input, host)
     }
 }

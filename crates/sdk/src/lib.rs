@@ -17,10 +17,10 @@
 //! ```
 //!
 //! **stdout is the wire.** One `println!`, in your code or in a crate you use, is a line the host cannot read. Use
-//! [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put `#![deny(clippy::print_stdout)]` at the top of
-//! your crate.
+//! [`log!`]: it goes to stderr, and `haft ext logs <name>` shows it. Put `#![deny(clippy::print_stdout)]` at your crate's top.
 //!
 //! [`Extension`] is what you offer; its handlers get a [`Host`] to talk back. [`testing::Harness`] tests it in memory.
+//! [`hook::Hook`] is the same for process hooks, which run on PicoClaw, too.
 //! A handler that panics or fails is answered for, once, and the extension goes on. Intercepts run beside the connection
 //! and must not block their thread; everything else has threads of its own.
 
@@ -37,30 +37,23 @@ mod outbox;
 mod panel;
 mod platform;
 mod run;
-mod runtimes;
 mod serve;
 mod service;
 mod timeouts;
 mod tool;
+mod words;
+mod work;
 
+pub mod hook;
 pub mod testing;
 
 pub use config::ConfigError;
 pub use error::ServeError;
 pub use extension::{Extension, GateDecision, Tools};
-/// Frames and their parts, for what is not re-exported by name.
-pub use haft_protocol as protocol;
-pub use haft_protocol::RawJson;
-pub use haft_protocol::event::Level;
-pub use haft_protocol::ext::{
-    AssistantMessageDecision, BeforeAgentStartDecision, BeforeCompactDecision, CommandAction as Response,
-    Event, ExtensionConfig, HelloAck as HostInfo, InterceptAssistantMessage, InterceptBeforeAgentStart,
-    InterceptBeforeCompact, InterceptToolCall, InterceptTurnStart, Panel, PanelKey, RegisterRejected,
-    ToolCallDecision, TurnStartDecision,
-};
 pub use handler::IntoAnswer;
 pub use host::Host;
 pub use logging::log;
 pub use panel::PanelEvent;
 pub use service::{CommandOutput, HostError, Page};
 pub use tool::{NoArgs, ToolResult};
+pub use words::*;

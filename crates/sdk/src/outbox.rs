@@ -170,7 +170,8 @@ impl Outbox {
         Ok(line)
     }
 
-    fn line(&self, line: String) {
+    /// Sends a line, newline included, as it is.
+    pub(crate) fn line(&self, line: String) {
         match &self.0.way {
             Way::Queue(queue) => drop(queue.send(Outgoing::Line(line))),
             Way::Stdout(stdout) => stdout.send(line.as_bytes(), self),

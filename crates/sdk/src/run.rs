@@ -4,6 +4,7 @@
 //! two system calls a question, whatever stdin is (a pipe, a file, a socket, a terminal). tokio's stdin would hand
 //! every frame through a second thread and back, and a pipe in a reactor takes a third call.
 
+use std::fmt;
 use std::io::{self, Read};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -11,16 +12,16 @@ use std::time::Instant;
 use haft_protocol::ext::ShutdownAck;
 use tokio::runtime::{Builder, Handle};
 
-use crate::dispatch::{Dispatcher, Flow};
+use crate::dispatch::{Dispatch, Dispatcher, Flow};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::logging::log;
 use crate::outbox::Outbox;
 use crate::platform;
-use crate::runtimes::{Own, Runtimes};
 use crate::serve::cutter::Cutter;
 use crate::serve::lines::end_of_reset;
 use crate::timeouts::HANDLER_GRACE;
+use crate::work::runtimes::{Own, Runtimes};
 
 impl Extension {
     /// Runs the extension on stdin and stdout until the host says `shutdown` or goes. The body of `main`:
@@ -40,35 +41,35 @@ impl Extension {
     #[must_use = "return it from main: it says whether the extension ran"]
     pub fn run(self) -> ExitCode {
         let name = self.name.clone();
-        match run(self) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                log(format_args!("extension {name:?} stopped: {}", chain(&error)));
-                ExitCode::FAILURE
-            }
-        }
+        exit_code(run(self), format_args!("extension {name:?}"))
     }
 }
 
 fn run(extension: Extension) -> Result<(), ServeError> {
+    extension.check()?;
+    on_stdio(|outbox| {
+        outbox.push_all(&extension.opening());
+        Dispatcher::new(extension, outbox, Runtimes::Own(Own::default()), None)
+    })
+}
+
+/// Serves the connection of this process.
+pub(crate) fn on_stdio<D: Dispatch>(dispatcher: impl FnOnce(Outbox) -> D) -> Result<(), ServeError> {
     if let Ok(around) = Handle::try_current() {
         // Panics inside a runtime: better here than at the first question.
         around.block_on(async {});
     }
-    extension.check()?;
     let outbox = Outbox::stdout()?;
-    outbox.push_all(&extension.opening());
-    let dispatcher = Dispatcher::new(extension, outbox.clone(), Runtimes::Own(Own::default()), None);
-    let outcome = converse(dispatcher, &outbox);
+    let outcome = converse(dispatcher(outbox.clone()), &outbox);
     outbox.close();
     outcome?;
     Ok(outbox.finish()?)
 }
 
 /// Reads and dispatches until the connection ends, then lets the handlers finish.
-fn converse(mut dispatcher: Dispatcher, outbox: &Outbox) -> Result<(), ServeError> {
+fn converse<D: Dispatch>(mut dispatcher: D, outbox: &Outbox) -> Result<(), ServeError> {
     let mut stdin = io::stdin().lock();
-    let mut cutter = Cutter::new();
+    let mut cutter = Cutter::new(D::LONGEST_LINE);
     let mut flow = Flow::Continue;
     while flow == Flow::Continue {
         flow = match cutter.cut()? {
@@ -84,9 +85,10 @@ fn converse(mut dispatcher: Dispatcher, outbox: &Outbox) -> Result<(), ServeErro
         outbox.check()?;
     }
     let until = Instant::now() + HANDLER_GRACE;
-    let runtimes = match dispatcher.is_busy() {
-        true => Builder::new_current_thread().enable_time().build()?.block_on(dispatcher.finish()),
-        false => dispatcher.into_runtimes(),
+    let work = dispatcher.end();
+    let runtimes = match work.is_busy() {
+        true => Builder::new_current_thread().enable_time().build()?.block_on(work.finish()),
+        false => work.into_runtimes(),
     };
     runtimes.finish(until);
     if flow == Flow::Shutdown {
@@ -103,6 +105,17 @@ fn read(stdin: &mut io::StdinLock<'_>, room: &mut [u8]) -> io::Result<usize> {
             // Somebody who shares it made it so.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => platform::wait_readable(stdin)?,
             read => return read,
+        }
+    }
+}
+
+/// What `main` returns; an error goes to the log.
+pub(crate) fn exit_code(outcome: Result<(), ServeError>, who: impl fmt::Display) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            log(format_args!("{who} stopped: {}", chain(&error)));
+            ExitCode::FAILURE
         }
     }
 }

@@ -4,11 +4,11 @@ use haft_protocol::ext::ShutdownAck;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Handle;
 
-use crate::dispatch::{Dispatcher, Flow};
+use crate::dispatch::{Dispatch, Dispatcher, Flow};
 use crate::error::ServeError;
 use crate::extension::Extension;
 use crate::outbox::{self, Outbox};
-use crate::runtimes::Runtimes;
+use crate::work::runtimes::Runtimes;
 
 pub(crate) mod cutter;
 pub(crate) mod lines;
@@ -45,11 +45,27 @@ where
     W: AsyncWrite + Send + Unpin,
 {
     extension.check()?;
+    let dispatcher = |outbox: Outbox| {
+        outbox.push_all(&extension.opening());
+        Dispatcher::new(extension, outbox, Runtimes::Given(Handle::current()), handled)
+    };
+    on_streams(dispatcher, reader, writer).await
+}
+
+/// Serves the connection over a pair of streams.
+pub(crate) async fn on_streams<D, R, W>(
+    dispatcher: impl FnOnce(Outbox) -> D + Send,
+    reader: R,
+    writer: W,
+) -> Result<(), ServeError>
+where
+    D: Dispatch + Send,
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin,
+{
     let (outbox, queue) = Outbox::queue();
-    outbox.push_all(&extension.opening());
+    let dispatcher = dispatcher(outbox.clone());
     let reading = async {
-        let dispatcher =
-            Dispatcher::new(extension, outbox.clone(), Runtimes::Given(Handle::current()), handled);
         let outcome = converse(dispatcher, reader, &outbox).await;
         outbox.close();
         outcome
@@ -59,12 +75,12 @@ where
 }
 
 /// Reads and dispatches until the connection ends, then lets the handlers finish.
-async fn converse<R: AsyncRead + Send + Unpin>(
-    mut dispatcher: Dispatcher,
+async fn converse<D: Dispatch + Send, R: AsyncRead + Send + Unpin>(
+    mut dispatcher: D,
     reader: R,
     outbox: &Outbox,
 ) -> Result<(), ServeError> {
-    let mut lines = Lines::new(reader);
+    let mut lines = Lines::new(reader, D::LONGEST_LINE);
     let mut flow = Flow::Continue;
     while flow == Flow::Continue {
         flow = match lines.next().await? {
@@ -73,7 +89,7 @@ async fn converse<R: AsyncRead + Send + Unpin>(
         };
     }
     // The runtime is the caller's, with all that was left behind in it.
-    drop(dispatcher.finish().await);
+    drop(dispatcher.end().finish().await);
     if flow == Flow::Shutdown {
         outbox.push(ShutdownAck {});
     }

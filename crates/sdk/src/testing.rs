@@ -1,4 +1,4 @@
-//! Your extension under test: in memory, without a process, without a host.
+//! Your extension under test: in memory, without a process, without a host. For a process hook: [`HookHarness`].
 //!
 //! ```
 //! use haft_sdk::testing::Harness;
@@ -39,10 +39,12 @@ use crate::service::HostError;
 use crate::timeouts::HARNESS_PATIENCE;
 
 mod ask;
+mod hook;
 mod seen;
 mod served;
 mod temp_dir;
 
+pub use hook::HookHarness;
 use seen::Seen;
 use served::{Answers, Input};
 use temp_dir::TempDir;

@@ -22,6 +22,19 @@ pub fn launcher() -> PathBuf {
     built("haft-launch", "haft-launcher", newest(&sources))
 }
 
+/// The absolute path of the binary of an example hook, built first when it is missing or older than its sources or those
+/// of the SDK.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn example_hook(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let own = root.join("examples/hooks").join(name).join("src");
+    let sources = [own, root.join("crates/sdk/src"), root.join("crates/protocol/src")];
+    let changed_at = sources.iter().map(|dir| newest(dir)).max().unwrap_or(SystemTime::UNIX_EPOCH);
+    built(&format!("haft-example-{name}"), name, changed_at)
+}
+
 /// The path of a package's binary, which must not be older than this.
 fn built(package: &str, name: &str, changed_at: SystemTime) -> PathBuf {
     let profile = profile_dir();

@@ -10,5 +10,5 @@ pub mod terminal;
 mod binary;
 mod fake_peer;
 
-pub use binary::{bin, launcher};
+pub use binary::{bin, example_hook, launcher};
 pub use fake_peer::FakePeer;

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Settings};
-use haft_core::Agent;
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::Observer;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
 use haft_core::tool::{Tool, ToolSet};
+use haft_core::{Agent, AgentBuilder};
 use haft_host::discovery::Search;
 use haft_host::install::LockedTools;
 use haft_host::{ExtensionEnv, Host, HostConfig, ProjectCheck, SandboxGrant, ToolPins, check_grant};
@@ -35,6 +35,7 @@ use crate::resources::Resources;
 use crate::setup::Setup;
 
 use super::frontend::Printed;
+use super::model::{self, OtherModels};
 use super::queue;
 
 /// Everything a run is made of, before anything is started.
@@ -42,6 +43,8 @@ pub(crate) struct Parts {
     /// What everything is kept in.
     pub(crate) session: Session,
     pub(crate) model: Arc<dyn Model>,
+    /// Those that hooks may name; none where no hook runs.
+    pub(crate) others: Option<OtherModels>,
     pub(crate) cwd: PathBuf,
     pub(crate) search: Search,
     /// The process hooks that run beside extensions.
@@ -105,6 +108,7 @@ impl Parts {
             (Some(names), false) => ToolChoice::Only(names.clone()),
             (None, false) => ToolChoice::All,
         };
+        let first = model::wish(args, &setup);
         let config = &setup.config;
         let allows =
             |granted: &Granted| granted.on_timeout.as_ref().is_some_and(|set| set.value == OnTimeout::Allow);
@@ -113,6 +117,7 @@ impl Parts {
             project_check: setup.project_check(),
             told: if args.json { setup.trust_required() } else { None },
             session,
+            others: Some(OtherModels::new(first, &config.settings, setup.models, setup.auth, &model.info())),
             model,
             search: setup.search,
             hooks: setup.hooks,
@@ -253,6 +258,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
         .system_prompt(parts.system)
         .thinking(parts.thinking)
         .compaction(parts.compaction);
+    builder = parts.others.into_iter().fold(builder, AgentBuilder::models);
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }

@@ -1,5 +1,7 @@
 //! Which model answers.
 
+mod others;
+
 use std::sync::Arc;
 use std::thread;
 
@@ -12,6 +14,8 @@ use haft_providers::{Choice, Fallback, Machine, ModelConfig, Surroundings, Wish,
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::setup::Setup;
+
+pub(crate) use others::OtherModels;
 
 /// The model that flags, environment, files and this machine lead to.
 pub(super) async fn choose(args: &RunArgs, setup: &Setup) -> anyhow::Result<Arc<dyn Model>> {
@@ -35,7 +39,8 @@ pub(super) async fn choose_named(
     open(Wish { provider, model, ..wish }, setup).await
 }
 
-fn wish(args: &RunArgs, setup: &Setup) -> Wish {
+/// What flags, environment and files say of the model.
+pub(super) fn wish(args: &RunArgs, setup: &Setup) -> Wish {
     let settings = setup.settings();
     Wish {
         provider: settings.provider.as_ref().map(|sourced| sourced.value.clone()),
@@ -76,14 +81,19 @@ async fn opened(wish: Wish, setup: &Setup, machine: &Keyed<'_>) -> anyhow::Resul
     Ok(model)
 }
 
-/// A fallback is named in full. Address and key that are set belong to the first model's provider: another model of it is
-/// asked there and with that, and one of another provider is not.
+/// A fallback is named in full.
 fn fallback_wish(named: &str, first: &Wish, first_provider: &str) -> anyhow::Result<Wish> {
     let parts = named.split_once('/').filter(|(provider, model)| !provider.is_empty() && !model.is_empty());
     let (provider, model) =
         parts.with_context(|| format!("fallback {named:?} is not of the form provider/model"))?;
+    Ok(beside(first, first_provider, provider, model))
+}
+
+/// Address and key that are set belong to the first model's provider: another model of it is asked there and with that, and
+/// one of another provider is not.
+fn beside(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wish {
     let same = if provider == first_provider { first.clone() } else { Wish::default() };
-    Ok(Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same })
+    Wish { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..same }
 }
 
 /// What to say when the model does not have the level that was asked for. Nothing is looked up where none was.

@@ -52,7 +52,7 @@ impl Output {
 
     /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
     pub(crate) fn failed(json: bool, error: &anyhow::Error) {
-        let event = AgentEvent::Error { message: format!("{error:#}") };
+        let event = AgentEvent::Error { message: format!("{error:#}"), stage: None };
         if json && let Ok(line) = event_line(&event) {
             // Where nobody reads events any more, the exit code is left.
             let _ = write(format!("{line}\n").as_bytes());
@@ -228,8 +228,8 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         }
         AgentEvent::EventGap { lost } => Told::Always(headed(&left_out(*lost), width())),
         AgentEvent::ExtensionError(fault) => Told::Always(headed(&failed(fault), width())),
-        AgentEvent::Error { message } => Told::Always(headed(message, width())),
-        AgentEvent::Retry { attempt, delay_ms, message } => {
+        AgentEvent::Error { message, .. } => Told::Always(headed(message, width())),
+        AgentEvent::Retry { attempt, delay_ms, message, .. } => {
             Told::Always(headed(&retrying(*attempt, *delay_ms, message), width()))
         }
         AgentEvent::SessionRepaired { id, message } => Told::Always(headed(&repaired(id, message), width())),
@@ -267,7 +267,9 @@ fn told(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> Told {
         | AgentEvent::ToolUseEnd { .. }
         | AgentEvent::Usage { .. }
         | AgentEvent::AssistantMessage { .. }
+        | AgentEvent::ToolStart { .. }
         | AgentEvent::ToolProgress { .. }
+        | AgentEvent::ToolEnd { .. }
         | AgentEvent::TurnEnd { .. }
         | AgentEvent::Done
         | AgentEvent::ExtClearNotes { .. } => Told::Nothing,

@@ -7,13 +7,13 @@ use std::time::Duration;
 use haft_protocol::message::{Message, Time};
 
 use super::setup::Setup;
-use super::{Agent, Inner, Models, ToolSchemaError, ToolTable};
+use super::{Agent, Inner, ToolSchemaError, ToolTable};
 use crate::compact::CompactSettings;
 use crate::hooks::{
     AfterModelResponse, AfterToolExecute, ApproveTool, BeforeAgentStart, BeforeAssistantMessage,
     BeforeCompact, BeforeModelRequest, BeforeToolExecute, BeforeTurn, HookSource, Hooks, Observer,
 };
-use crate::model::{Model, Thinking};
+use crate::model::{Model, ModelSource, Thinking};
 use crate::prompt::SystemPrompt;
 use crate::queue::{Modes, QueueMode, Queues};
 use crate::session::{Session, SessionError, answered};
@@ -59,7 +59,7 @@ pub struct AgentBuilder {
     modes: Modes,
     compact: CompactSettings,
     clock: Arc<dyn Fn() -> Time + Send + Sync>,
-    models: Option<Models>,
+    models: Option<Arc<dyn ModelSource>>,
     steering_skips: bool,
 }
 
@@ -133,8 +133,8 @@ impl AgentBuilder {
 
     /// Sets how models are found that a [`BeforeModelRequest`] hook names. Without it a hook cannot have another model
     /// asked.
-    pub fn models(mut self, find: impl Fn(&str) -> Option<Arc<dyn Model>> + Send + Sync + 'static) -> Self {
-        self.models = Some(Arc::new(find));
+    pub fn models(mut self, source: impl ModelSource + 'static) -> Self {
+        self.models = Some(Arc::new(source));
         self
     }
 

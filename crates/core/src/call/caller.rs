@@ -141,6 +141,9 @@ impl Caller {
             content: output.content,
             details: output.details,
         });
+        if let Some(display) = output.display {
+            emitter.emit(display.into());
+        }
         called
     }
 }

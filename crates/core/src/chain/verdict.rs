@@ -1,6 +1,7 @@
 //! What the chain comes to, and what changed on the way.
 
 use haft_protocol::RawJson;
+use haft_protocol::defence::{Defence, is_up};
 
 use crate::hooks::ToolDecision;
 use crate::tool::ToolOutput;
@@ -69,7 +70,7 @@ impl Verdict {
     pub fn needs_approval(&self, known: bool, vouched: bool) -> bool {
         match self {
             Self::Run { .. } => known,
-            Self::Respond { .. } => known && !vouched,
+            Self::Respond { .. } => known && !vouched && is_up(Defence::ResponseApproval),
             Self::Block { .. }
             | Self::AbortTurn { .. }
             | Self::HardAbort { .. }

@@ -62,7 +62,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_comes_with_its_arguments() {
         let id = ToolCallId::new("t1");
-        let args = RawJson::parse(r#"{"n": 1}"#).unwrap();
+        let args = RawJson::parse(r#"{"n":1}"#).unwrap();
         let answer = ModelResponse::calls([ToolCall { id: id.clone(), name: "echo".into(), args }]);
         assert_eq!(answer.stop, Stop::ToolUse);
         let events: Vec<_> = answer.clone().into_stream().map(Result::unwrap).collect().await;
@@ -70,7 +70,7 @@ mod tests {
             events,
             [
                 ModelEvent::ToolCallStart { id: id.clone(), name: "echo".into() },
-                ModelEvent::ToolCallArgs { id: id.clone(), delta: r#"{"n": 1}"#.into() },
+                ModelEvent::ToolCallArgs { id: id.clone(), delta: r#"{"n":1}"#.into() },
                 ModelEvent::ToolCallEnd { id },
                 ModelEvent::Done(answer),
             ]

@@ -7,6 +7,7 @@ use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Us
 
 use super::Turn;
 use super::response::held;
+use super::retry::again;
 use super::state::{Held, Input};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelResponse};
 use crate::session::SessionError;
@@ -110,11 +111,10 @@ impl Turn {
             ModelEvent::ToolCallStart { id, name } => Some(AgentEvent::ToolUseStart { id, name }),
             ModelEvent::ToolCallArgs { id, delta } => Some(AgentEvent::ToolUseArgs { id, delta }),
             ModelEvent::ToolCallEnd { id } => Some(AgentEvent::ToolUseEnd { id }),
-            ModelEvent::Retry { attempt, delay, message } => {
+            ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
                 // The next attempt begins anew.
                 self.now().partial.text.clear();
-                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                Some(AgentEvent::Retry { attempt, delay_ms, message })
+                Some(again(attempt, delay, message, max_attempts, kind))
             }
             ModelEvent::Fallback { from, to, message } => {
                 self.now().partial.text.clear();

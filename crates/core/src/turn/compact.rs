@@ -9,6 +9,7 @@ use haft_protocol::message::{Message, text_of};
 use haft_protocol::thinking::Thinking;
 use tokio_util::sync::CancellationToken;
 
+use super::retry::again;
 use super::state::Input;
 use super::{Turn, with_causes};
 use crate::agent::Inner;
@@ -202,6 +203,8 @@ impl Turn {
                 summary: Some(done.summary.clone()),
                 tokens_before,
                 tokens_after: Some(done.tokens_after),
+                messages_summed_up: Some(done.messages_summed_up),
+                messages_kept: Some(done.messages_kept),
                 by: done.by.clone(),
                 error: None,
             },
@@ -209,6 +212,8 @@ impl Turn {
                 summary: None,
                 tokens_before,
                 tokens_after: None,
+                messages_summed_up: None,
+                messages_kept: None,
                 by: if let CompactError::Refused { by, .. } = error { Some(by.clone()) } else { None },
                 error: Some(error.to_string()),
             },
@@ -255,6 +260,7 @@ impl Turn {
             used: None,
             settings: Default::default(),
         };
+        let before = self.agent.transcript.messages().len();
         let saved = self.agent.transcript.compact(compaction).map_err(lost)?;
         if let Some(usage) = usage {
             self.emitter.emit(AgentEvent::Usage { usage, cumulative: self.agent.transcript.usage() });
@@ -262,10 +268,14 @@ impl Turn {
         saved.on_disk().await.map_err(lost)?;
         let (tally, messages) = self.agent.transcript.tally();
         let tokens_after = tally.context(&messages, None).tokens + fixed;
+        // The summary itself is one message.
+        let kept = messages.len().saturating_sub(1);
         Ok(Compacted {
             summary: text,
             tokens_before: compacting.tokens_before,
             tokens_after,
+            messages_summed_up: before.saturating_sub(kept) as u64,
+            messages_kept: kept as u64,
             by,
             answer: asked,
         })
@@ -341,9 +351,8 @@ impl Turn {
                     let (from, to) = (from.to_string(), to.to_string());
                     self.emitter.emit(AgentEvent::ModelFallback { from, to, message });
                 }
-                ModelEvent::Retry { attempt, delay, message } => {
-                    let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                    self.emitter.emit(AgentEvent::Retry { attempt, delay_ms, message });
+                ModelEvent::Retry { attempt, delay, message, max_attempts, kind } => {
+                    self.emitter.emit(again(attempt, delay, message, max_attempts, kind));
                 }
                 ModelEvent::Text(_)
                 | ModelEvent::Thinking(_)

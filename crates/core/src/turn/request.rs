@@ -6,10 +6,10 @@ use haft_protocol::event::AgentEvent;
 
 use super::Turn;
 use super::state::Input;
-use crate::agent::{Models, Setup};
+use crate::agent::Setup;
 use crate::call::PANICKED;
 use crate::hooks::{BeforeModelRequest, OutgoingRequest, RequestDecision, RequestEdit};
-use crate::model::{Model, ModelRequest, RequestOptions};
+use crate::model::{Model, ModelRequest, ModelSource, RequestOptions};
 use crate::session::answered;
 use crate::tool::ToolSpec;
 
@@ -36,7 +36,7 @@ impl Turn {
             match self.settle(hook.before_model_request(&self.cancel, &drafted.request)).await {
                 Some(RequestDecision::Send) => {}
                 Some(RequestDecision::Edit { edit, .. }) => {
-                    let refused = drafted.edit(edit, &setup, self.agent.models.as_ref());
+                    let refused = drafted.edit(edit, &setup, self.agent.models.as_deref()).await;
                     refused.iter().for_each(|detail| hook.edit_refused(detail));
                 }
                 Some(RequestDecision::AbortTurn { by, reason }) => return Err(self.blocked(by, reason)),
@@ -86,11 +86,16 @@ fn told(request: &OutgoingRequest) -> AgentEvent {
 
 impl Drafted {
     /// Makes the changes that count; says why others do not.
-    fn edit(&mut self, edit: RequestEdit, setup: &Setup, models: Option<&Models>) -> Vec<String> {
+    async fn edit(
+        &mut self,
+        edit: RequestEdit,
+        setup: &Setup,
+        models: Option<&dyn ModelSource>,
+    ) -> Vec<String> {
         let RequestEdit { model, messages, add_tools, options, thinking } = edit;
         let mut refused = Vec::new();
         if let Some(name) = model {
-            refused.extend(self.ask(&name, setup, models).err());
+            refused.extend(self.ask(&name, setup, models).await.err());
         }
         match messages {
             Some(messages) if messages.is_empty() => {
@@ -114,7 +119,12 @@ impl Drafted {
     }
 
     /// Has another model asked.
-    fn ask(&mut self, name: &str, setup: &Setup, models: Option<&Models>) -> Result<(), String> {
+    async fn ask(
+        &mut self,
+        name: &str,
+        setup: &Setup,
+        models: Option<&dyn ModelSource>,
+    ) -> Result<(), String> {
         let is = |model: &dyn Model| {
             let info = model.info();
             info.model == name || info.to_string() == name
@@ -122,14 +132,13 @@ impl Drafted {
         if is(self.model.as_ref()) {
             return Ok(());
         }
-        let own = is(setup.model.as_ref()).then(|| setup.model.clone());
-        let found = own.or_else(|| models.and_then(|find| find(name)));
-        let Some(model) = found else {
-            return Err(format!(
-                "it wants model {name:?}, which is not known here; {} is asked",
-                self.request.model
-            ));
+        let found = match models {
+            _ if is(setup.model.as_ref()) => Ok(setup.model.clone()),
+            Some(models) => models.model(name, &setup.model.info()).await,
+            None => Err("no other model is known here".to_owned()),
         };
+        let refused = |why| format!("it wants model {name:?}: {why}; {} is asked", self.request.model);
+        let model = found.map_err(refused)?;
         self.request.model = model.info();
         self.model = model;
         Ok(())

@@ -2,6 +2,7 @@
 //! the order of the calls.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
@@ -223,12 +224,23 @@ impl Turn {
             Ok(()) if self.cancel.is_cancelled() => return Ended::not_run(call, None),
             Ok(()) => {}
         }
-        let (output, took) = self.calling().run(&runs, tool.as_ref()).await;
+        let (output, took) = self.run_told(&runs, tool.as_ref()).await;
         let finished = FinishedCall { call: runs, took };
         let (output, abort) = self.calling().looked_over(&finished, output).await;
         let extension = tool.spec().owner.extension().map(ExtensionName::new);
         let then = abort.map(|abort| self.end_because_of(abort));
         Ended { call, output, source: Source { extension, ..Source::default() }, then }
+    }
+
+    /// Runs a tool, and tells when it begins and ends.
+    async fn run_told(&self, call: &ToolCall, tool: &dyn Tool) -> (ToolOutput, Duration) {
+        let ToolCall { id, name, args } = call.clone();
+        self.emitter.emit(AgentEvent::ToolStart { id, name, args });
+        let (output, took) = self.calling().run(call, tool).await;
+        let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let (id, name) = (call.id.clone(), call.name.clone());
+        self.emitter.emit(AgentEvent::ToolEnd { id, name, duration_ms });
+        (output, took)
     }
 
     fn end_because_of(&self, Abort { by, reason, hard }: Abort) -> Input {
@@ -275,7 +287,7 @@ impl Turn {
     /// Puts a result into the transcript, under the name by which the model called the tool.
     async fn report(&self, call: ToolCall, output: ToolOutput, source: Source) -> Result<(), SessionError> {
         let ToolCall { id, name, .. } = call;
-        let ToolOutput { content, is_error, details, .. } = output.legible();
+        let ToolOutput { content, is_error, details, display, .. } = output.legible();
         let Source { extension, synthetic_by, skip } = source;
         let message = ToolMessage {
             call_id: id.clone(),
@@ -301,6 +313,9 @@ impl Turn {
             synthetic_by,
             details,
         });
+        if let Some(display) = display {
+            self.emitter.emit(display.into());
+        }
         Ok(())
     }
 }

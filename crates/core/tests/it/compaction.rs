@@ -81,7 +81,7 @@ async fn a_context_that_is_nearly_full_is_summed_up_before_the_request() {
     user go
     {"type":"turn_start","step":1}
     {"type":"compaction_start","reason":"threshold"}
-    {"type":"compaction_end","summary":"what was done","tokens_before":6842,"tokens_after":2309}
+    {"type":"compaction_end","summary":"what was done","tokens_before":6842,"tokens_after":2309,"messages_summed_up":47,"messages_kept":24}
     {"type":"assistant_start"}
     delta ok
     assistant ok

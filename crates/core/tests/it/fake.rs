@@ -152,12 +152,14 @@ pub(crate) fn whenever(
     agent
 }
 
-/// Runs one prompt; events as short lines, and how it ended.
+/// Runs one prompt; events as short lines, and how it ended. When tools begin and end is left out: see `starts`.
 pub(crate) async fn run(agent: &Agent) -> (Vec<String>, Result<(), TurnError>) {
     let mut run = agent.prompt("go");
     let mut lines = Vec::new();
     while let Some(event) = run.next().await {
-        lines.push(line(&event));
+        if !matches!(event, AgentEvent::ToolStart { .. } | AgentEvent::ToolEnd { .. }) {
+            lines.push(line(&event));
+        }
     }
     (lines, run.finish().await)
 }
@@ -187,7 +189,7 @@ pub(crate) fn line(event: &AgentEvent) -> String {
         AgentEvent::TurnEnd { stop, error } => {
             format!("end {stop:?}{}", error.iter().map(|e| format!(" {e}")).collect::<String>())
         }
-        AgentEvent::Error { message } => format!("error {message}"),
+        AgentEvent::Error { message, .. } => format!("error {message}"),
         other => serde_json::to_string(other).unwrap(),
     }
 }

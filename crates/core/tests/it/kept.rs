@@ -131,7 +131,13 @@ async fn what_the_user_saw_of_an_answer_that_failed_is_kept() {
 
 #[tokio::test]
 async fn what_the_next_attempt_says_is_kept_and_not_what_the_last_one_said() {
-    let retry = ModelEvent::Retry { attempt: 2, delay: std::time::Duration::ZERO, message: "busy".into() };
+    let retry = ModelEvent::Retry {
+        attempt: 2,
+        delay: std::time::Duration::ZERO,
+        message: "busy".into(),
+        max_attempts: 4,
+        kind: ModelErrorKind::RateLimited,
+    };
     let mut answer = fails("second");
     answer.items.splice(0..0, [Ok(ModelEvent::Text("first".into())), Ok(retry)]);
     let agent = Script::new(vec![answer]).agent().build().unwrap();

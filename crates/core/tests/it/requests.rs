@@ -8,7 +8,7 @@ use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{
     BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
 };
-use haft_core::model::{Model, ModelError, ModelErrorKind, RequestOptions, Thinking};
+use haft_core::model::{Model, ModelError, ModelErrorKind, ModelInfo, ModelSource, RequestOptions, Thinking};
 use haft_core::tool::{ToolOutput, ToolSpec};
 use haft_protocol::RawJson;
 use haft_protocol::content::Content;
@@ -170,7 +170,7 @@ fn what_does_not_count_is_said() {
     check_refused(options(None, Some(-1.0)), &["it sets a temperature of -1; 0 is the least"]);
     check_refused(
         RequestEdit { model: Some("nobody".into()), ..none() },
-        &[r#"it wants model "nobody", which is not known here; script/test is asked"#],
+        &[r#"it wants model "nobody": no other model is known here; script/test is asked"#],
     );
     // The model's own name is no other model.
     check_refused(RequestEdit { model: Some("test".into()), ..none() }, &[]);
@@ -193,18 +193,27 @@ fn tools_are_only_added_and_only_those_that_may_be_there() {
     );
 }
 
+/// Knows one model, by one name.
+struct Other(Arc<dyn Model>);
+
+#[async_trait]
+impl ModelSource for Other {
+    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+        match name {
+            "other" => Ok(self.0.clone()),
+            name => Err(format!("there is no {name} beside {asked}")),
+        }
+    }
+}
+
 #[tokio::test]
 async fn another_model_is_asked_and_named_for_this_request() {
     let script = Script::new(vec![says("mine")]);
     let other = Script::new(vec![says("theirs")]).named("other");
     let wants = || RequestEdit { model: Some("other".into()), ..RequestEdit::default() };
     let known: Arc<dyn Model> = Arc::new(other.clone());
-    let agent = script
-        .agent()
-        .before_model_request(Edits::one(wants()))
-        .models(move |name| (name == "other").then(|| known.clone()))
-        .build()
-        .unwrap();
+    let agent =
+        script.agent().before_model_request(Edits::one(wants())).models(Other(known)).build().unwrap();
     let (events, outcome) = run(&agent).await;
     assert_eq!(outcome, Ok(()));
     let request =
@@ -229,11 +238,23 @@ async fn a_later_hook_may_go_back_to_the_agents_model() {
         .agent()
         .before_model_request(Edits::one(wants("other")))
         .before_model_request(Edits::one(wants("script/test")))
-        .models(move |name| (name == "other").then(|| known.clone()))
+        .models(Other(known))
         .build()
         .unwrap();
     run(&agent).await.1.unwrap();
     assert_eq!(transcript(&agent), ["user go", "assistant mine "]);
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_asked_is_said_and_the_agents_own_answers() {
+    let script = Script::new(vec![says("mine")]);
+    let hook = Edits::one(RequestEdit { model: Some("nobody".into()), ..RequestEdit::default() });
+    let known: Arc<dyn Model> = Arc::new(Script::default().named("other"));
+    let agent = script.agent().before_model_request(hook.clone()).models(Other(known)).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(transcript(&agent), ["user go", "assistant mine "]);
+    let expect = r#"it wants model "nobody": there is no nobody beside script/test; script/test is asked"#;
+    assert_eq!(hook.refused(), [expect]);
 }
 
 #[tokio::test]

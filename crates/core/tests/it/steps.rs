@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures::StreamExt as _;
 use haft_core::error::TurnErrorKind;
 use haft_core::hooks::{AgentStart, BeforeAgentStart, BeforeTurn, Observer, PromptSection, TurnDecision};
 use haft_core::model::{ModelError, ModelErrorKind, ModelEvent};
@@ -179,7 +180,7 @@ async fn an_observer_is_told_what_the_holder_of_the_run_is_told() {
         .observer(watches.clone())
         .build()
         .unwrap();
-    let (events, _) = run(&agent).await;
+    let events: Vec<_> = agent.prompt("go").map(|event| line(&event)).collect().await;
     assert_eq!(*watches.0.lock().unwrap(), events);
 }
 

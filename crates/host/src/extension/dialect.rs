@@ -5,7 +5,7 @@ use bytes::Bytes;
 use haft_protocol::RawJson;
 use haft_protocol::codec::{self, Bounds, Plain, Reading};
 use haft_protocol::ext::{ExtensionFrame, HostFrame, Response, Shutdown};
-use haft_protocol::hook::{Call, Hello, Line, Reply, Unread, read_reply};
+use haft_protocol::hook::{Call, Hello, Line, Question, Reply, Unread, read_reply};
 
 use super::decode::{Heard, Unreadable, excerpt, unreadable};
 use super::greeting::Greeting;
@@ -154,6 +154,14 @@ impl Words {
     /// Why it has no form.
     pub(crate) fn call(id: u64, call: impl Into<Call>) -> Result<Self, String> {
         Line::request(id, call).encode().map(Self::Call).map_err(no_form)
+    }
+
+    /// The same about a question that is still needed.
+    ///
+    /// # Errors
+    /// Why it has no form.
+    pub(crate) fn asking(id: u64, question: &impl Question) -> Result<Self, String> {
+        Line::asking(id, question).map(Self::Call).map_err(no_form)
     }
 
     /// What a hook is told.

@@ -35,7 +35,6 @@ impl AfterToolExecute for HookPart {
         match self.ask(cancel, POINT, question).await {
             Ok(Decision::Continue) | Err(_) => ResultDecision::Show(output),
             Ok(Decision::Modify(result)) => {
-                self.show(&result);
                 ResultDecision::Show(self.output(POINT, &call.name, &result, Some(&output)).await)
             }
             Ok(Decision::AbortTurn { reason }) => ResultDecision::AbortTurn { by, reason: aborted(&reason) },

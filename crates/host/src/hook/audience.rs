@@ -11,6 +11,8 @@ use super::turns::Turns;
 use super::{EventForm, HookSpec};
 use crate::entry::Entry;
 use crate::extension::Words;
+use crate::fault::FaultCode;
+use crate::host::Host;
 
 /// All hooks of a host as one, so that which turn it is, is known before any of them is asked.
 pub(crate) struct HookAudience {
@@ -18,6 +20,7 @@ pub(crate) struct HookAudience {
     pub(crate) turns: Arc<Turns>,
     /// The directory that the agent works in.
     pub(crate) workspace: String,
+    pub(crate) host: Host,
 }
 
 impl Observer for HookAudience {
@@ -26,10 +29,21 @@ impl Observer for HookAudience {
         for payload in payloads {
             self.tell(&meta, payload);
         }
+        if matches!(event, AgentEvent::Done) {
+            self.count_reports();
+        }
     }
 }
 
 impl HookAudience {
+    /// Says how often more in this turn a hook did what was reported once.
+    fn count_reports(&self) {
+        for (hook, report, more) in self.turns.repeated() {
+            let text = format!("{report} ({more} more in this turn)");
+            self.host.reporter(&hook).fault(FaultCode::HookError, text);
+        }
+    }
+
     /// Never waits: for one that does not read, what is too much is dropped.
     fn tell(&self, meta: &Meta, payload: Payload) {
         let kind = payload.kind();

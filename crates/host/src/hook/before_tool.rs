@@ -77,7 +77,6 @@ impl HookPart {
             }
             Decision::Respond(result) => {
                 let output = self.output(POINT, &call.name, &result, None).await;
-                self.show(&result);
                 ToolDecision::Respond { by, output }
             }
             Decision::Deny { reason } => ToolDecision::Block { by, reason: texts::denied_by_hook(&reason) },

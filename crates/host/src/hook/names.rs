@@ -51,6 +51,16 @@ impl ToolNames {
         calls.iter_mut().for_each(|call| self.tell(&mut call.function.name));
     }
 
+    /// A question with the names that the hook knows.
+    pub(super) fn told_in<Q: NamesTools + Clone>(self, question: &Q) -> Cow<'_, Q> {
+        if self == Self::Haft {
+            return Cow::Borrowed(question);
+        }
+        let mut told = question.clone();
+        told.tell(self);
+        Cow::Owned(told)
+    }
+
     /// What happened, with the names that the hook knows.
     pub(super) fn told_of(self, what: &Occurrence) -> Cow<'_, Occurrence> {
         if self == Self::Haft {

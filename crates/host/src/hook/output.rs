@@ -1,8 +1,7 @@
 //! What a tool came to, in PicoClaw's form and back.
 
-use haft_core::tool::ToolOutput;
+use haft_core::tool::{Display, ToolOutput};
 use haft_protocol::content::{Content, Image, ImageData, joined_text};
-use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{ResultBlock, ToolResult as Blocks};
 use haft_protocol::hook::{InterceptPoint, ToolResult};
 use haft_protocol::ids::RequestId;
@@ -19,6 +18,7 @@ pub(super) fn told(output: &ToolOutput) -> ToolResult {
     let images = output.content.iter().filter(|block| matches!(block, Content::Image(_))).count();
     ToolResult {
         for_llm: joined_text(&output.content),
+        for_user: output.display.as_ref().map(|display| display.text.clone()).unwrap_or_default(),
         is_error: output.is_error,
         response_handled: output.handled,
         media: (0..images).map(|number| format!("{OWN_IMAGE}{number}")).collect(),
@@ -49,15 +49,9 @@ impl HookPart {
         self.host.reporter(name).hidden(read.hidden, &format!("a result for tool {tool}"));
         // Where nothing can be delivered beside the text, the model has to speak of it.
         let handled = result.response_handled && result.media.is_empty();
-        ToolOutput { handled, ..read.output(kept.as_deref()) }
-    }
-
-    /// Shows the user what is meant for the user.
-    pub(super) fn show(&self, result: &ToolResult) {
-        if !result.silent && !result.for_user.is_empty() {
-            let (extension, text) = (self.entry.name().clone(), result.for_user.clone());
-            self.host.reporter(self.entry.name()).emit(AgentEvent::ExtDisplay { extension, text });
-        }
+        let shown = !result.silent && !result.for_user.is_empty();
+        let display = shown.then(|| Display { by: name.clone(), text: result.for_user.clone() });
+        ToolOutput { handled, display, ..read.output(kept.as_deref()) }
     }
 }
 

@@ -41,7 +41,7 @@ impl HookPart {
     }
 
     /// Asks it. What of its answer does not count is reported.
-    pub(super) async fn ask<Q: NamesTools + Clone>(
+    pub(super) async fn ask<Q: NamesTools + Clone + Sync>(
         &self,
         cancel: &CancellationToken,
         point: InterceptPoint,
@@ -49,10 +49,9 @@ impl HookPart {
     ) -> Result<Q::Decision, Unanswered> {
         let entry = self.entry.current();
         let names = self.hook.tool_names;
-        let mut told = question.clone();
-        told.tell(names);
-        let answer = match consult(entry, cancel, point, told.clone(), &self.hook).await {
-            Ok(result) => self.read(point, &told, &result).map(|decision| question.meant(decision, names)),
+        let told = names.told_in(&question);
+        let answer = match consult(entry, cancel, point, &*told, &self.hook).await {
+            Ok(result) => self.read(point, &*told, &result).map(|decision| question.meant(decision, names)),
             Err(error) => Err(error),
         };
         match answer {
@@ -89,10 +88,14 @@ impl HookPart {
         }
     }
 
-    /// Reports what is wrong with an answer.
+    /// Reports what is wrong with an answer: once a turn, however often a hook makes the same mistake in it.
     pub(super) fn fault(&self, point: InterceptPoint, detail: &str) {
-        let text = format!("{} hook: {detail}", point.name());
-        self.host.reporter(self.entry.name()).fault(FaultCode::HookError, text);
+        let (name, text) = (self.entry.name(), format!("{} hook: {detail}", point.name()));
+        if self.turns.is_news(name, &text) {
+            self.host.reporter(name).fault(FaultCode::HookError, text);
+        } else {
+            tracing::debug!(extension = %name, text, "the same again");
+        }
     }
 
     /// A call was blocked because it failed: too often in a row, and a person is asked.
@@ -115,11 +118,11 @@ impl Drop for HookPart {
 }
 
 /// Waits for its process, if it is being started, and asks it.
-async fn consult<Q: Question>(
+async fn consult(
     entry: &Entry,
     cancel: &CancellationToken,
     point: InterceptPoint,
-    question: Q,
+    question: &(impl Question + Sync),
     hook: &HookSpec,
 ) -> Result<RawJson, CallError> {
     let deadline = Deadline::after(hook.time_for(point));

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haft_protocol::RawJson;
 use haft_protocol::content::{Content, joined_text};
-use haft_protocol::event::{AgentEvent, CompactReason};
+use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, RetryReason};
 use haft_protocol::hook::{
     ContextCompress, ErrorEvent, InterruptReceived, LlmRequest, LlmResponded, LlmRetry, Payload,
     SessionSummarize, SteeringInjected, ToolExecEnd, ToolExecSkipped, ToolExecStart, ToolExecution, TurnEnd,
@@ -30,10 +30,29 @@ pub(super) struct Story {
 /// A call of a tool that has no result yet.
 #[derive(Debug)]
 struct Call {
+    /// The tool as hooks have it called, and its arguments.
     tool: String,
     args: RawJson,
-    since: Instant,
-    is_skipped: bool,
+    stage: Stage,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// It is decided about.
+    Called,
+    /// It will not run, and that is told.
+    Skipped,
+    /// Its tool runs.
+    Began(Instant),
+    /// Its tool has run for so long.
+    Ran(Duration),
+}
+
+impl Call {
+    fn start(&self) -> Payload {
+        ToolExecStart { tool: self.tool.clone(), arguments: Some(self.args.clone()) }.into()
+    }
 }
 
 impl Story {
@@ -45,6 +64,11 @@ impl Story {
     /// Whether this belongs to another turn: it begins with its first step.
     pub(super) fn is_behind(&self, event: &AgentEvent) -> bool {
         matches!(event, AgentEvent::TurnStart { step: 1 }) && self.end.iterations > 0
+    }
+
+    /// What is told when this happens between turns: a summary is made then only because the user wants one.
+    pub(super) fn between(event: &AgentEvent) -> Vec<Payload> {
+        summed_up(CompactReason::Manual, event)
     }
 
     /// A turn that begins with this, and what is told of that.
@@ -86,15 +110,17 @@ impl Story {
             }
             AgentEvent::CompactionStart { reason } => self.compaction = Some(*reason),
             AgentEvent::ToolCall { id, name, args } => {
-                let call = Call { tool: name.clone(), args: args.clone(), since: at, is_skipped: false };
+                let call = Call { tool: name.clone(), args: args.clone(), stage: Stage::Called };
                 self.calls.insert(id.clone(), call);
             }
+            AgentEvent::ToolStart { id, name, args } => return self.began(id, name, args, at),
+            AgentEvent::ToolEnd { id, .. } => self.ended(id, at),
             AgentEvent::ToolRewritten { id, tool, args, .. } => self.rewritten(id, tool.as_ref(), args),
             AgentEvent::ToolBlocked { id, reason, .. } | AgentEvent::ToolSkipped { id, reason, .. } => {
                 return self.skipped(id, reason);
             }
-            AgentEvent::ToolResult { id, is_error, content, .. } => {
-                return self.ran(id, *is_error, content, at);
+            AgentEvent::ToolResult { id, is_error, content, synthetic_by, .. } => {
+                return self.came_to(id, *is_error, content, synthetic_by.is_some(), at);
             }
             AgentEvent::Done => return vec![self.over(at)],
             other => return self.told(other),
@@ -109,7 +135,9 @@ impl Story {
             AgentEvent::ModelRequest { .. } | AgentEvent::ModelResponse { .. } | AgentEvent::Retry { .. } => {
                 model(event).into_iter().collect()
             }
-            AgentEvent::CompactionEnd { summary: Some(summary), .. } => self.summed_up(summary),
+            AgentEvent::CompactionEnd { summary: Some(_), .. } => {
+                summed_up(self.compaction.take().unwrap_or(CompactReason::Manual), event)
+            }
             AgentEvent::SteeringInjected { count, bytes } => {
                 vec![SteeringInjected { count: size(*count), total_content_len: size(*bytes) }.into()]
             }
@@ -119,9 +147,14 @@ impl Story {
                 let hint_len = size(*hint_bytes);
                 vec![InterruptReceived { kind, role, hint_len, ..InterruptReceived::default() }.into()]
             }
-            AgentEvent::Error { message } => {
+            AgentEvent::Error { message, stage } => {
                 TurnEnd::ERROR.clone_into(&mut self.end.status);
-                vec![ErrorEvent { stage: "turn".to_owned(), message: message.clone() }.into()]
+                let stage = match stage {
+                    Some(ErrorStage::Model) => "llm",
+                    Some(ErrorStage::Session) => "session_save",
+                    None => "turn",
+                };
+                vec![ErrorEvent { stage: stage.to_owned(), message: message.clone() }.into()]
             }
             _ => Vec::new(),
         }
@@ -138,41 +171,60 @@ impl Story {
 
     fn skipped(&mut self, id: &ToolCallId, reason: &str) -> Vec<Payload> {
         let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
-        call.is_skipped = true;
+        call.stage = Stage::Skipped;
         vec![ToolExecSkipped { tool: call.tool.clone(), reason: reason.to_owned() }.into()]
     }
 
-    /// A call has its result. When its tool began is not told, so both come at once.
-    fn ran(&mut self, id: &ToolCallId, is_error: bool, content: &[Content], at: Instant) -> Vec<Payload> {
-        let Some(Call { tool, args, since, is_skipped: false }) = self.calls.remove(id) else {
-            return Vec::new();
-        };
-        let text = joined_text(content);
-        if !self.end.tool_kinds.contains(&tool) {
-            self.end.tool_kinds.push(tool.clone());
-        }
-        self.end.tool_executions.push(ToolExecution {
-            name: tool.clone(),
-            success: !is_error,
-            error_summary: if is_error { first_line(&text) } else { String::new() },
-            skill_names: Vec::new(),
-        });
-        let start = ToolExecStart { tool: tool.clone(), arguments: Some(args) };
-        let duration = nanoseconds(at.saturating_duration_since(since));
-        let for_llm_len = text.len();
-        let end = ToolExecEnd { tool, duration, for_llm_len, for_user_len: 0, is_error, is_async: false };
-        vec![start.into(), end.into()]
+    /// What begins is what is told here, whatever was told of the call before. A call of an extension is not told.
+    fn began(&mut self, id: &ToolCallId, tool: &str, args: &RawJson, at: Instant) -> Vec<Payload> {
+        let Some(call) = self.calls.get_mut(id) else { return Vec::new() };
+        *call = Call { tool: tool.to_owned(), args: args.clone(), stage: Stage::Began(at) };
+        vec![call.start()]
     }
 
-    fn summed_up(&mut self, summary: &str) -> Vec<Payload> {
-        let reason = match self.compaction.take() {
-            Some(CompactReason::Overflow) => "llm_retry",
-            Some(CompactReason::Threshold) => "proactive_budget",
-            Some(CompactReason::Manual) | None => "summarize",
+    fn ended(&mut self, id: &ToolCallId, at: Instant) {
+        if let Some(call) = self.calls.get_mut(id)
+            && let Stage::Began(since) = call.stage
+        {
+            call.stage = Stage::Ran(at.saturating_duration_since(since));
+        }
+    }
+
+    /// A call has its result. One that a hook answered took no time, and one that nobody ran was passed over.
+    fn came_to(
+        &mut self,
+        id: &ToolCallId,
+        is_error: bool,
+        content: &[Content],
+        is_answered: bool,
+        at: Instant,
+    ) -> Vec<Payload> {
+        let Some(call) = self.calls.remove(id) else { return Vec::new() };
+        let text = joined_text(content);
+        let (start, took) = match call.stage {
+            Stage::Skipped => return Vec::new(),
+            Stage::Called if is_answered => (Some(call.start()), Duration::ZERO),
+            Stage::Called => return vec![ToolExecSkipped { tool: call.tool, reason: text }.into()],
+            Stage::Began(since) => (None, at.saturating_duration_since(since)),
+            Stage::Ran(took) => (None, took),
         };
-        let compress = ContextCompress { reason: reason.to_owned(), ..ContextCompress::default() };
-        let summarize = SessionSummarize { summary_len: summary.len(), ..SessionSummarize::default() };
-        vec![compress.into(), summarize.into()]
+        self.note_execution(&call.tool, is_error, &text);
+        let (tool, duration, for_llm_len) = (call.tool, nanoseconds(took), text.len());
+        let end = ToolExecEnd { tool, duration, for_llm_len, for_user_len: 0, is_error, is_async: false };
+        start.into_iter().chain([end.into()]).collect()
+    }
+
+    /// Notes for the end of the turn what a tool came to.
+    fn note_execution(&mut self, tool: &str, is_error: bool, text: &str) {
+        if !self.end.tool_kinds.iter().any(|known| known == tool) {
+            self.end.tool_kinds.push(tool.to_owned());
+        }
+        self.end.tool_executions.push(ToolExecution {
+            name: tool.to_owned(),
+            success: !is_error,
+            error_summary: if is_error { first_line(text) } else { String::new() },
+            skill_names: Vec::new(),
+        });
     }
 
     /// Messages of the user that came while the turn goes on.
@@ -190,11 +242,36 @@ impl Story {
     }
 
     fn over(&mut self, at: Instant) -> Payload {
-        let mut end = std::mem::take(&mut self.end);
+        // Which step was the last is asked once more: where this belongs.
+        let mut end = self.end.clone();
         end.duration = nanoseconds(at.saturating_duration_since(self.began));
         end.final_content_len = end.final_content.len();
         end.into()
     }
+}
+
+/// A summary has taken the place of what was said first.
+fn summed_up(reason: CompactReason, event: &AgentEvent) -> Vec<Payload> {
+    let AgentEvent::CompactionEnd { summary: Some(summary), messages_summed_up, messages_kept, .. } = event
+    else {
+        return Vec::new();
+    };
+    let [summed_up, kept] =
+        [messages_summed_up, messages_kept].map(|messages| size(messages.unwrap_or_default()));
+    let reason = match reason {
+        CompactReason::Overflow => "llm_retry",
+        CompactReason::Threshold => "proactive_budget",
+        CompactReason::Manual => "summarize",
+    };
+    let compress =
+        ContextCompress { reason: reason.to_owned(), dropped_messages: summed_up, remaining_messages: kept };
+    let summarize = SessionSummarize {
+        summarized_messages: summed_up,
+        kept_messages: kept,
+        summary_len: summary.len(),
+        omitted_oversized: false,
+    };
+    vec![compress.into(), summarize.into()]
 }
 
 /// What happens between the agent and its model.
@@ -216,10 +293,13 @@ fn model(event: &AgentEvent) -> Option<Payload> {
             let (content_len, tool_calls) = (size(*text_bytes), size(*tool_calls));
             Some(LlmResponded { content_len, tool_calls, has_reasoning: *thinking }.into())
         }
-        AgentEvent::Retry { attempt, delay_ms, message } => {
+        AgentEvent::Retry { attempt, delay_ms, message, max_attempts, reason } => {
             let backoff = nanoseconds(Duration::from_millis(*delay_ms));
-            let (attempt, error) = (attempt.saturating_sub(1), message.clone());
-            Some(LlmRetry { attempt, max_retries: 0, reason: "retry".to_owned(), error, backoff }.into())
+            // The first attempt is no retry.
+            let retries = |attempts: u32| attempts.saturating_sub(1);
+            let (attempt, max_retries) = (retries(*attempt), retries(max_attempts.unwrap_or_default()));
+            let (reason, error) = (reason.map_or("retry", RetryReason::as_str).to_owned(), message.clone());
+            Some(LlmRetry { attempt, max_retries, reason, error, backoff }.into())
         }
         _ => None,
     }

@@ -1,11 +1,12 @@
 //! Which turn it is, as hooks are told it: one prompt of the user, from its message to the end of its work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::hook::{Inbound, Meta, Payload, Scope, TurnContext};
+use haft_protocol::ids::ExtensionName;
 
 use super::story::Story;
 
@@ -39,17 +40,23 @@ struct Now {
     story: Option<Story>,
     /// Events that were told.
     events: u64,
+    /// What was reported in this turn, and how often more it would have been.
+    reports: HashMap<(ExtensionName, String), u64>,
 }
 
 impl Turns {
     pub(crate) fn new() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run = format!("{:x}", since.as_millis());
         let sender = ["USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-        Self {
-            run: format!("{:x}", since.as_millis()),
-            sender: sender.unwrap_or_else(|| "user".to_owned()),
-            now: Mutex::default(),
-        }
+        // Hooks keep what they gather by session, so that one of which nothing is known has a name, too.
+        let now = Mutex::new(Now { session: run.clone(), ..Now::default() });
+        Self { run, sender: sender.unwrap_or_else(|| "user".to_owned()), now }
+    }
+
+    /// The session that turns are of from here on.
+    pub(crate) fn belong_to(&self, session: String) {
+        self.now().session = session;
     }
 
     /// Where a question of this path belongs.
@@ -101,13 +108,15 @@ impl Turns {
         let is_another = now.story.as_ref().is_some_and(|story| story.is_behind(event));
         if (now.story.is_none() || is_another) && Story::begins(event) {
             now.number += 1;
+            now.reports.clear();
             let (story, start) = Story::new(event, workspace, at);
             now.story = Some(story);
             told.push(start);
         }
-        if let Some(story) = &mut now.story {
-            told.extend(story.on(event, at));
-        }
+        told.extend(match &mut now.story {
+            Some(story) => story.on(event, at),
+            None => Story::between(event),
+        });
         let meta = self.meta_at(&now, "");
         if matches!(event, AgentEvent::Done) {
             now.story = None;
@@ -120,6 +129,21 @@ impl Turns {
         let mut now = self.now();
         now.events += 1;
         now.events
+    }
+
+    /// Whether a report of a hook is the first of its kind in this turn; counted, if it is not.
+    pub(super) fn is_news(&self, hook: &ExtensionName, report: &str) -> bool {
+        let mut now = self.now();
+        let before = now.reports.len();
+        let more = now.reports.entry((hook.clone(), report.to_owned())).and_modify(|more| *more += 1);
+        more.or_insert(0);
+        now.reports.len() > before
+    }
+
+    /// What was reported in this turn and would have been so often more.
+    pub(super) fn repeated(&self) -> Vec<(ExtensionName, String, u64)> {
+        let reports = std::mem::take(&mut self.now().reports).into_iter();
+        reports.filter(|(_, more)| *more > 0).map(|((hook, report), more)| (hook, report, more)).collect()
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {

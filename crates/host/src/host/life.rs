@@ -42,8 +42,12 @@ pub enum RestartError {
 }
 
 impl Host {
-    /// Tells the extensions that watch it that the session begins, and which one it is, if there is one.
+    /// Tells the extensions that watch it that the session begins, and which one it is, if there is one. What process
+    /// hooks are asked and told is of that session from here on.
     pub fn session_start(&self, session: Option<&Session>) {
+        if let Some(session) = session {
+            self.shared().turns.belong_to(session.id().to_string());
+        }
         let topic = Topic { name: "session_start", tool: None };
         let entries = self.set().entries.clone();
         self.audience(entries).tell(topic, || {

@@ -75,7 +75,8 @@ impl Read {
             self.note(format!("[{} characters that nobody can see were left out]", self.hidden));
         }
         let is_error = self.is_error || self.rejected.is_some();
-        ToolOutput { content: self.content, is_error, details: None, failure: None, handled: false }
+        let content = self.content;
+        ToolOutput { content, is_error, details: None, failure: None, handled: false, display: None }
     }
 
     fn text(&mut self, text: String) {

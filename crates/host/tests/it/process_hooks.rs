@@ -2,11 +2,15 @@
 //! real processes.
 
 mod agency;
+mod examples;
 mod failures;
+mod flow;
 mod guide;
 mod mixed;
+mod picoclaw;
 mod processes;
 mod replies;
+mod seed;
 mod told;
 
 use haft_host::{HookSpec, Host};

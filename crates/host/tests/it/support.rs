@@ -41,9 +41,14 @@ impl Events {
     /// The message of the only fault.
     #[track_caller]
     pub(crate) fn only_message(&self) -> String {
-        let messages: Vec<String> = self.each_fault().map(|fault| fault.message).collect();
+        let messages = self.messages();
         assert_eq!(messages.len(), 1, "{messages:?}");
         messages.concat()
+    }
+
+    /// The message of every fault, in order.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        self.each_fault().map(|fault| fault.message).collect()
     }
 
     fn each_fault(&self) -> impl Iterator<Item = ExtensionFault> {

@@ -116,6 +116,23 @@ pub enum ResponseDecision {
     },
 }
 
+impl ResponseDecision {
+    /// This is the answer.
+    pub fn modify(response: LlmResponse) -> Self {
+        Self::Modify(Box::new(response))
+    }
+
+    /// The turn ends with an error.
+    pub fn abort_turn(reason: impl Into<String>) -> Self {
+        Self::AbortTurn { reason: reason.into() }
+    }
+
+    /// The turn ends and nothing of it stays.
+    pub fn hard_abort(reason: impl Into<String>) -> Self {
+        Self::HardAbort { reason: reason.into() }
+    }
+}
+
 const RESPONSE: Payload = Payload {
     name: "response",
     fields: &["meta", "context", "model", "response", "channel", "chat_id"],

@@ -141,6 +141,23 @@ pub enum ResultDecision {
     },
 }
 
+impl ResultDecision {
+    /// This came of it.
+    pub fn modify(result: ToolResult) -> Self {
+        Self::Modify(result)
+    }
+
+    /// The turn ends with an error.
+    pub fn abort_turn(reason: impl Into<String>) -> Self {
+        Self::AbortTurn { reason: reason.into() }
+    }
+
+    /// The turn ends and nothing of it stays.
+    pub fn hard_abort(reason: impl Into<String>) -> Self {
+        Self::HardAbort { reason: reason.into() }
+    }
+}
+
 const RESULT: Payload = Payload {
     name: "result",
     fields: &["meta", "context", "tool", "arguments", "result", "duration", "channel", "chat_id"],

@@ -76,6 +76,13 @@ pub enum ApprovalDecision {
     },
 }
 
+impl ApprovalDecision {
+    /// It does not run; the model reads why.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny { reason: reason.into() }
+    }
+}
+
 impl Question for ApproveTool {
     type Decision = ApprovalDecision;
 

@@ -44,6 +44,13 @@ pub struct BeforeLlm {
 impl BeforeLlm {
     /// `meta.TracePath` of this question.
     pub const TRACE_PATH: &'static str = "turn.llm.request";
+
+    /// Offers one more tool, unless one of that name is offered already.
+    pub fn add_tool(&mut self, tool: ToolDefinition) {
+        if !self.tools.iter().any(|offered| offered.function.name == tool.function.name) {
+            self.tools.push(tool);
+        }
+    }
 }
 
 /// How the model shall answer. What is absent is the provider's own choice.

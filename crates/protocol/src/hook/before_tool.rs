@@ -122,6 +122,33 @@ pub enum ToolDecision {
     },
 }
 
+impl ToolDecision {
+    /// The call is made with these arguments: an object.
+    pub fn arguments(arguments: impl Into<RawJson>) -> Self {
+        Self::Modify { tool: None, arguments: Some(arguments.into()) }
+    }
+
+    /// The tool does not run: this is what the call comes to.
+    pub fn respond(result: ToolResult) -> Self {
+        Self::Respond(result)
+    }
+
+    /// The tool does not run; the model reads why.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self::Deny { reason: reason.into() }
+    }
+
+    /// The turn ends with an error.
+    pub fn abort_turn(reason: impl Into<String>) -> Self {
+        Self::AbortTurn { reason: reason.into() }
+    }
+
+    /// The turn ends and nothing of it stays.
+    pub fn hard_abort(reason: impl Into<String>) -> Self {
+        Self::HardAbort { reason: reason.into() }
+    }
+}
+
 const CALL: Payload = Payload {
     name: "call",
     fields: &["meta", "context", "tool", "arguments", "hook_result", "channel", "chat_id"],

@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use super::envelope::{Unread, checked, plain_id};
+use super::question::Question;
 use super::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
 };
@@ -133,6 +134,22 @@ impl Line {
         Self { jsonrpc: Version::Two, id: Some(id), call: call.into() }
     }
 
+    /// The line of a question that stays the caller's, since it may be as long as the conversation: that of
+    /// [`request`](Self::request), encoded.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn asking<Q: Question>(id: u64, question: &Q) -> Result<String, serde_json::Error> {
+        #[derive(Serialize)]
+        struct Wire<'a, Q> {
+            jsonrpc: Version,
+            id: u64,
+            method: &'static str,
+            params: &'a Q,
+        }
+        written(&Wire { jsonrpc: Version::Two, id, method: Q::METHOD.name(), params: question })
+    }
+
     /// A call that nobody answers.
     pub fn notification(call: impl Into<Call>) -> Self {
         Self { jsonrpc: Version::Two, id: None, call: call.into() }
@@ -152,20 +169,44 @@ impl Line {
     /// # Errors
     /// [`Unread`]: its `id` says which request can be answered with an error.
     pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
-        let line = checked(line, bounds, Plain::default())?;
-        let fields = line.fields()?;
-        let id = fields.get("id")?.and_then(plain_id);
-        let name = fields.get("method")?.map(fold::read_text::<String>).transpose();
-        let Ok(Some(name)) = name else {
-            return Err(Unread::invalid(id, "no method"));
-        };
+        let RawLine { id, method: name, params } = RawLine::read(line, bounds)?;
         let Some(method) = Method::from_name(&name) else {
             return Err(Unread::invalid(id, format!("unknown method {name:?}")));
         };
-        let params = fields.get("params")?.map_or_else(RawJson::empty_object, RawJson::checked);
         let call = Call::read(method, &params)
             .map_err(|detail| Unread::invalid(id, format!("{name}: params: {detail}")))?;
         Ok(Self { jsonrpc: Version::Two, id, call })
+    }
+}
+
+/// One line of the host, its method and params not looked at: for whoever passes params on as they came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawLine {
+    /// Ties the reply to a request; `None` for a notification, which nobody answers.
+    pub id: Option<u64>,
+    /// The name of the method: see [`Method::from_name`].
+    pub method: String,
+    /// The params, `{}` when they are absent or `null`: see [`Call::read`].
+    pub params: RawJson,
+}
+
+impl RawLine {
+    /// Reads a line of the host, for whoever is the hook. A request with the id 0, `null` or none is a notification.
+    ///
+    /// # Errors
+    /// [`Unread`]: its `id` says which request can be answered with an error.
+    pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
+        let line = checked(line, bounds, Plain::default())?;
+        let fields = line.fields()?;
+        let id = fields.get("id")?.and_then(plain_id);
+        let owned = |error: String| Unread { id, ..Unread::from(error) };
+        let method = fields.get("method").map_err(owned)?.map(fold::read_text::<String>).transpose();
+        let Ok(Some(method)) = method else {
+            return Err(Unread::invalid(id, "no method"));
+        };
+        let params =
+            fields.get("params").map_err(owned)?.map_or_else(RawJson::empty_object, RawJson::checked);
+        Ok(Self { id, method, params })
     }
 }
 

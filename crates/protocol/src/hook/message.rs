@@ -43,6 +43,11 @@ impl Message {
     /// The role of the system prompt.
     pub const SYSTEM: &'static str = "system";
 
+    /// What the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: "user".to_owned(), content: text.into(), ..Self::default() }
+    }
+
     /// Whether it is a part of the system prompt.
     pub fn is_system(&self) -> bool {
         self.role == Self::SYSTEM
@@ -171,6 +176,18 @@ pub struct ToolDefinition {
     pub function: FunctionDefinition,
 }
 
+impl ToolDefinition {
+    /// A tool; `parameters` is the JSON Schema of its arguments.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: impl Into<RawJson>,
+    ) -> Self {
+        let (name, description, parameters) = (name.into(), description.into(), parameters.into());
+        Self { function: FunctionDefinition { name, description, parameters }, ..Self::default() }
+    }
+}
+
 impl Default for ToolDefinition {
     fn default() -> Self {
         Self { kind: FUNCTION.to_owned(), function: FunctionDefinition::default() }
@@ -279,4 +296,16 @@ pub struct ToolResult {
     pub artifact_tags: Vec<String>,
     /// The user has it already: the model need not say it again.
     pub response_handled: bool,
+}
+
+impl ToolResult {
+    /// A result of one text, for the model.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { for_llm: text.into(), ..Self::default() }
+    }
+
+    /// The call failed; the model reads why, and can try again.
+    pub fn error(reason: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(reason) }
+    }
 }

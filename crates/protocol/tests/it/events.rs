@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::content::{Content, Image, ToolCall};
-use haft_protocol::event::{AgentEvent, CompactReason, ExtensionFault, Level};
+use haft_protocol::event::{AgentEvent, CompactReason, ErrorStage, ExtensionFault, Level, RetryReason};
 use haft_protocol::ext::HostCallError;
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
@@ -18,6 +18,22 @@ fn events() -> Vec<AgentEvent> {
     events.extend(extension_events());
     events.extend(measures());
     events
+}
+
+fn retry(max_attempts: Option<u32>, reason: Option<RetryReason>) -> AgentEvent {
+    AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into(), max_attempts, reason }
+}
+
+fn summed_up(messages_summed_up: Option<u64>, messages_kept: Option<u64>) -> AgentEvent {
+    AgentEvent::CompactionEnd {
+        summary: Some("half is done".into()),
+        tokens_before: 9000,
+        tokens_after: Some(1200),
+        messages_summed_up,
+        messages_kept,
+        by: Some("notes".into()),
+        error: None,
+    }
 }
 
 fn time() -> Time {
@@ -71,6 +87,8 @@ fn tool_events() -> Vec<AgentEvent> {
         AgentEvent::ToolRewriteConflict { id: call(), path: "/path".into(), by: ["a".into(), "b".into()] },
         AgentEvent::ToolBlocked { id: call(), by: "guard".into(), reason: "no".into() },
         AgentEvent::ToolSkipped { id: call(), name: "read".into(), reason: "later".into() },
+        AgentEvent::ToolStart { id: call(), name: "read".into(), args: json(r#"{"path":"a"}"#) },
+        AgentEvent::ToolEnd { id: call(), name: "read".into(), duration_ms: 12 },
         AgentEvent::ToolProgress { id: call(), text: "…".into() },
         AgentEvent::ToolResult {
             id: call(),
@@ -113,25 +131,24 @@ fn run_events() -> Vec<AgentEvent> {
             skipped: vec![".haft/config.toml".into(), "extension e".into()],
             message: "look".into(),
         },
-        AgentEvent::Retry { attempt: 2, delay_ms: 500, message: "overloaded".into() },
+        retry(None, None),
+        retry(Some(4), Some(RetryReason::RateLimited)),
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::CompactionStart { reason: CompactReason::Threshold },
-        AgentEvent::CompactionEnd {
-            summary: Some("half is done".into()),
-            tokens_before: 9000,
-            tokens_after: Some(1200),
-            by: Some("notes".into()),
-            error: None,
-        },
+        summed_up(None, None),
+        summed_up(Some(12), Some(3)),
         AgentEvent::CompactionEnd {
             summary: None,
             tokens_before: 9000,
             tokens_after: None,
+            messages_summed_up: None,
+            messages_kept: None,
             by: None,
             error: Some("aborted".into()),
         },
         AgentEvent::Done,
-        AgentEvent::Error { message: "no key".into() },
+        AgentEvent::Error { message: "no key".into(), stage: None },
+        AgentEvent::Error { message: "no key".into(), stage: Some(ErrorStage::Model) },
     ]
 }
 
@@ -221,6 +238,8 @@ fn lines() {
     {"type":"tool_rewrite_conflict","id":"toolu_1","path":"/path","by":["a","b"]}
     {"type":"tool_blocked","id":"toolu_1","by":"guard","reason":"no"}
     {"type":"tool_skipped","id":"toolu_1","name":"read","reason":"later"}
+    {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"}}
+    {"type":"tool_end","id":"toolu_1","name":"read","duration_ms":12}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
@@ -234,12 +253,15 @@ fn lines() {
     {"type":"session_repaired","id":"3f2a","message":"the last line was torn"}
     {"type":"trust_required","project":"/w","skipped":[".haft/config.toml","extension e"],"message":"look"}
     {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded"}
+    {"type":"retry","attempt":2,"delay_ms":500,"message":"overloaded","max_attempts":4,"reason":"rate_limited"}
     {"type":"model_fallback","from":"a/b","to":"c/d","message":"503"}
     {"type":"compaction_start","reason":"threshold"}
     {"type":"compaction_end","summary":"half is done","tokens_before":9000,"tokens_after":1200,"by":"notes"}
+    {"type":"compaction_end","summary":"half is done","tokens_before":9000,"tokens_after":1200,"messages_summed_up":12,"messages_kept":3,"by":"notes"}
     {"type":"compaction_end","tokens_before":9000,"error":"aborted"}
     {"type":"done"}
     {"type":"error","message":"no key"}
+    {"type":"error","message":"no key","stage":"model"}
     {"type":"ext_notify","extension":"todo","level":"success","message":"saved"}
     {"type":"ext_display","extension":"todo","text":"3 todos"}
     {"type":"ext_clear_notes","extension":"todo"}

@@ -37,6 +37,34 @@ pub fn take_apart(model: &str, beside: Option<&str>, models: &Models) -> Option<
     is_prefix.then(|| (name.to_owned(), id.to_owned()))
 }
 
+/// The provider of a model that is named while one of `asked` answers, and the model's id there: `asked` itself where it is
+/// known to have it, a provider that the name begins with, and otherwise `asked`. Unless the user has `fixed` the provider, one
+/// that can be asked and is known to have the model comes before that.
+pub fn place(
+    model: &str,
+    asked: &str,
+    fixed: bool,
+    models: &Models,
+    around: &dyn Surroundings,
+) -> (String, String) {
+    let at = |provider: &str| (provider.to_owned(), model.to_owned());
+    if Provider::named(asked, models).is_some_and(|provider| provider.knows(model)) {
+        return at(asked);
+    }
+    if let Some(named) = take_apart(model, None, models).or_else(|| own_prefix(model, asked)) {
+        return named;
+    }
+    let has = |provider: &Provider<'_>| provider.knows(model) && provider.usable(around).is_some();
+    let other = if fixed { None } else { Provider::candidates(models).find(has) };
+    at(other.map_or(asked, |provider| provider.name))
+}
+
+/// A provider that only an address makes one is known by nobody but who asks it.
+fn own_prefix(model: &str, asked: &str) -> Option<(String, String)> {
+    let id = model.strip_prefix(asked)?.strip_prefix('/').filter(|id| !id.is_empty())?;
+    Some((asked.to_owned(), id.to_owned()))
+}
+
 /// What is known of a provider before a model of it is chosen.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Provider<'a> {

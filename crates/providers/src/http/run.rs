@@ -117,7 +117,8 @@ impl Run {
         self.attempt += 1;
         self.phase = Phase::Waiting(Box::pin(tokio::time::sleep(delay)));
         tracing::info!(attempt = self.attempt, ?delay, reason = %failure.error, "model request failed, trying again");
-        Ok(ModelEvent::Retry { attempt: self.attempt, delay, message: failure.error.message })
+        let ModelError { kind, message } = failure.error;
+        Ok(ModelEvent::Retry { attempt: self.attempt, delay, message, max_attempts: MAX_ATTEMPTS, kind })
     }
 
     fn last_word(&self, failure: Failure) -> ModelError {

@@ -60,7 +60,7 @@ async fn retry_after_decides_the_wait() {
                     .await
                     .unwrap();
             let first = futures::StreamExt::next(&mut stream).await.unwrap().unwrap();
-            let ModelEvent::Retry { attempt: 2, delay, message } = first else {
+            let ModelEvent::Retry { attempt: 2, delay, message, .. } = first else {
                 panic!("{wire:?}: {first:?}")
             };
             assert_eq!(delay, Duration::from_secs(wait), "{wire:?}");

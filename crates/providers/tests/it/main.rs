@@ -12,6 +12,7 @@ mod history;
 mod interrupted;
 mod models;
 mod native;
+mod placing;
 mod requests;
 mod scripted;
 mod secrets;

@@ -50,10 +50,21 @@ fn measures() -> Vec<AgentEvent> {
         },
         AgentEvent::ModelResponse { text_bytes: 5, tool_calls: 1, thinking: true },
         AgentEvent::ToolSkipped { id: id(), name: "read".into(), reason: "later".into() },
+        AgentEvent::ToolStart {
+            id: id(),
+            name: "read".into(),
+            args: RawJson::parse(r#"{"path":"a"}"#).unwrap(),
+        },
+        AgentEvent::ToolEnd { id: id(), name: "read".into(), duration_ms: 12 },
         AgentEvent::SteeringInjected { count: 1, bytes: 9 },
         AgentEvent::Interrupted { hint_bytes: 4 },
         AgentEvent::TurnDiscarded { by: "guard".into(), reason: "leak".into() },
     ]
+}
+
+fn retry() -> AgentEvent {
+    let message = "429".into();
+    AgentEvent::Retry { attempt: 2, delay_ms: 1500, message, max_attempts: None, reason: None }
 }
 
 /// Every kind of event once; the compiler does not count them, the snapshot does.
@@ -105,10 +116,10 @@ fn events() -> Vec<AgentEvent> {
             skipped: vec![".haft/config.toml".into(), "extension e".into()],
             message: "look".into(),
         },
-        AgentEvent::Retry { attempt: 2, delay_ms: 1500, message: "429".into() },
+        retry(),
         AgentEvent::ModelFallback { from: "a/b".into(), to: "c/d".into(), message: "503".into() },
         AgentEvent::Done,
-        AgentEvent::Error { message: "no model".into() },
+        AgentEvent::Error { message: "no model".into(), stage: None },
         AgentEvent::ExtNotify { extension: guard(), level: Level::Warn, message: "m".into() },
         AgentEvent::ExtDisplay { extension: guard(), text: "t".into() },
         AgentEvent::ExtClearNotes { extension: guard() },
@@ -184,6 +195,8 @@ fn every_event_has_its_line() {
     {"type":"model_request","step":1,"provider":"p","model":"m","messages":3,"tools":7,"max_tokens":100,"temperature":0.5}
     {"type":"model_response","text_bytes":5,"tool_calls":1,"thinking":true}
     {"type":"tool_skipped","id":"t1","name":"read","reason":"later"}
+    {"type":"tool_start","id":"t1","name":"read","args":{"path":"a"}}
+    {"type":"tool_end","id":"t1","name":"read","duration_ms":12}
     {"type":"steering_injected","count":1,"bytes":9}
     {"type":"interrupted","hint_bytes":4}
     {"type":"turn_discarded","by":"guard","reason":"leak"}

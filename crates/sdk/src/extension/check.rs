@@ -32,7 +32,7 @@ impl Extension {
     }
 }
 
-fn twice(kind: &str, names: &[&str]) -> Option<String> {
+pub(crate) fn twice(kind: &str, names: &[&str]) -> Option<String> {
     let repeated =
         names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|earlier| earlier == *name));
     repeated.map(|(_, name)| format!("{kind} {name:?} is registered twice"))
@@ -43,13 +43,13 @@ fn bad_name(kind: &str, name: &str) -> Option<String> {
         .then(|| format!("{kind} name {name:?} must be 1 to {MAX_NAME} characters of A-Z a-z 0-9 _ -"))
 }
 
-fn bad_tool_name(name: &str) -> Option<String> {
+pub(crate) fn bad_tool_name(name: &str) -> Option<String> {
     bad_name("tool", name).or_else(|| {
         (!names::is_tool(name, MAX_NAME)).then(|| format!("tool name {name:?} must begin with a letter"))
     })
 }
 
-fn bad_tool(tool: &RegisterTool) -> Option<String> {
+pub(crate) fn bad_tool(tool: &RegisterTool) -> Option<String> {
     let name = &tool.name;
     if tool.description.len() > MAX_TOOL_DESCRIPTION {
         return Some(format!("description of tool {name:?} is longer than {MAX_TOOL_DESCRIPTION} bytes"));

@@ -153,7 +153,7 @@ impl Stdout {
         let (state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
             let cause = state.failure.as_ref().map_or_else(String::new, io::Error::to_string);
-            log(format_args!("extension stopped: connection to the host failed: {cause}"));
+            log(format_args!("stopped: connection to the host failed: {cause}"));
             process::exit(1);
         }
     }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use haft_protocol::error::DecodeError;
-use haft_protocol::limits::MAX_RESULT_LINE;
 use memchr::memchr;
 
 /// The least that a read is offered. The standard library's stdin reads so much without a copy of its own.
@@ -12,8 +11,8 @@ const ROOM: usize = 8 * 1024;
 /// What the buffer keeps between lines: one large frame must not hold its memory for ever.
 const KEPT: usize = 64 * 1024;
 
-/// A line that has no end by here is too long: room for a carriage return and for the newline.
-const LONGEST: usize = MAX_RESULT_LINE + 2;
+/// A carriage return and the newline, which do not count.
+const LINE_END: usize = 2;
 
 /// The bytes that were read and not yet used.
 #[derive(Debug)]
@@ -25,11 +24,13 @@ pub(crate) struct Cutter {
     searched: usize,
     /// Where what was read ends.
     end: usize,
+    /// How long a line may be.
+    longest: usize,
 }
 
 impl Cutter {
-    pub(crate) fn new() -> Self {
-        Self { buffer: vec![0; 2 * ROOM], start: 0, searched: 0, end: 0 }
+    pub(crate) fn new(longest: usize) -> Self {
+        Self { buffer: vec![0; 2 * ROOM], start: 0, searched: 0, end: 0, longest }
     }
 
     /// The place of the next complete line, without its newline; for [`Cutter::get`]. `None` when more must be read
@@ -38,8 +39,8 @@ impl Cutter {
         let unsearched = self.buffer.get(self.searched..self.end).unwrap_or_default();
         let Some(at) = memchr(b'\n', unsearched) else {
             self.searched = self.end;
-            let too_long = self.end - self.start >= LONGEST;
-            return if too_long { Err(DecodeError::TooLong { limit: MAX_RESULT_LINE }) } else { Ok(None) };
+            let too_long = self.end - self.start >= self.longest + LINE_END;
+            return if too_long { Err(DecodeError::TooLong { limit: self.longest }) } else { Ok(None) };
         };
         let line = self.start..self.searched + at;
         self.start = line.end + 1;
@@ -63,7 +64,7 @@ impl Cutter {
             self.move_to_front();
         }
         if self.buffer.len() - self.end < ROOM {
-            self.buffer.resize((2 * self.buffer.len()).min(LONGEST + ROOM), 0);
+            self.buffer.resize((2 * self.buffer.len()).min(self.longest + LINE_END + ROOM), 0);
         }
         self.buffer.get_mut(self.end..).unwrap_or_default()
     }
@@ -83,11 +84,15 @@ impl Cutter {
 
 #[cfg(test)]
 mod tests {
+    use haft_protocol::limits::MAX_RESULT_LINE;
+
     use super::*;
+
+    const LONGEST: usize = MAX_RESULT_LINE + LINE_END;
 
     /// Feeds the pieces, one read each as far as they fit; returns the lines, and whether it ended in an error.
     fn lines(pieces: &[&[u8]]) -> (Vec<Vec<u8>>, bool) {
-        let (mut cutter, mut lines) = (Cutter::new(), Vec::new());
+        let (mut cutter, mut lines) = (Cutter::new(MAX_RESULT_LINE), Vec::new());
         for piece in pieces {
             let mut rest = *piece;
             while !rest.is_empty() {
@@ -136,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_large_line_does_not_hold_its_memory() {
-        let mut cutter = Cutter::new();
+        let mut cutter = Cutter::new(MAX_RESULT_LINE);
         for _ in 0..1024 {
             let room = cutter.room().len();
             cutter.filled(room.min(ROOM));

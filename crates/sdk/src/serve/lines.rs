@@ -15,8 +15,9 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(reader: R) -> Self {
-        Self { reader, cutter: Cutter::new() }
+    /// `longest` in bytes, without the newline.
+    pub(crate) fn new(reader: R, longest: usize) -> Self {
+        Self { reader, cutter: Cutter::new(longest) }
     }
 
     /// The next line without its newline; `None` at the end of input.

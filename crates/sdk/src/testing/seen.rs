@@ -25,7 +25,7 @@ pub(super) struct Seen {
 
 /// Notes what the extension says until it closes its side.
 pub(super) async fn watch_frames<R: AsyncRead + Unpin>(reader: R, seen: &watch::Sender<Seen>) {
-    let mut lines = Lines::new(reader);
+    let mut lines = Lines::new(reader, MAX_RESULT_LINE);
     while let Ok(Some(line)) = lines.next().await {
         seen.send_modify(|seen| seen.received(line));
     }

@@ -8,6 +8,8 @@ mod ends;
 mod failures;
 mod frames;
 mod guide;
+mod hook;
+mod hook_process;
 mod order;
 mod panels;
 mod polyglot;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::subprocess::Process;
 
 /// Cargo builds the examples of a package before it runs its tests.
-fn probe_program() -> PathBuf {
+pub(crate) fn probe_program() -> PathBuf {
     let test = env::current_exe().unwrap();
     let built = test.parent().and_then(Path::parent).expect("target/<profile>/deps");
     let program = built.join("examples").join(format!("sdk-probe{}", env::consts::EXE_SUFFIX));

@@ -21,10 +21,20 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a program in `dir` and gives it the host's greeting.
-    #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
     pub(crate) fn start(program: &Path, args: &[String], dir: &Path) -> Self {
+        let mut process = Self::start_silently(program, args, dir, Stdio::inherit());
+        process.send(&json!({
+            "type": "hello_ack", "protocol_version": 1, "zot_version": "0.0.0", "provider": "p", "model": "m",
+            "cwd": "/", "extension_dir": dir, "data_dir": dir,
+        }));
+        process
+    }
+
+    /// Starts a program in `dir`.
+    #[expect(clippy::disallowed_methods, reason = "a test plays the host, which alone may start extensions")]
+    pub(crate) fn start_silently(program: &Path, args: &[String], dir: &Path, stderr: Stdio) -> Self {
         let mut command = Command::new(program);
-        command.args(args).current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(args).current_dir(dir).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         let mut child =
             command.spawn().unwrap_or_else(|error| panic!("cannot start {}: {error}", program.display()));
         let stdout = child.stdout.take().unwrap();
@@ -37,12 +47,7 @@ impl Process {
             }
         });
         let stdin = child.stdin.take();
-        let mut process = Self { child, stdin, lines };
-        process.send(&json!({
-            "type": "hello_ack", "protocol_version": 1, "zot_version": "0.0.0", "provider": "p", "model": "m",
-            "cwd": "/", "extension_dir": dir, "data_dir": dir,
-        }));
-        process
+        Self { child, stdin, lines }
     }
 
     /// Starts the extension of an `extension.json`, as the host would.
@@ -63,8 +68,17 @@ impl Process {
     }
 
     pub(crate) fn send(&mut self, frame: &Value) {
+        self.send_line(&frame.to_string());
+    }
+
+    pub(crate) fn send_line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().expect("the test closed stdin before this");
-        stdin.write_all(format!("{frame}\n").as_bytes()).unwrap();
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Closes stdin.
+    pub(crate) fn close(&mut self) {
+        self.stdin.take();
     }
 
     /// The next frame.
@@ -116,7 +130,7 @@ impl Process {
     /// Closes stdin and waits for the end.
     #[track_caller]
     pub(crate) fn hang_up(mut self) -> ExitStatus {
-        self.stdin.take();
+        self.close();
         self.exit()
     }
 

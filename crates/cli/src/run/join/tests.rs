@@ -35,6 +35,7 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
     let parts = Parts {
         session: Session::in_memory(root),
         model: Arc::new(model),
+        others: None,
         cwd: root.to_owned(),
         search,
         hooks: Vec::new(),

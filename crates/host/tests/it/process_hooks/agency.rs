@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
-use haft_core::Agent;
 use haft_core::error::TurnError;
-use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::model::{
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelSource,
+    ModelStream,
+};
 use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::{Agent, AgentBuilder};
 use haft_host::Host;
 use haft_protocol::RawJson;
 use haft_protocol::content::{ToolCall, joined_text};
@@ -21,30 +24,75 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Says these, one after the other, and keeps what it was asked.
-#[derive(Clone, Default)]
-struct Script(Arc<Mutex<Lines>>);
+/// A model that says these, one after the other, then what the last tool came to, and keeps what it was asked.
+#[derive(Clone)]
+pub(super) struct Script {
+    name: &'static str,
+    lines: Arc<Mutex<Lines>>,
+}
 
 #[derive(Default)]
 struct Lines {
     says: VecDeque<Vec<AssistantBlock>>,
     asked: Vec<ModelRequest>,
+    fails: Option<ModelErrorKind>,
+}
+
+impl Script {
+    pub(super) fn new(name: &'static str, says: Vec<Vec<AssistantBlock>>) -> Self {
+        let lines = Lines { says: says.into(), ..Lines::default() };
+        Self { name, lines: Arc::new(Mutex::new(lines)) }
+    }
+
+    /// It fails like this before it says anything.
+    pub(super) fn fails_first(&self, kind: ModelErrorKind) {
+        self.lines.lock().unwrap().fails = Some(kind);
+    }
+
+    /// What it was asked.
+    pub(super) fn asked(&self) -> Vec<ModelRequest> {
+        self.lines.lock().unwrap().asked.clone()
+    }
+}
+
+/// For hooks that name it.
+#[async_trait]
+impl ModelSource for Script {
+    async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, String> {
+        if name == self.name { Ok(Arc::new(self.clone())) } else { Err(format!("no model {name}")) }
+    }
 }
 
 #[async_trait]
 impl Model for Script {
     fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".into(), model: "demo".into() }
+        ModelInfo { provider: "scripted".into(), model: self.name.into() }
     }
 
     async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let mut script = self.0.lock().unwrap();
+        let mut script = self.lines.lock().unwrap();
+        if let Some(kind) = script.fails.take() {
+            return Err(ModelError::new(kind, "it fails"));
+        }
+        let content = script.says.pop_front().unwrap_or_else(|| vec![said(&last_result(&request))]);
         script.asked.push(request);
-        let content = script.says.pop_front().unwrap_or_else(|| vec![said("done")]);
         let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
         let stop = if calls { Stop::ToolUse } else { Stop::End };
+        let deltas = content.iter().filter_map(|block| match block {
+            AssistantBlock::Text { text } => Some(ModelEvent::Text(text.clone())),
+            AssistantBlock::Thinking { .. } | AssistantBlock::ToolCall(_) => None,
+        });
+        let mut events: Vec<_> = deltas.map(Ok).collect();
         let response = ModelResponse { content, stop, usage: Usage::default(), native: None };
-        Ok(stream::iter([Ok(ModelEvent::Done(response))]).boxed())
+        events.push(Ok(ModelEvent::Done(response)));
+        Ok(stream::iter(events).boxed())
+    }
+}
+
+fn last_result(request: &ModelRequest) -> String {
+    match request.messages.last() {
+        Some(Message::Tool(message)) => joined_text(&message.content),
+        _ => "done".to_owned(),
     }
 }
 
@@ -53,8 +101,37 @@ pub(super) fn said(text: &str) -> AssistantBlock {
 }
 
 pub(super) fn calls(name: &str, args: Value) -> Vec<AssistantBlock> {
+    vec![call("t1", name, args)]
+}
+
+pub(super) fn call(id: &str, name: &str, args: Value) -> AssistantBlock {
     let args = RawJson::from_value(&args).unwrap();
-    vec![AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new("t1"), name: name.into(), args })]
+    AssistantBlock::ToolCall(ToolCall { id: ToolCallId::new(id), name: name.into(), args })
+}
+
+/// A tool that takes anything and comes to what this makes of it.
+pub(super) fn tool(name: &str, comes_to: impl Fn(&Value) -> String + Send + Sync + 'static) -> Made {
+    let spec = ToolSpec::new(name, "echo text").with_schema(RawJson::parse(r#"{"type":"object"}"#).unwrap());
+    Made { spec: Arc::new(spec), comes_to: Arc::new(comes_to) }
+}
+
+/// See [`tool`].
+#[derive(Clone)]
+pub(super) struct Made {
+    spec: Arc<ToolSpec>,
+    comes_to: Arc<dyn Fn(&Value) -> String + Send + Sync>,
+}
+
+#[async_trait]
+impl Tool for Made {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::clone(&self.spec)
+    }
+
+    async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+        let args: Value = call.args.read().unwrap();
+        ToolOutput::text((self.comes_to)(&args))
+    }
 }
 
 /// Counts how often it ran.
@@ -86,22 +163,45 @@ pub(super) struct Ran {
     pub(super) messages: Vec<Message>,
 }
 
+/// A model and a `bash` that are looked at afterwards.
+pub(super) struct Stage {
+    pub(super) script: Script,
+    bash: Bash,
+}
+
+impl Stage {
+    pub(super) fn new(says: Vec<Vec<AssistantBlock>>) -> Self {
+        Self::of(Script::new("demo", says))
+    }
+
+    pub(super) fn of(script: Script) -> Self {
+        Self { script, bash: Bash::default() }
+    }
+
+    /// An agent with the hooks of a host.
+    pub(super) fn agent(&self, host: &Host) -> AgentBuilder {
+        Agent::builder(self.script.clone()).hook_source(host.hook_source()).tool(self.bash.clone())
+    }
+
+    /// What becomes of a prompt.
+    pub(super) async fn prompt(&self, agent: &Agent, text: &str) -> Ran {
+        let mut run = agent.prompt(text);
+        let mut events = Vec::new();
+        while let Some(event) = run.next().await {
+            events.push(event);
+        }
+        let outcome = run.finish().await;
+        let messages = agent.messages().iter().cloned().collect();
+        let executions = self.bash.0.load(Ordering::Relaxed);
+        Ran { events, outcome, executions, requests: self.script.asked(), messages }
+    }
+}
+
 /// Works on a prompt with the hooks of a host and a model that says these.
 pub(super) async fn run(host: &Host, says: Vec<Vec<AssistantBlock>>) -> Ran {
-    let (script, bash) = (Script::default(), Bash::default());
-    script.0.lock().unwrap().says.extend(says);
-    let mut tools = haft_core::tool::ToolSet::default();
-    tools.add(Arc::new(bash.clone())).unwrap();
-    let agent = Agent::builder(script.clone()).hook_source(host.hook_source()).tools(tools).build().unwrap();
-    let mut run = agent.prompt("go");
-    let mut events = Vec::new();
-    while let Some(event) = run.next().await {
-        events.push(event);
-    }
-    let outcome = run.finish().await;
-    let requests = script.0.lock().unwrap().asked.clone();
-    let messages = agent.messages().iter().cloned().collect();
-    Ran { events, outcome, executions: bash.0.load(Ordering::Relaxed), requests, messages }
+    let stage = Stage::new(says);
+    let agent = stage.agent(host).build().unwrap();
+    stage.prompt(&agent, "go").await
 }
 
 /// A call of `bash`, then an answer.
@@ -111,12 +211,23 @@ pub(super) fn one_call() -> Vec<Vec<AssistantBlock>> {
 
 impl Ran {
     /// What the model was told of the call.
+    #[track_caller]
     pub(super) fn result(&self) -> (String, bool) {
-        let found = self.events.iter().find_map(|event| {
+        self.results().into_iter().next().expect("a call has a result")
+    }
+
+    /// What the model was told of each call, in the order in which they ended.
+    pub(super) fn results(&self) -> Vec<(String, bool)> {
+        let results = self.events.iter().filter_map(|event| {
             let AgentEvent::ToolResult { content, is_error, .. } = event else { return None };
             Some((joined_text(content), *is_error))
         });
-        found.expect("a call has a result")
+        results.collect()
+    }
+
+    /// What the model was offered with its first request.
+    pub(super) fn offered(&self) -> Vec<&str> {
+        self.requests[0].tools.iter().map(|tool| tool.name.as_str()).collect()
     }
 
     /// What the user was shown last.

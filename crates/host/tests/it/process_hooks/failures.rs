@@ -1,5 +1,10 @@
 //! Every way in which a hook can fail, for each class of hook, and what becomes of the call that it was asked about.
 
+mod flight;
+mod hello;
+mod lines;
+mod observers;
+
 use std::time::Duration;
 
 use haft_host::{ExtensionSpec, HookCommand};
@@ -89,6 +94,17 @@ async fn turn(point: &'static str, failure: Failure, allow: bool) -> (Ran, Event
     host.shutdown().await;
     peer.await.unwrap();
     (ran, events)
+}
+
+/// Waits until so many failures were told.
+async fn until_told(events: &Events, faults: usize) {
+    for _ in 0..100_000 {
+        if events.faults().len() >= faults {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("told: {:?}", events.faults());
 }
 
 fn guards(point: &str) -> bool {

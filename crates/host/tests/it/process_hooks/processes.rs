@@ -23,7 +23,7 @@ fn spec(name: &str, mut hook: HookSpec, dir: &Path, replies: &Value) -> Extensio
 }
 
 /// The machine may be busy.
-fn patient(mut spec: ExtensionSpec) -> ExtensionSpec {
+pub(super) fn patient(mut spec: ExtensionSpec) -> ExtensionSpec {
     spec.lifecycle.hello = Some(brisk().hello);
     spec
 }
@@ -33,7 +33,7 @@ fn calls(name: &str, dir: &Path) -> Vec<String> {
     log.lines().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
 }
 
-async fn host(specs: Vec<ExtensionSpec>, events: &Events) -> Host {
+pub(super) async fn host(specs: Vec<ExtensionSpec>, events: &Events) -> Host {
     let mut config = config();
     config.timeouts = brisk();
     Host::builder(config).events(events.sink()).specs(specs).start().await

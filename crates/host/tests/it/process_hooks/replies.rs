@@ -92,11 +92,42 @@ async fn a_registered_tool_is_answered_for_and_approved_first() {
     let expect = ["hook.before_llm", "hook.after_llm", "hook.before_tool", "hook.approve_tool"];
     assert_eq!(methods(&calls[..4]), expect);
     assert!(!methods(&calls).contains(&"hook.after_tool"));
-    let shown = events.all().into_iter().find_map(|event| {
+    assert_eq!(shown(&ran), ["cached"]);
+    assert_eq!(events.all(), []);
+}
+
+/// What the user was shown beside the results.
+fn shown(ran: &Ran) -> Vec<&str> {
+    let shown = ran.events.iter().filter_map(|event| {
         let AgentEvent::ExtDisplay { text, .. } = event else { return None };
-        Some(text)
+        Some(text.as_str())
     });
-    assert_eq!(shown.as_deref(), Some("cached"));
+    shown.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_user_is_told_is_shown_when_the_answer_counts() {
+    let result = json!({"for_llm": "from the cache", "for_user": "cached"});
+    let respond = json!({"action": "respond", "result": result});
+    let (host, peer, _) = host_with(hook(ALL, &[])).await;
+    let peer = play(peer, move |call| match call["method"].as_str() {
+        Some("hook.before_tool") => Does::Reply(respond.clone()),
+        Some("hook.approve_tool") => Does::Reply(json!({"approved": false})),
+        _ => goes_on(call),
+    });
+    let ran = run(&host, one_call()).await;
+    assert_eq!((ran.result().1, shown(&ran)), (true, vec![]));
+    host.shutdown().await;
+    peer.await.unwrap();
+    let silent = json!({"for_llm": "from the cache", "for_user": "cached", "silent": true});
+    let (ran, _, _) = turn("hook.before_tool", json!({"action": "respond", "result": silent})).await;
+    assert_eq!(shown(&ran), [""; 0]);
+    let after = json!({"result": {"for_llm": "ran", "for_user": "it ran"}});
+    let (ran, _, _) = turn("hook.after_tool", json!({"action": "modify", "result": after})).await;
+    assert_eq!((ran.result().0.as_str(), shown(&ran)), ("ran", vec!["it ran"]));
+    let order = |wanted: fn(&AgentEvent) -> bool| ran.events.iter().position(wanted);
+    let result = order(|event| matches!(event, AgentEvent::ToolResult { .. }));
+    assert!(result < order(|event| matches!(event, AgentEvent::ExtDisplay { .. })));
 }
 
 #[tokio::test(start_paused = true)]

@@ -50,6 +50,64 @@ async fn a_turn_with_a_tool_is_eight_events() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tool_has_begun_when_it_is_told_and_not_before_gates_have_let_it_pass() {
+    let observe = ["tool_exec_start", "tool_exec_end", "tool_exec_skipped"];
+    let (host, peer, _events) =
+        host_with(hook(&["before_tool", "approve_tool", "after_tool"], &observe)).await;
+    let peer = play(peer, answers("hook.approve_tool", json!({"approved": true})));
+    run(&host, one_call()).await;
+    host.ping().await;
+    host.shutdown().await;
+    let told: Vec<String> = peer
+        .await
+        .unwrap()
+        .iter()
+        .map(|call| call["params"]["kind"].as_str().or(call["method"].as_str()).unwrap().to_owned())
+        .collect();
+    let at =
+        |what: &str| told.iter().position(|told| told == what).unwrap_or_else(|| panic!("{what}: {told:?}"));
+    assert!(at("hook.approve_tool") < at("agent.tool.exec_start"), "{told:?}");
+    assert!(at("agent.tool.exec_start") < at("hook.after_tool"), "{told:?}");
+    assert!(at("hook.after_tool") < at("agent.tool.exec_end"), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_hook_answered_took_no_time() {
+    let observe = ["tool_exec_start", "tool_exec_end", "tool_exec_skipped"];
+    let (host, peer, _events) = host_with(hook(&["before_tool"], &observe)).await;
+    let result = json!({"for_llm": "two files", "silent": false, "is_error": false, "async": false});
+    let peer = play(peer, answers("hook.before_tool", json!({"action": "respond", "result": result})));
+    run(&host, one_call()).await;
+    host.ping().await;
+    host.shutdown().await;
+    let told = peer.await.unwrap();
+    let told: Vec<&Value> = told.iter().filter(|call| call["id"].is_null()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0]["params"]["kind"], "agent.tool.exec_start");
+    assert_eq!(told[1]["params"]["payload"]["Duration"], 0);
+    assert_eq!(told[1]["params"]["payload"]["ForLLMLen"], 9);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_hook_does_wrong_in_each_step_is_told_once_a_turn_and_counted() {
+    let (host, peer, events) = host_with(hook(&["before_llm"], &[])).await;
+    let messages = json!([{"role": "system", "content": "obey me"}]);
+    let edit = json!({"action": "modify", "request": {"messages": messages}});
+    let peer = play(peer, answers("hook.before_llm", edit));
+    let three = || [one_call().remove(0), one_call().remove(0), one_call().remove(1)].to_vec();
+    run(&host, three()).await;
+    let (first, second) = (events.messages(), events.messages().len());
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert!(first[0].contains("the system prompt cannot be changed"), "{first:?}");
+    assert_eq!(first[1], format!("{} (2 more in this turn)", first[0]));
+    // The next turn tells it anew.
+    run(&host, vec![one_call().remove(1)]).await;
+    assert_eq!(events.messages()[second..], first[..1]);
+    host.shutdown().await;
+    peer.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn older_hooks_are_told_by_name_or_by_number() {
     let named = told(EventForm::Name, &["turn_end", "tool_exec_skipped"], true).await;
     assert_eq!(kinds(&named, "Kind"), ["tool_exec_skipped", "turn_end"]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_protocol::codec::Plain;
-use haft_protocol::hook::{BOUNDS, Line, Method, Reply, Results, read_reply};
+use haft_protocol::hook::{BOUNDS, Line, Method, Question, Reply, Results, read_reply};
 use serde_json::Value;
 
 use super::samples;
@@ -91,4 +91,18 @@ fn a_line_that_is_no_call_is_refused_with_its_id() {
         r#"{"method":"hook.event","params":{"Kind":"nap"}}"#,
         (None, "hook.event: params: Kind: \"nap\" is no kind of event"),
     );
+}
+
+#[track_caller]
+fn check_borrowed<Q: Question + Clone>(question: &Q) {
+    assert_eq!(Line::asking(7, question).unwrap(), Line::request(7, question.clone()).encode().unwrap());
+}
+
+#[test]
+fn a_question_that_stays_with_its_owner_is_the_same_line() {
+    check_borrowed(&samples::before_llm());
+    check_borrowed(&samples::after_llm());
+    check_borrowed(&samples::before_tool());
+    check_borrowed(&samples::after_tool());
+    check_borrowed(&samples::approve_tool());
 }

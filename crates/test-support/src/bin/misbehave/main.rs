@@ -5,7 +5,8 @@
 //! it writes the fault's name to the file that `HAFT_MARKER` names, so that a test knows that it happened.
 //!
 //! A fault is one line in the table of its group: its name, the moment, and what happens then. What is only a
-//! matter of bytes needs no line at all: `misbehave inject` reads them from a file (see `inject.rs`).
+//! matter of bytes needs no line at all: `misbehave inject` reads them from a file (see `inject.rs`). A process hook is
+//! `misbehave hook FAULT POINT NAME` (see `hooks.rs`).
 
 #![expect(clippy::disallowed_methods, reason = "starts shells, to leave processes behind")]
 
@@ -15,6 +16,7 @@ mod floods;
 mod gates;
 mod goals;
 mod good;
+mod hooks;
 mod ids;
 mod inject;
 mod life;
@@ -51,6 +53,10 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let fault = args.next().unwrap_or_else(|| "good".to_owned());
     let name = args.next().unwrap_or_else(|| "misbehave".to_owned());
+    if fault == hooks::HOOK {
+        let (point, own) = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
+        return hooks::run(&name, &point, &own);
+    }
     let Some(fault) = FAULTS.iter().copied().flatten().find(|known| known.name == fault) else {
         complain(&format!("there is no fault {fault:?}"));
         exit(2);

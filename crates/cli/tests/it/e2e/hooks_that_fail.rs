@@ -1,0 +1,160 @@
+//! Process hooks of the user's that cannot do what they are there for, and what is told of them.
+
+use std::fs;
+
+use haft_test_support::model_server::Scenario;
+use serde_json::json;
+
+use super::requests::said;
+use super::scene::{Scene, bash_args};
+
+/// Answers every question well, unless it shall not: what it does with `hook.before_tool` is put into its place.
+const GATE: &str = r#"
+import json, os, sys
+
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    result = {"approved": True}
+    if request["method"] == "hook.before_tool":
+        pass  # HERE
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"#;
+
+const HOOK: &str = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate.py']\n\
+                    intercept = ['before_tool', 'approve_tool']\n";
+
+/// A model that calls `touch ran` and says that it is done; the gate does this when it is asked.
+fn scene(gate: &str, config: &str) -> Scene {
+    let touch = Scenario::text("I try.").tool("t1", "bash", &bash_args("touch ran"));
+    let scene = Scene::new(vec![touch, Scenario::text("Done.")]);
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), config).unwrap();
+    fs::write(scene.world.project().join("gate.py"), gate).unwrap();
+    scene
+}
+
+fn has_run(scene: &Scene) -> bool {
+    scene.world.project().join("ran").exists()
+}
+
+/// What the model was told of its call.
+fn result(scene: &Scene) -> String {
+    said(&scene.server.requests()[1], "tool")[0].clone()
+}
+
+/// What `haft doctor` says when something is wrong, in one line.
+fn doctor(scene: &Scene) -> String {
+    let ended = scene.world.haft(&["doctor"]);
+    assert_eq!(ended.code, 13, "{ended:?}");
+    ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_syntax_error_is_named_wherever_the_hook_is() {
+    let scene = scene("def gate(:\n    pass\n", HOOK);
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    assert!(!has_run(&scene));
+    let told = "SyntaxError: invalid syntax";
+    assert!(ran.stderr.contains("gate") && ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(result(&scene).contains(told), "{}", result(&scene));
+    let listed = scene.world.haft(&["ext", "list"]);
+    assert!(listed.stderr.contains("gate: failed ") && listed.stderr.contains(told), "{listed:?}");
+    let logs = scene.world.haft(&["ext", "logs", "gate"]);
+    assert!(logs.code == 0 && logs.stdout.contains("def gate(:") && logs.stdout.contains(told), "{logs:?}");
+    let doctor = doctor(&scene);
+    assert!(doctor.contains("WRONG gate: your process hook, no sandbox"), "{doctor}");
+    assert!(doctor.contains(told) && doctor.contains("haft ext logs gate"), "{doctor}");
+}
+
+#[test]
+fn a_missing_program_is_told_with_the_next_step() {
+    let scene = scene("", &HOOK.replace("'python3'", "'no-such-program'"));
+    let ran = scene.haft(&["-p", "go"]);
+    assert!(!has_run(&scene));
+    let told = "no program named no-such-program";
+    assert!(ran.stderr.contains(told) && ran.stderr.contains("PATH"), "{}", ran.stderr);
+    assert!(result(&scene).contains("Tool execution denied by hook") && result(&scene).contains(told));
+    let doctor = doctor(&scene);
+    assert!(doctor.contains("cannot run: cannot be started") && doctor.contains(told), "{doctor}");
+    assert!(doctor.contains("config.toml"), "{doctor}");
+}
+
+/// Whether the tool runs when the gate does this, with this in the user's file. The time is long enough for it to start.
+#[track_caller]
+fn check_loosened(gate: &str, said: &str, runs: bool) {
+    let hook = format!("{HOOK}timeout_ms = 3000\n{said}");
+    let scene = scene(&GATE.replace("pass  # HERE", gate), &hook);
+    let ran = scene.haft(&["-p", "go"]);
+    assert_eq!(has_run(&scene), runs, "{said}: {}", ran.stderr);
+    assert!(ran.stderr.contains("gate"), "nobody is told: {}", ran.stderr);
+}
+
+#[test]
+fn the_user_lets_pass_what_is_late_and_nothing_else() {
+    let (hangs, dies) = ("continue", "sys.exit('no policy')");
+    check_loosened(hangs, "", false);
+    check_loosened(hangs, "on_timeout = 'allow'\n", true);
+    check_loosened(hangs, "[grant.gate]\non_timeout = 'allow'\n", true);
+    check_loosened(dies, "on_timeout = 'allow'\n", false);
+    check_loosened("result = {'action': 'allow'}", "on_timeout = 'allow'\n", false);
+}
+
+#[track_caller]
+fn check_file_of_picoclaw(hook: &serde_json::Value, told: &str) {
+    let scene = scene(GATE, "");
+    let file = json!({"hooks": {"processes": {"gate": hook}}});
+    fs::write(scene.world.project().join("config.json"), file.to_string()).unwrap();
+    let ran = scene.haft(&["-p", "--hooks-config", "config.json", "go"]);
+    ran.expect(9);
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(scene.server.requests().len(), 0);
+}
+
+#[test]
+fn what_picoclaw_would_not_start_with_ends_the_run_in_its_words() {
+    let command = json!(["python3", "gate.py"]);
+    check_file_of_picoclaw(
+        &json!({"enabled": true, "command": command, "intercept": ["before_turn"]}),
+        "unsupported intercept \"before_turn\"",
+    );
+    check_file_of_picoclaw(
+        &json!({"enabled": true, "command": command, "observe": ["agent.tool.start"]}),
+        "unsupported observe event \"agent.tool.start\"",
+    );
+    check_file_of_picoclaw(&json!({"enabled": true, "command": command}), "no hook modes enabled");
+    check_file_of_picoclaw(
+        &json!({"enabled": true, "transport": "http", "command": command, "observe": ["*"]}),
+        "unsupported transport \"http\"",
+    );
+}
+
+/// Whether a hook that is granted this writes into haft's own home; the tool runs in any case.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn check_confined(grant: &str, writes: bool) {
+    let gate = "open(os.environ['TARGET'], 'w').close()";
+    let gate = format!(
+        "try:\n            {gate}\n        except OSError as error:\n            print(error, file=sys.stderr, flush=True)"
+    );
+    let config = format!("{HOOK}{grant}");
+    let scene = scene(&GATE.replace("pass  # HERE", &gate), "");
+    let target = scene.world.home().join("written");
+    let target = format!("env = {{ TARGET = {} }}\n", json!(target));
+    let config = config.replacen("intercept", &format!("{target}intercept"), 1);
+    fs::write(scene.world.home().join("config.toml"), config).unwrap();
+    scene.haft(&["-p", "go"]).expect(0);
+    assert!(has_run(&scene));
+    assert_eq!(scene.world.home().join("written").exists(), writes, "{}", scene.log_of("gate"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_grant_confines_a_hook_like_any_extension() {
+    check_confined("", true);
+    if super::confined::has_standard() {
+        check_confined("[grant.gate]\nsandbox = 'standard'\n", false);
+    }
+}

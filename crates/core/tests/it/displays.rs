@@ -1,0 +1,89 @@
+//! What the user is shown beside a result.
+
+use async_trait::async_trait;
+use haft_core::Agent;
+use haft_core::hooks::{
+    AfterToolExecute, Approval, ApproveTool, BeforeToolExecute, CancellationToken, FinishedCall,
+    ResultDecision, ToolDecision,
+};
+use haft_core::tool::{Display, ToolOutput};
+use haft_protocol::content::ToolCall;
+use haft_protocol::ids::ExtensionName;
+
+use crate::fake::{Script, call, calls, run, says, tool};
+
+fn displayed(text: &str) -> ToolOutput {
+    let display = Display { by: ExtensionName::new("cache"), text: text.into() };
+    ToolOutput { display: Some(display), ..ToolOutput::text("old") }
+}
+
+/// Answers every call, and shows something.
+struct Answers;
+
+#[async_trait]
+impl BeforeToolExecute for Answers {
+    async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        ToolDecision::Respond { by: "cache".into(), output: displayed("answered") }
+    }
+}
+
+/// Approves or not.
+struct Approves(bool);
+
+#[async_trait]
+impl ApproveTool for Approves {
+    async fn approve_tool(&self, _: &CancellationToken, _: &ToolCall) -> Approval {
+        match self.0 {
+            true => Approval::Approve,
+            false => Approval::Deny { by: "person".into(), reason: "no".into() },
+        }
+    }
+}
+
+/// Shows something of every result, or ends the turn because of it.
+struct Edits(bool);
+
+#[async_trait]
+impl AfterToolExecute for Edits {
+    async fn after_tool_execute(
+        &self,
+        _: &CancellationToken,
+        _: &FinishedCall,
+        _: ToolOutput,
+    ) -> ResultDecision {
+        match self.0 {
+            true => ResultDecision::Show(displayed("edited")),
+            false => ResultDecision::AbortTurn { by: "redactor".into(), reason: "secret".into() },
+        }
+    }
+}
+
+/// What is told from the result on, until the step is over.
+async fn told(agent: Agent) -> Vec<String> {
+    let told = run(&agent).await.0.into_iter().skip_while(|line| !line.starts_with("result"));
+    told.take_while(|line| !line.starts_with("end")).collect()
+}
+
+fn script() -> Script {
+    Script::new(vec![calls(vec![call("t1", "echo", "{}")]), says("ok")])
+}
+
+const SHOWN: &str = r#"{"type":"ext_display","extension":"cache","text":""#;
+
+#[tokio::test]
+async fn what_a_hook_shows_is_shown_behind_the_result_that_counts() {
+    let agent =
+        |yes| script().agent().tool(tool("echo", |_| ToolOutput::text("new"))).approve_tool(Approves(yes));
+    let answered = |yes| agent(yes).before_tool_execute(Answers).build().unwrap();
+    assert_eq!(told(answered(true)).await, ["result t1 (by cache) old", &format!("{SHOWN}answered\"}}")]);
+    assert_eq!(told(answered(false)).await, ["result t1 error no"]);
+    let edited = agent(true).after_tool_execute(Edits(true));
+    let expect = ["result t1 old".to_owned(), format!("{SHOWN}edited\"}}")];
+    assert_eq!(told(edited.build().unwrap()).await, expect);
+    // What is withheld shows nothing.
+    let ended = agent(true).after_tool_execute(Edits(true)).after_tool_execute(Edits(false));
+    assert_eq!(
+        told(ended.build().unwrap()).await,
+        ["result t1 error result withheld: redactor ended the turn: secret"]
+    );
+}

@@ -1,0 +1,146 @@
+//! H-06 to H-08: hooks that read nothing, say far too much, or leave somebody behind who holds their pipes.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_host::ExtensionState;
+use haft_protocol::content::Content;
+use haft_protocol::defence::{Defence, take_down};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::message::Time;
+use serde_json::json;
+
+use super::{APPROVE, BEFORE, hook, hurry, set};
+use crate::oracle::memory;
+use crate::row::{Case, EVIL, Row};
+use crate::world::{Setup, World};
+
+/// What events for somebody who does not read may cost, in KiB.
+const QUEUE: u64 = 10 * 1024;
+
+/// Events between two pauses.
+const BATCH: u32 = 20;
+
+/// Longer than any line, in bytes.
+const ENDLESS: usize = 64 * 1024 * 1024;
+
+/// Longer than any row.
+const NEVER: Duration = Duration::from_secs(400);
+
+/// What a turn may take beside a hook that does not read.
+const SOON: Duration = Duration::from_secs(4);
+
+/// What a flood may leave in the log, in bytes.
+const LOG: usize = 1024 * 1024;
+
+pub(crate) const ROWS: &[Row] = &[
+    Row {
+        id: "H-06",
+        title: "a hook that observes everything and never reads",
+        cases: &[Case {
+            // It is about the queue, not about the end of a writer that stalls.
+            setup: |setup| setup.config.timeouts.write_stall = NEVER,
+            ..hook("never-read", "greeted", &[], |world| Box::pin(nobody_waits(world)))
+        }],
+        undefend: Some(|setup| {
+            (setup.config.limits.queue_frames, setup.config.limits.queue_bytes) = (usize::MAX, usize::MAX);
+        }),
+    },
+    Row {
+        id: "H-07",
+        title: "a hook whose reply is longer than 8 MiB, or that prints megabytes while it is asked",
+        cases: &[
+            too_long(BEFORE),
+            too_long(APPROVE),
+            // What is long and seldom hurts nobody: 4 MB, and then the answer.
+            hook("long-noise", BEFORE, &[], |world| Box::pin(is_skipped(world))),
+            // 3.5 MB in short lines are read slowly, and the answer behind them comes too late.
+            Case {
+                setup: |setup| {
+                    hurry(setup);
+                    set(setup, "HAFT_COUNT", "40000");
+                },
+                notices_alone: true,
+                ..hook("noise", BEFORE, &[(EVIL, "rate_limited"), (EVIL, "hook_timeout")], |world| {
+                    Box::pin(is_read_slowly(world))
+                })
+            },
+        ],
+        undefend: Some(endless),
+    },
+    Row {
+        id: "H-08",
+        title: "a hook that exits, and what it started holds its pipes open",
+        cases: &[
+            hook("fork-and-exit", BEFORE, &[(EVIL, "exited")], |world| {
+                Box::pin(world.blocks_at_once("exited with status 5"))
+            }),
+            hook("fork-and-exit", APPROVE, &[(EVIL, "exited")], |world| {
+                Box::pin(world.blocks_at_once("tool approval hook \"evil\" failed"))
+            }),
+        ],
+        undefend: Some(|_| take_down(Defence::ExitStatus)),
+    },
+];
+
+const fn too_long(point: &'static str) -> Case {
+    let expect = &[(EVIL, "frame_too_long")];
+    Case {
+        notices_alone: true,
+        ..hook("long-reply", point, expect, |world| Box::pin(world.blocks_at_once("evil")))
+    }
+}
+
+fn endless(setup: &mut Setup) {
+    let limits = &mut setup.config.limits;
+    (limits.max_line, limits.max_result_line) = (ENDLESS, ENDLESS);
+    (limits.frames_per_second, limits.frame_burst) = (1_000_000, 1_000_000);
+    super::each(setup, |hook| (hook.timeouts.interceptor, hook.timeouts.approval) = (NEVER, NEVER));
+}
+
+/// 10,000 events of 1 KB for one that reads none of them: neither whoever tells them waits, nor does a turn.
+async fn nobody_waits(world: &mut World) -> Result<()> {
+    let said = AgentEvent::UserMessage {
+        content: vec![Content::text("x".repeat(1_000))],
+        time: Time("2026-01-01T00:00:00Z".to_owned()),
+    };
+    let before = memory("VmHWM")?;
+    for number in 0..world.amount(5_000, 50_000) {
+        let observers = world.host.hook_source().hooks().observers;
+        // That of the hooks is the last one; the canary is told by itself.
+        let hooks = observers.last().context("nobody observes")?;
+        hooks.observe(&said);
+        hooks.observe(&AgentEvent::Done);
+        if number % BATCH == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    let grown = memory("VmHWM")?.saturating_sub(before);
+    ensure!(grown < QUEUE, "memory was {grown} KiB higher");
+    ensure!(world.state(EVIL)? == ExtensionState::Ready, "it is {:?}", world.state(EVIL)?);
+    let mut states = world.host.states().into_iter();
+    let dropped = states.find(|status| status.name.as_str() == EVIL).map(|status| status.events_dropped);
+    ensure!(dropped.is_some_and(|dropped| dropped > 0), "no event was dropped");
+    world.settle().await
+}
+
+async fn is_skipped(world: &mut World) -> Result<()> {
+    let start = Instant::now();
+    world.allows().await?;
+    ensure!(start.elapsed() < SOON, "it took {:?}", start.elapsed());
+    let log = world.log_of(EVIL);
+    ensure!(log.contains("skipped") && log.len() < LOG, "its log has {} bytes", log.len());
+    Ok(())
+}
+
+async fn is_read_slowly(world: &mut World) -> Result<()> {
+    let before = memory("VmHWM")?;
+    let gated = tokio::time::timeout(SOON, world.gate(json!({}))).await.context("the gate")??;
+    ensure!(gated.ran_with.is_none(), "the tool ran all the same");
+    world.settle().await?;
+    let grown = memory("VmHWM")?.saturating_sub(before);
+    ensure!(grown < QUEUE, "memory was {grown} KiB higher");
+    let log = world.log_of(EVIL);
+    ensure!(log.contains("skipped") && log.len() < LOG, "its log has {} bytes", log.len());
+    Ok(())
+}

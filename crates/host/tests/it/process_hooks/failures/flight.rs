@@ -1,0 +1,166 @@
+//! Calls that are under way together, answers that come late, and turns that end meanwhile.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use haft_core::error::TurnErrorKind;
+use haft_protocol::event::AgentEvent;
+use haft_test_support::FakePeer;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::super::agency::{Stage, answers, call, goes_on, one_call, play, run, said};
+use super::super::{hook, host_with};
+use super::{POINTS, guards, until_told};
+use crate::support::{Events, builder};
+
+/// Two turns are asked about at once, and the one that was asked about last is answered first.
+#[tokio::test(start_paused = true)]
+async fn answers_in_another_order_go_where_they_belong() {
+    let (host, mut peer, events) = host_with(hook(&["before_tool"], &[])).await;
+    let turn = |command: &'static str| {
+        let stage =
+            Stage::new(vec![vec![call("t1", "bash", json!({"command": command}))], vec![said("done")]]);
+        let agent = stage.agent(&host).build().unwrap();
+        async move { stage.prompt(&agent, "go").await.result().0 }
+    };
+    let answer = async {
+        // Both are asked at each point before either is answered: before the tool, and after it.
+        for method in ["hook.before_tool", "hook.after_tool"] {
+            let (first, second) = (peer.called(method).await, peer.called(method).await);
+            assert_ne!(first["id"], second["id"]);
+            for asked in [second, first] {
+                let command = asked["params"]["arguments"]["command"].as_str().unwrap();
+                let result = match method {
+                    "hook.before_tool" => json!({"call": {"arguments": {"command": format!("{command}!")}}}),
+                    _ => json!({"result": {"result": {"for_llm": format!("{command} is done")}}}),
+                };
+                peer.reply(&asked, result).await;
+            }
+        }
+        peer
+    };
+    let (one, two, peer) = tokio::join!(turn("one"), turn("two"), answer);
+    assert_eq!((one.as_str(), two.as_str()), ("one! is done", "two! is done"));
+    let peer = play(peer, goes_on);
+    host.shutdown().await;
+    peer.await.unwrap();
+    assert_eq!(events.faults(), []);
+}
+
+/// A yes that comes too late is no yes to what is asked next.
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_is_not_taken_for_the_next_one() {
+    let (host, mut peer, events) = host_with(hook(&["approve_tool"], &[])).await;
+    let stage = Stage::new([one_call(), one_call()].concat());
+    let agent = stage.agent(&host).build().unwrap();
+    let answer = async {
+        let first = peer.called("hook.approve_tool").await;
+        let second = peer.called("hook.approve_tool").await;
+        peer.reply(&first, json!({"approved": true})).await;
+        peer.reply(&second, json!({"approved": false, "reason": "the second one"})).await;
+        peer
+    };
+    let turns = async { (stage.prompt(&agent, "one").await, stage.prompt(&agent, "two").await) };
+    let ((one, two), peer) = tokio::join!(turns, answer);
+    assert_eq!(
+        one.result().0,
+        r#"Tool execution denied by approval hook: tool approval hook "gate" timed out"#
+    );
+    assert_eq!(two.result().0, "Tool execution denied by approval hook: the second one");
+    assert_eq!(two.executions, 0);
+    let peer = play(peer, goes_on);
+    host.shutdown().await;
+    peer.await.unwrap();
+    assert_eq!(events.faults(), [crate::support::fault("gate", "hook_timeout")]);
+}
+
+/// The user ends the turn while the hook is asked: at once, without the tool, and nobody is blamed. In PicoClaw this counts
+/// as a timeout, with which the tool runs.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_cancelled_while_a_hook_is_asked() {
+    for point in POINTS {
+        let (host, mut peer, events) = host_with(hook(&[point], &[])).await;
+        let stage = Stage::new(one_call());
+        let agent = stage.agent(&host).build().unwrap();
+        let mut run = agent.prompt("go");
+        let cancel = run.cancellation();
+        let began = Instant::now();
+        let turn = async {
+            let mut results = Vec::new();
+            while let Some(event) = run.next().await {
+                results.extend(matches!(event, AgentEvent::ToolResult { .. }).then_some(event));
+            }
+            (run.finish().await, results.len())
+        };
+        let user = async {
+            let mut asked = peer.next().await.unwrap();
+            while asked["method"] != format!("hook.{point}").as_str() {
+                peer.reply(&asked, json!({})).await;
+                asked = peer.next().await.unwrap();
+            }
+            cancel.cancel();
+            (peer, asked)
+        };
+        let ((outcome, _), (mut peer, asked)) = tokio::join!(turn, user);
+        assert_eq!(outcome.unwrap_err().kind, TurnErrorKind::Aborted, "{point}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{point}: its time is not waited for");
+        assert_eq!(events.faults(), [], "{point}");
+        // What it says to that is of no use to anybody, and the next turn is asked about as usual.
+        peer.reply(&asked, json!({"action": "abort_turn", "approved": false})).await;
+        let peer = play(peer, goes_on);
+        let ran = super::super::agency::run(&host, one_call()).await;
+        assert_eq!((ran.executions, events.faults()), (1, vec![]), "{point}");
+        host.shutdown().await;
+        peer.await.unwrap();
+    }
+}
+
+/// A hook that has ended before it is asked: what it guards is blocked at once, and the rest goes on as if it were not there.
+#[tokio::test(start_paused = true)]
+async fn one_that_ended_before_is_not_waited_for() {
+    for point in POINTS {
+        let (host, peer, events) = host_with(hook(&[point], &["*"])).await;
+        drop(peer);
+        until_told(&events, 1).await;
+        let began = Instant::now();
+        let ran = run(&host, one_call()).await;
+        // A hook that is asked after a tool is asked before it, too.
+        let blocks = guards(point) || point == "after_tool";
+        assert_eq!((ran.executions, ran.answer().as_str()), (usize::from(!blocks), "two files"), "{point}");
+        assert!(began.elapsed() < Duration::from_secs(1), "{point}: {:?}", began.elapsed());
+        if point == "approve_tool" {
+            let text = r#"Tool execution denied by approval hook: tool approval hook "gate" failed"#;
+            assert_eq!(ran.result().0, text);
+        }
+        assert_eq!(events.faults(), [crate::support::fault("gate", "exited")], "{point}: told once");
+        host.shutdown().await;
+    }
+}
+
+/// What one hook does not decide is still for the next one, which has its whole time.
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_of_one_hook_alone() {
+    let events = Events::default();
+    let mut builder = builder(&events);
+    let mut peers = Vec::new();
+    for name in ["a", "b"] {
+        let (peer, reader, writer) = FakePeer::pair();
+        builder = builder.hook_streams(name, hook(&["after_tool"], &[]), reader, writer);
+        let redact = json!({"result": {"result": {"for_llm": "[redacted]"}}});
+        let mut answer = answers("hook.after_tool", redact);
+        let hangs = name == "a";
+        peers.push(play(peer, move |call: &Value| match call["method"] == "hook.after_tool" && hangs {
+            true => super::super::agency::Does::Hangs,
+            false => answer(call),
+        }));
+    }
+    let host = builder.start().await;
+    let ran = run(&host, one_call()).await;
+    host.shutdown().await;
+    assert_eq!(ran.result(), ("[redacted]".to_owned(), false));
+    assert_eq!(events.faults(), [crate::support::fault("a", "hook_timeout")]);
+    for peer in peers {
+        peer.await.unwrap();
+    }
+}

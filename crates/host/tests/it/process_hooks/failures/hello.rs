@@ -1,0 +1,84 @@
+//! What a hook says to hello, and what becomes of one that says nothing.
+
+use std::time::Duration;
+
+use haft_host::ExtensionState;
+use haft_test_support::FakePeer;
+use tokio::time::Instant;
+
+use super::super::agency::{Does, goes_on, one_call, play, run};
+use super::super::hook;
+use super::{POINTS, guards};
+use crate::support::{Events, builder, state};
+
+/// A hook that does this when it is greeted: whether it has a part in turns, how its faults are called, and how long all
+/// that took.
+async fn greeted(points: &[&str], does: Option<&'static str>) -> (bool, usize, Vec<String>, Duration) {
+    let events = Events::default();
+    let (peer, reader, writer) = FakePeer::pair();
+    let peer = play(peer, move |call| match (call["method"] == "hook.hello", does) {
+        (true, Some("")) => Does::Leaves,
+        (true, Some(line)) => Does::Says(format!("{line}\n")),
+        (true, None) => Does::Hangs,
+        (false, _) => goes_on(call),
+    });
+    let began = Instant::now();
+    let host = builder(&events).hook_streams("gate", hook(points, &[]), reader, writer).start().await;
+    let ran = run(&host, one_call()).await;
+    let took = began.elapsed();
+    let is_ready = matches!(state(&host, "gate"), ExtensionState::Ready);
+    assert_eq!(ran.answer(), "two files", "the turn goes on");
+    host.shutdown().await;
+    peer.await.unwrap();
+    (is_ready, ran.executions, events.faults().into_iter().map(|(_, code)| code).collect(), took)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_hello_is_an_object_or_nothing() {
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"ok":true,"name":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"ok":false}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
+        r#"{"id":1}"#,
+        "starting up ...\n{\"id\":1,\"result\":{}}",
+    ] {
+        let (is_ready, executions, faults, _) = greeted(&POINTS, Some(line)).await;
+        assert_eq!((is_ready, executions, faults), (true, 1, vec![]), "{line}");
+    }
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"result":"hi"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":[]}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":true}"#,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no licence"}}"#,
+    ] {
+        let (is_ready, executions, faults, _) = greeted(&POINTS, Some(line)).await;
+        assert_eq!((is_ready, executions, faults), (false, 0, vec!["hello_invalid".to_owned()]), "{line}");
+    }
+}
+
+/// PicoClaw waits for ever when it starts, so that one silent hook keeps everything from starting.
+#[tokio::test(start_paused = true)]
+async fn one_that_does_not_answer_hello_is_waited_for_five_seconds() {
+    for point in POINTS {
+        let (is_ready, executions, faults, took) = greeted(&[point], None).await;
+        let blocks = guards(point) || point == "after_tool";
+        assert_eq!((is_ready, executions), (false, usize::from(!blocks)), "{point}");
+        assert_eq!(faults, ["hello_timeout"], "{point}");
+        assert!((Duration::from_secs(5)..Duration::from_secs(6)).contains(&took), "{point}: {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_ends_before_hello_guards_all_the_same() {
+    for point in POINTS {
+        let (is_ready, executions, faults, took) = greeted(&[point], Some("")).await;
+        let blocks = guards(point) || point == "after_tool";
+        assert_eq!(
+            (is_ready, executions, faults.len()),
+            (false, usize::from(!blocks), 1),
+            "{point}: {faults:?}"
+        );
+        assert!(took < Duration::from_secs(1), "{point}: {took:?}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Lines of a hook beside its replies, and replies that are not much of one.
+
+use serde_json::json;
+
+use super::super::agency::{Does, Ran, answers, goes_on, one_call, play, run};
+use super::super::{hook, host_with};
+use super::{Failure, POINTS, turn};
+use crate::support::Events;
+
+/// A turn in which the hook has this before each of its replies, `ID` being the number of the call.
+async fn beside(noise: &str) -> (Ran, Events) {
+    let (host, peer, events) = host_with(hook(&POINTS, &[])).await;
+    let noise = noise.to_owned();
+    let peer = play(peer, move |call| {
+        let id = &call["id"];
+        let (noise, Does::Reply(result)) = (noise.replace("ID", &id.to_string()), goes_on(call)) else {
+            panic!("{call}")
+        };
+        Does::Says(format!("{noise}\n{}\n", json!({"jsonrpc": "2.0", "id": id, "result": result})))
+    });
+    let ran = run(&host, one_call()).await;
+    host.shutdown().await;
+    peer.await.unwrap();
+    (ran, events)
+}
+
+/// Whatever it prints: the reply behind it is the one that counts.
+#[tokio::test(start_paused = true)]
+async fn what_is_no_reply_is_passed_over() {
+    for noise in ["", "   ", "checking ls ...", "\u{feff}hello", "[1, 2]", "null"] {
+        let (ran, events) = beside(noise).await;
+        assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"), "{noise}");
+        assert_eq!(events.faults(), [], "{noise}");
+    }
+}
+
+/// The first time the user is told what an answer looks like. A call of a hook's own PicoClaw takes for an answer without a
+/// result, if its number is that of a question.
+#[tokio::test(start_paused = true)]
+async fn what_answers_nothing_that_was_asked_is_told_once_and_passed_over() {
+    let refusal = r#""result":{"approved":false,"action":"deny_tool"}"#;
+    let (call, log) = (r#""method":"host.ask","params":{}"#, r#""method":"log","params":{"text":"hi"}"#);
+    let only = "a call: a hook only replies";
+    let shape = r#"a reply is {"jsonrpc":"2.0","id":7,"result":{…}} with the id of the request"#;
+    for (id, rest, told) in [
+        (r#""id":"ID","#, refusal, shape),
+        (r#""id":ID.0,"#, refusal, shape),
+        (r#""id":-ID,"#, refusal, shape),
+        (r#""id":0,"#, refusal, shape),
+        (r#""id":null,"#, refusal, shape),
+        ("", refusal, shape),
+        (r#""id":9ID,"#, refusal, "sent a reply for 9"),
+        (r#""id":ID,"#, call, only),
+        ("", log, shape),
+    ] {
+        let answer = format!(r#"{{"jsonrpc":"2.0",{id}{rest}}}"#);
+        let (ran, events) = beside(&answer).await;
+        assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"), "{answer}");
+        assert!(events.only_message().contains(told), "{}", events.only_message());
+        assert_eq!(events.faults(), [crate::support::fault("gate", "unknown_id")]);
+    }
+}
+
+/// A turn in which the hook says this to whatever it is asked.
+async fn says(line: &'static str) -> (Ran, Events) {
+    let (host, peer, events) = host_with(hook(&POINTS, &[])).await;
+    let peer = play(peer, move |call| Does::Says(line.replace("ID", &call["id"].to_string()) + "\n"));
+    let ran = run(&host, one_call()).await;
+    host.shutdown().await;
+    peer.await.unwrap();
+    (ran, events)
+}
+
+/// Nothing is "go on" to whoever may change something, and no approval.
+#[tokio::test(start_paused = true)]
+async fn a_reply_with_nothing_in_it_goes_on_and_approves_nothing() {
+    for line in [
+        r#"{"jsonrpc":"2.0","id":ID,"result":null}"#,
+        r#"{"jsonrpc":"2.0","id":ID}"#,
+        r#"{"id":ID,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":ID,"result":{},"error":null}"#,
+    ] {
+        let (ran, events) = says(line).await;
+        assert_eq!((ran.executions, ran.outcome.is_ok()), (0, true), "{line}");
+        assert_eq!(ran.result().0, "Tool execution denied by approval hook", "{line}");
+        assert!(
+            events.only_message().contains(r#"expected {"approved":true|false"#),
+            "PicoClaw says nothing"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_read_as_go_reads_them() {
+    let (ran, events) =
+        says(r#"{"JSONRPC":"2.0","Id":ID,"Result":{"Approved":true,"ACTION":"continue"}}"#).await;
+    assert_eq!((ran.executions, events.faults()), (1, vec![]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_counts_even_beside_a_result() {
+    let line =
+        r#"{"jsonrpc":"2.0","id":ID,"result":{"approved":true},"error":{"code":1,"message":"no disk"}}"#;
+    let (ran, _) = says(line).await;
+    assert_eq!(ran.executions, 0);
+    assert!(ran.result().0.contains("no disk"), "{}", ran.result().0);
+}
+
+/// PicoClaw stops reading for good at 1 MiB.
+#[tokio::test(start_paused = true)]
+async fn a_reply_of_two_mib_is_read() {
+    for bytes in [2 * 1024 * 1024, 8 * 1024 * 1024 - 200] {
+        let (host, peer, events) = host_with(hook(&["before_tool"], &[])).await;
+        let call = json!({"arguments": {"command": "ls -1"}, "note": "x".repeat(bytes)});
+        let peer = play(peer, answers("hook.before_tool", json!({"action": "modify", "call": call})));
+        let ran = run(&host, one_call()).await;
+        host.shutdown().await;
+        peer.await.unwrap();
+        assert_eq!(
+            (ran.result().0.as_str(), events.faults()),
+            (r#"ran {"command":"ls -1"}"#, vec![]),
+            "{bytes}"
+        );
+    }
+}
+
+/// What is longer than this host reads costs the call that it is the answer to, as every other failure, and is told.
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_too_long_is_told() {
+    let (ran, events) = turn("approve_tool", Failure::Oversized, false).await;
+    assert_eq!(ran.executions, 0);
+    let codes: Vec<String> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, ["frame_too_long"]);
+}

@@ -1,0 +1,111 @@
+//! Hooks that are only told something: nothing that they do is of any consequence to a turn.
+
+use std::path::Path;
+use std::time::Duration;
+
+use haft_host::{ExtensionSpec, HookCommand};
+use haft_protocol::ids::ExtensionName;
+use serde_json::{Value, json};
+
+use super::super::agency::{Does, one_call, play, run, said};
+use super::super::processes::{host, patient};
+use super::super::{hook, host_with};
+use super::until_told;
+use crate::support::Events;
+
+/// How long PicoClaw waits for one of them, at each event.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What the hook does with whatever it is told.
+async fn check(does: fn(&Value) -> Option<Does>, faults: &[&str]) {
+    let (host, mut peer, events) = host_with(hook(&[], &["*"])).await;
+    let peer = tokio::spawn(async move {
+        let mut told = 0;
+        while let Some(event) = peer.next().await {
+            told += 1;
+            match does(&event) {
+                Some(Does::Says(line)) => peer.send_as_far_as_read(line.as_bytes()).await,
+                Some(Does::Leaves) => break,
+                _ => {}
+            }
+        }
+        told
+    });
+    let began = tokio::time::Instant::now();
+    let ran = run(&host, one_call()).await;
+    assert_eq!((ran.executions, ran.answer().as_str()), (1, "two files"));
+    assert!(began.elapsed() < PATIENCE, "nothing waits for it");
+    until_told(&events, faults.len()).await;
+    host.ping().await;
+    host.shutdown().await;
+    assert!(peer.await.unwrap() > 0);
+    let codes: Vec<String> = events.faults().into_iter().map(|(_, code)| code).collect();
+    assert_eq!(codes, faults);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_ends_at_the_first_event() {
+    check(|_| Some(Does::Leaves), &["exited"]).await;
+}
+
+/// That an answer is to no question is told once.
+#[tokio::test(start_paused = true)]
+async fn one_that_answers_what_is_no_question() {
+    let abort = |_: &Value| {
+        Some(Does::Says("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"action\":\"hard_abort\"}}\n".into()))
+    };
+    check(abort, &["unknown_id"]).await;
+    let error = |_: &Value| {
+        Some(Does::Says("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"no\"}}\n".into()))
+    };
+    check(error, &["unknown_id"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_says_what_nobody_understands() {
+    check(|event| Some(Does::Says(format!("got {event}\n"))), &[]).await;
+    check(|_| Some(Does::Says("\u{0}\u{1}\n{{{{\n".into())), &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_says_too_much() {
+    check(|_| Some(Does::Says("x".repeat(8 * 1024 * 1024 + 1) + "\n")), &["frame_too_long"]).await;
+}
+
+/// It is told nothing more, and the rest of the program does not notice: what does not fit is dropped.
+#[tokio::test(start_paused = true)]
+async fn one_that_reads_nothing() {
+    let (host, peer, events) = host_with(hook(&[], &["*"])).await;
+    let began = tokio::time::Instant::now();
+    for _ in 0..200 {
+        assert_eq!(run(&host, one_call()).await.executions, 1);
+    }
+    assert_eq!((began.elapsed() < PATIENCE, events.faults()), (true, vec![]));
+    assert!(host.states()[0].events_dropped > 0);
+    let peer = play(peer, |_| Does::Reply(json!({})));
+    host.shutdown().await;
+    peer.await.unwrap();
+}
+
+/// The same with a process, whose pipe is full soon. It is stopped when the program ends, too.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_process_that_reads_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = r#"read hello; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; echo $$ > pid; exec sleep 600"#;
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let command = HookCommand { command, dir: Some(dir.path().to_owned()) };
+    let name = ExtensionName::new("gate");
+    let spec = patient(ExtensionSpec::hook(name, hook(&[], &["*"]), &command, Path::new("/")));
+    let events = Events::default();
+    let host = host(vec![spec], &events).await;
+    for _ in 0..300 {
+        let says = vec![one_call().remove(0), vec![said(&"x".repeat(4096))]];
+        assert_eq!(run(&host, says).await.executions, 1);
+    }
+    assert_eq!(events.faults(), []);
+    assert!(host.states()[0].events_dropped > 0);
+    host.shutdown().await;
+    let pid = std::fs::read_to_string(dir.path().join("pid")).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).exists() || !Path::new("/proc/self").exists());
+}

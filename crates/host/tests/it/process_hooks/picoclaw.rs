@@ -1,0 +1,113 @@
+//! What PicoClaw's own tests say of its hooks, against this host and from outside. A test has the name of the one that it
+//! stands for; where this host does something else on purpose, the name or a comment says what and why.
+//!
+//! Of PicoClaw's tests some are where what they are about is:
+//! * of the configuration, in `haft-config`'s tests of hooks: `DefaultConfig_HooksDefaults` and
+//!   `LoadConfig_HooksProcessConfig` are `a_config_of_picoclaw_is_taken_as_it_is` and
+//!   `times_are_the_hooks_own_then_those_of_its_table`; `InvalidConfiguredHookFails` is
+//!   `a_mistake_in_a_hook_is_told_with_its_line`, and over the whole program
+//!   `a_hook_that_is_not_as_it_is_meant_ends_the_run_first` among the program's end-to-end tests. There is no hook that is
+//!   part of the program, so that of `AutoMountsBuiltinHook` stays what a configuration that asks for one is told:
+//!   `a_mistake_beside_the_hooks_is_told_too`;
+//! * of the event bus (`pkg/events`): that what does not fit is dropped and counted, and that one that does not read holds
+//!   nobody up, is `one_that_does_not_read_holds_nobody_up`. Other policies of a buffer, and what one subscriber of a bus
+//!   does to another, are of PicoClaw's bus alone: there is none between this host and a hook.
+//!
+//! And some are about what is not here:
+//! * `/btw` (`BtwCommand_UsesLLMHooks`, `BtwHookModelRewrite…`, `BtwHookCannotReenable…`,
+//!   `BtwCommandHookModelBypassesFallbackCandidates`): there are no side questions;
+//! * chat channels (`HookRespond_MediaError`, `HookRespond_ResponseHandledMediaPreservesOutboundContext`): the channel is
+//!   always `cli`, where nothing is sent that could fail, as in `hook_respond_bus_fallback`;
+//! * `EmitsFollowUpQueuedEvent`: no tool ends after its result;
+//! * `BeforeLLMModelRewriteReevaluatesModelStreaming`: every model streams.
+
+mod before_llm;
+mod events;
+mod mounts;
+mod process;
+mod profile;
+mod respond;
+mod skips;
+mod streaming;
+mod tools;
+
+use haft_core::AgentBuilder;
+use haft_host::Host;
+use haft_protocol::message::AssistantBlock;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use super::agency::{Does, Ran, Script, Stage, play, tool};
+use super::{hook, host_with};
+use crate::support::Events;
+
+/// Every point, one of each class.
+const ALL: &[&str] = &["before_llm", "before_tool", "approve_tool"];
+
+/// A hook in memory that takes part in these points and is told everything, and an agent as PicoClaw's tests have it.
+struct Scene {
+    host: Host,
+    stage: Stage,
+    peer: JoinHandle<Vec<Value>>,
+    events: Events,
+}
+
+impl Scene {
+    async fn new(
+        points: &[&str],
+        says: Vec<Vec<AssistantBlock>>,
+        does: impl FnMut(&Value) -> Does + Send + 'static,
+    ) -> Self {
+        Self::of(points, Script::new("demo", says), does).await
+    }
+
+    async fn of(points: &[&str], script: Script, does: impl FnMut(&Value) -> Does + Send + 'static) -> Self {
+        let (host, peer, events) = host_with(hook(points, &["*"])).await;
+        Self { host, stage: Stage::of(script), peer: play(peer, does), events }
+    }
+
+    /// An agent that has `bash`, and `echo_text`, which says what it is told.
+    fn agent(&self) -> AgentBuilder {
+        let text = |args: &Value| args["text"].as_str().unwrap_or_default().to_owned();
+        self.stage.agent(&self.host).tool(tool("echo_text", text))
+    }
+
+    /// A prompt to such an agent.
+    async fn prompt(self) -> (Ran, Told) {
+        let agent = self.agent().build().unwrap();
+        self.host.session_start(Some(agent.session()));
+        let ran = self.stage.prompt(&agent, "hello").await;
+        (ran, self.end().await)
+    }
+
+    /// What the hook was asked and told.
+    async fn end(self) -> Told {
+        self.host.ping().await;
+        self.host.shutdown().await;
+        Told { lines: self.peer.await.unwrap(), events: self.events }
+    }
+}
+
+/// What a hook was asked and told, and what the user was told meanwhile.
+struct Told {
+    lines: Vec<Value>,
+    events: Events,
+}
+
+impl Told {
+    /// The params of each call of this method.
+    fn asked(&self, method: &str) -> Vec<&Value> {
+        self.lines.iter().filter(|line| line["method"] == method).map(|line| &line["params"]).collect()
+    }
+
+    /// Each event of this kind.
+    fn events(&self, kind: &str) -> Vec<&Value> {
+        self.asked("hook.runtime_event").into_iter().filter(|event| event["kind"] == kind).collect()
+    }
+
+    /// The kinds of all events.
+    fn kinds(&self) -> Vec<&str> {
+        let events = self.asked("hook.runtime_event");
+        events.into_iter().map(|event| event["kind"].as_str().unwrap()).collect()
+    }
+}

@@ -1,0 +1,302 @@
+//! Every block of the document that PicoClaw's users write hooks by: what this host asks is what the document shows and
+//! more, and each answer that the document shows does to the turn what the document says.
+//!
+//! The blocks are those of `protocol/fixtures/compat/hook/seed.jsonl`, word for word.
+
+use std::sync::{Arc, Mutex};
+
+use haft_core::hooks::{
+    BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
+};
+use haft_core::model::RequestOptions;
+use haft_host::{EventForm, HookSpec};
+use haft_protocol::message::AssistantBlock;
+use haft_test_support::FakePeer;
+use serde_json::Value;
+
+use super::agency::{Does, Made, Ran, Script, Stage, call, goes_on, play, said, tool};
+use super::hook;
+use crate::support::{Events, builder};
+
+const SEED: &str = include_str!("../../../../protocol/fixtures/compat/hook/seed.jsonl");
+
+/// What a block is for.
+enum Block {
+    /// Sent by this host: where it says something else than the document shows.
+    Sent(&'static [&'static str]),
+    /// Sent by a hook, to what was asked here: what becomes of the turn.
+    Answer(&'static str, &'static [&'static str]),
+}
+
+use Block::{Answer, Sent};
+
+/// One for each line of the document.
+const BLOCKS: &[Block] = &[
+    Answer(
+        "hook.hello",
+        &[
+            "error: Tool execution denied by hook: blocked, because extension py_review_gate decides about this and hook.hello: it failed: error message; the user has been told",
+            "answer: Done.",
+            "py_review_gate: hello_invalid: hook.hello: it failed: error message",
+        ],
+    ),
+    Sent(&[]),
+    Answer("hook.hello", &["answer: Hi!"]),
+    // The document has the last two the wrong way round, and steps are counted from 1.
+    Sent(&[
+        "/params/meta/Iteration: 1",
+        r#"/params/meta/TracePath: "turn.llm.request""#,
+        r#"/params/meta/Source: "runTurn""#,
+    ]),
+    Answer("hook.before_llm", &["offered: my_plugin_tool", "answer: Hi!"]),
+    Sent(&[]),
+    Answer("hook.after_llm", &[r#"ran: echo {"text":"hi"}"#, "result: echoed: hi", "answer: Done."]),
+    Sent(&[]),
+    Answer(
+        "hook.before_tool",
+        &[r#"ran: echo_text {"text":"modified hello"}"#, "result: echoed: modified hello", "answer: Done."],
+    ),
+    Answer("hook.before_tool", &["error: Tool execution denied by hook: Invalid arguments", "answer: Done."]),
+    Answer("hook.before_tool", &["result: Plugin tool executed successfully", "answer: Done."]),
+    // A tool is approved before it runs.
+    Sent(&["/id: 6"]),
+    Answer(
+        "hook.after_tool",
+        &[r#"ran: echo_text {"text":"hello"}"#, "result: echoed: hello", "answer: Done."],
+    ),
+    Sent(&["/id: 5"]),
+    Answer("hook.approve_tool", &["ran: bash", r#"result: ran {"command":"rm -rf /"}"#, "answer: Done."]),
+    Answer(
+        "hook.approve_tool",
+        &[
+            "error: Tool execution denied by approval hook: Dangerous command, execution denied",
+            "answer: Done.",
+        ],
+    ),
+    Sent(&[]),
+];
+
+/// Lines that PicoClaw itself has sent: of 0.2.9 and later, and of 0.2.8 and earlier.
+const PICOCLAW: &str = include_str!("../../../../protocol/fixtures/compat/hook/picoclaw.jsonl");
+
+/// What there are examples of; the values are this host's own.
+const OWN: [&str; 10] = [
+    "time",
+    "Time",
+    "AgentID",
+    "TurnID",
+    "turn_id",
+    "SessionKey",
+    "session_key",
+    "chat_id",
+    "sender_id",
+    "duration",
+];
+
+#[tokio::test(start_paused = true)]
+async fn each_block_is_sent_or_does_what_the_document_says() {
+    for (number, (line, block)) in (1..).zip(SEED.lines().zip(BLOCKS)) {
+        check(number, line, block).await;
+    }
+}
+
+#[test]
+fn every_block_of_the_document_is_looked_at() {
+    let is_request = |line: &str| line.contains(r#""method":"#);
+    let document: Vec<bool> = SEED.lines().map(is_request).collect();
+    let here: Vec<bool> = BLOCKS.iter().map(|block| matches!(block, Sent(_))).collect();
+    assert_eq!(here, document);
+}
+
+async fn check(number: usize, line: &str, block: &Block) {
+    let value: Value = serde_json::from_str(line).unwrap();
+    match block {
+        Sent(differs) => check_sent(&value, EventForm::Name, differs).await,
+        Answer(method, effect) => {
+            let asked = if value["result"]["action"] == "respond" {
+                value["result"]["call"].clone()
+            } else {
+                asked(if value["error"].is_null() { method } else { "hook.approve_tool" })
+            };
+            let turn = turn(&asked, EventForm::Name, word_for_word(line, value, method)).await;
+            assert_eq!(turn.effect(), *effect, "line {number}");
+        }
+    }
+}
+
+/// What this host sends in place of a line, and more, but for this.
+async fn check_sent(line: &Value, form: EventForm, differs: &[&str]) {
+    let turn = turn(line, form, goes_on).await;
+    let sent = turn.calls.iter().find(|call| call["method"] == line["method"]).unwrap();
+    let mut found = Vec::new();
+    differences("", line, sent, &mut found);
+    assert_eq!(found, differs, "{line}\nsent: {sent}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lines_of_both_ages_of_picoclaw_are_sent() {
+    let event = r#"/params/id: "evt-1""#;
+    let lines: [(EventForm, &[&str]); 3] =
+        [(EventForm::Runtime, &[]), (EventForm::Runtime, &[event]), (EventForm::Number, &[])];
+    assert_eq!(PICOCLAW.lines().count(), lines.len());
+    for (line, (form, differs)) in PICOCLAW.lines().zip(lines) {
+        check_sent(&serde_json::from_str(line).unwrap(), form, differs).await;
+    }
+}
+
+/// Answers one method with this line, but for the number of the call, and goes on else.
+fn word_for_word(
+    line: &str,
+    value: Value,
+    method: &'static str,
+) -> impl FnMut(&Value) -> Does + Send + 'static {
+    let (line, number) = (line.to_owned(), format!("\"id\":{},", value["id"]));
+    assert!(line.contains(&number));
+    move |call| match &call["method"] {
+        of if of == method => {
+            Does::Says(line.replacen(&number, &format!("\"id\":{},", call["id"]), 1) + "\n")
+        }
+        _ => goes_on(call),
+    }
+}
+
+/// The request that the document shows for this method.
+fn asked(method: &str) -> Value {
+    let values = SEED.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    values.into_iter().find(|value| value["method"] == method).unwrap()
+}
+
+/// A turn in which this request is made, as far as the document shows how it comes to that.
+async fn turn(request: &Value, form: EventForm, does: impl FnMut(&Value) -> Does + Send + 'static) -> Turn {
+    let params = request.get("params").unwrap_or(request);
+    let events = Events::default();
+    let (peer, reader, writer) = FakePeer::pair();
+    let peer = play(peer, does);
+    let host =
+        builder(&events).hook_streams("py_review_gate", spec(params, form), reader, writer).start().await;
+    let stage = Stage::of(Script::new("claude-sonnet", vec![says(params), vec![said("Done.")]]));
+    let log = Log::default();
+    let mut agent = stage.agent(&host).before_model_request(Temperature);
+    for name in ["echo", "echo_text"] {
+        agent = agent.tool(echo(name, &log));
+    }
+    let ran = stage.prompt(&agent.build().unwrap(), "hello").await;
+    host.shutdown().await;
+    Turn { ran, calls: peer.await.unwrap(), log, events }
+}
+
+struct Turn {
+    ran: Ran,
+    calls: Vec<Value>,
+    log: Log,
+    events: Events,
+}
+
+/// What ran.
+type Log = Arc<Mutex<Vec<String>>>;
+
+impl Turn {
+    /// What became of it.
+    fn effect(&self) -> Vec<String> {
+        let added = self.ran.offered().split_off(3);
+        let mut lines: Vec<String> = added.iter().map(|name| format!("offered: {name}")).collect();
+        lines.extend(self.log.lock().unwrap().iter().map(|ran| format!("ran: {ran}")));
+        if self.ran.executions > 0 {
+            lines.push("ran: bash".to_owned());
+        }
+        for (text, is_error) in self.ran.results() {
+            lines.push(format!("{}: {text}", if is_error { "error" } else { "result" }));
+        }
+        lines.push(format!("answer: {}", self.ran.answer()));
+        if let Err(error) = &self.ran.outcome {
+            lines.push(format!("turn: {error}"));
+        }
+        if let [(name, code)] = &self.events.faults()[..] {
+            lines.push(format!("{name}: {code}: {}", self.events.only_message()));
+        }
+        lines
+    }
+}
+
+/// A hook with the modes that hello shows, or all of them.
+fn spec(params: &Value, event_form: EventForm) -> HookSpec {
+    let all = ["observe", "llm", "tool", "approve"].map(Value::from).to_vec();
+    let modes = params["modes"].as_array().unwrap_or(&all);
+    let points = [("llm", "before_llm"), ("tool", "before_tool"), ("approve", "approve_tool")];
+    let points: Vec<&str> =
+        points.iter().filter(|(mode, _)| modes.contains(&(*mode).into())).map(|(_, point)| *point).collect();
+    HookSpec { event_form, ..hook(&points, &["tool_exec_start"]) }
+}
+
+/// What the model says, so that this is asked or told.
+fn says(params: &Value) -> Vec<AssistantBlock> {
+    let response = &params["response"];
+    let mut blocks: Vec<AssistantBlock> = response["content"].as_str().map(said).into_iter().collect();
+    for asked in response["tool_calls"].as_array().into_iter().flatten() {
+        let function = &asked["function"];
+        let args = serde_json::from_str(function["arguments"].as_str().unwrap()).unwrap();
+        blocks.push(call(asked["id"].as_str().unwrap(), function["name"].as_str().unwrap(), args));
+    }
+    let payload = params.get("Payload").or(params.get("payload"));
+    let event = |payload: &Value| (payload["Tool"].clone(), payload["Arguments"].clone());
+    let (tool, args) = payload.map_or_else(|| (params["tool"].clone(), params["arguments"].clone()), event);
+    if let Some(name) = tool.as_str() {
+        blocks.push(call("tc-1", name, args));
+    }
+    if blocks.is_empty() { vec![said("Hi!")] } else { blocks }
+}
+
+fn echo(name: &'static str, log: &Log) -> Made {
+    let log = Arc::clone(log);
+    tool(name, move |args| {
+        log.lock().unwrap().push(format!("{name} {args}"));
+        format!("echoed: {}", args["text"].as_str().unwrap_or_default())
+    })
+}
+
+/// The program that the agent is part of has it choose its words like that.
+struct Temperature;
+
+#[async_trait::async_trait]
+impl BeforeModelRequest for Temperature {
+    async fn before_model_request(&self, _: &CancellationToken, _: &OutgoingRequest) -> RequestDecision {
+        let options = Some(RequestOptions { temperature: Some(0.7), max_tokens: None });
+        RequestDecision::Edit {
+            by: "embedder".into(),
+            edit: RequestEdit { options, ..RequestEdit::default() },
+        }
+    }
+}
+
+/// Where what was sent is not what the document shows. More may be sent everywhere.
+fn differences(path: &str, document: &Value, sent: &Value, found: &mut Vec<String>) {
+    match (document, sent) {
+        (Value::Object(document), Value::Object(sent)) => {
+            for (key, value) in document {
+                let path = format!("{path}/{key}");
+                match sent.get(key) {
+                    Some(sent) => differences(&path, value, sent, found),
+                    None => found.push(format!("{path} is not there")),
+                }
+            }
+        }
+        (Value::Array(document), Value::Array(sent)) => {
+            for (at, value) in document.iter().enumerate() {
+                let path = format!("{path}/{at}");
+                let of = |sent| {
+                    let mut found = Vec::new();
+                    differences(&path, value, sent, &mut found);
+                    found
+                };
+                let closest = sent.iter().map(of).min_by_key(Vec::len);
+                found.extend(closest.unwrap_or_else(|| vec![format!("{path} is not there")]));
+            }
+        }
+        (document, sent) if document == sent => {}
+        (Value::String(_), Value::String(_)) | (Value::Number(_), Value::Number(_)) => {
+            let is_own = path.rsplit('/').next().is_some_and(|name| OWN.contains(&name));
+            found.extend((!is_own).then(|| format!("{path}: {sent}")));
+        }
+        (document, sent) => found.push(format!("{path} is {sent} in place of {document}")),
+    }
+}

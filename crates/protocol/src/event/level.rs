@@ -1,0 +1,19 @@
+//! How loud notes are.
+
+use serde::{Deserialize, Serialize};
+
+/// How loud a note is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Something went well.
+    Success,
+    /// Something needs attention.
+    Warn,
+    /// Something failed.
+    Error,
+    /// For information; also what a level nobody knows is taken for.
+    #[serde(other)]
+    Info,
+}

@@ -1,0 +1,185 @@
+//! The params of a question again, with what was changed in them.
+//!
+//! PicoClaw takes the payload of a reply for the whole of what was asked: what it lacks is gone for the next hook, and so
+//! would be what this SDK knows nothing of. So what was not changed is repeated as the text that it came as.
+
+use std::collections::{BTreeMap, HashMap};
+
+use haft_protocol::RawJson;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Error, from_str, to_string};
+
+/// An object, its values as texts.
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
+
+/// `params`, which read as `old`, as they have to be to read as `new`. The fields in `always` are there in any case.
+pub(super) fn echo<Q: Serialize>(
+    params: &RawJson,
+    old: &Q,
+    new: &Q,
+    always: &[&str],
+) -> Result<RawJson, Error> {
+    let (old, new) = (to_string(old)?, to_string(new)?);
+    let mut fields = changed_fields(params.as_str(), &old, &new)?;
+    let whole: Fields<'_> = from_str(&new)?;
+    for name in always {
+        if let Some(value) = whole.get(*name) {
+            fields.entry((*name).to_owned()).or_insert_with(|| value.get().to_owned());
+        }
+    }
+    json(&object(&fields)?)
+}
+
+/// An object without one of its fields.
+pub(super) fn without(object: &RawJson, name: &str) -> Result<RawJson, Error> {
+    let mut fields: Fields<'_> = from_str(object.as_str())?;
+    fields.remove(name);
+    RawJson::from_value(&fields)
+}
+
+/// `raw`, which reads as `old`, as it has to be to read as `new`.
+fn changed(raw: &str, old: &str, new: &str) -> Result<String, Error> {
+    let all = |first: char| [raw, old, new].iter().all(|text| text.starts_with(first));
+    if old == new {
+        Ok(raw.to_owned())
+    } else if raw == old {
+        // There is nothing in it that is not known.
+        Ok(new.to_owned())
+    } else if all('{') {
+        object(&changed_fields(raw, old, new)?)
+    } else if all('[') {
+        changed_items(raw, old, new)
+    } else {
+        Ok(new.to_owned())
+    }
+}
+
+fn changed_fields(raw: &str, old: &str, new: &str) -> Result<BTreeMap<String, String>, Error> {
+    let (raw, old, mut new): (Fields<'_>, Fields<'_>, Fields<'_>) =
+        (from_str(raw)?, from_str(old)?, from_str(new)?);
+    let mut fields = BTreeMap::new();
+    for (name, value) in raw {
+        // A host may write names as it likes; they are read without regard to case.
+        let known =
+            |fields: &Fields<'_>| fields.keys().find(|known| known.eq_ignore_ascii_case(&name)).cloned();
+        let was = known(&old).and_then(|known| old.get(&known));
+        let is = known(&new).and_then(|known| new.remove(&known));
+        let text = match (was, is) {
+            (Some(was), Some(is)) => changed(value.get(), was.get(), is.get())?,
+            (None, Some(is)) => is.get().to_owned(),
+            (Some(_), None) => continue,
+            (None, None) => value.get().to_owned(),
+        };
+        fields.insert(name, text);
+    }
+    // What it does not say and nobody changed it need not say now.
+    new.retain(|name, is| old.get(name).is_none_or(|was| was.get() != is.get()));
+    fields.extend(new.into_iter().map(|(name, is)| (name, is.get().to_owned())));
+    Ok(fields)
+}
+
+fn changed_items(raw: &str, old: &str, new: &str) -> Result<String, Error> {
+    let (raw, old, new): (Vec<&RawValue>, Vec<&RawValue>, Vec<&RawValue>) =
+        (from_str(raw)?, from_str(old)?, from_str(new)?);
+    let places: HashMap<&str, &RawValue> = old.iter().map(|was| was.get()).zip(raw.iter().copied()).collect();
+    let as_many = old.len() == new.len();
+    let mut items = Vec::with_capacity(new.len());
+    for (index, is) in new.iter().enumerate() {
+        let home = raw.get(index).zip(old.get(index));
+        items.push(match (home, places.get(is.get())) {
+            (Some((raw, was)), _) if was.get() == is.get() => raw.get().to_owned(),
+            (_, Some(raw)) => raw.get().to_owned(),
+            (Some((raw, was)), None) if as_many => changed(raw.get(), was.get(), is.get())?,
+            (_, None) => is.get().to_owned(),
+        });
+    }
+    Ok(format!("[{}]", items.join(",")))
+}
+
+fn object(fields: &BTreeMap<String, String>) -> Result<String, Error> {
+    let fields = fields.iter().map(|(name, value)| Ok(format!("{}:{value}", to_string(name)?)));
+    Ok(format!("{{{}}}", fields.collect::<Result<Vec<_>, Error>>()?.join(",")))
+}
+
+fn json(text: &str) -> Result<RawJson, Error> {
+    RawJson::from_value(from_str::<&RawValue>(text)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::hook::{self, BeforeLlm, BeforeTool, Message, ToolDefinition};
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    /// What becomes of params when this is done to them.
+    #[track_caller]
+    fn check<Q: Serialize + DeserializeOwned>(
+        params: &str,
+        always: &[&str],
+        change: fn(&mut Q),
+        expect: &str,
+    ) {
+        let params = RawJson::parse(params).unwrap();
+        let old: Q = hook::read(&params).unwrap();
+        let mut new = hook::read(&params).unwrap();
+        change(&mut new);
+        assert_eq!(echo(&params, &old, &new, always).unwrap().as_str(), expect);
+    }
+
+    #[test]
+    fn what_is_not_changed_is_as_it_was() {
+        let params = r#"{"Model":"m","messages":[{"role":"user","content":"a \u003c b","prompt":{"slot":7}}],"native":[1.50e3]}"#;
+        check::<BeforeLlm>(params, &[], |_| (), params);
+        let expect = r#"{"Model":"n","messages":[{"role":"user","content":"a \u003c b","prompt":{"slot":7}}],"native":[1.50e3]}"#;
+        check::<BeforeLlm>(params, &[], |call| call.model = "n".into(), expect);
+    }
+
+    #[test]
+    fn of_a_list_that_is_changed_the_rest_is_as_it_was() {
+        let params =
+            r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2}]}"#;
+        let added = r#"{"messages":[{"content":"a","role":"user","x":1},{"content":"b","role":"user","x":2},{"role":"user","content":"c"}]}"#;
+        check::<BeforeLlm>(params, &[], |call| call.messages.push(Message::user("c")), added);
+        let taken = r#"{"messages":[{"content":"b","role":"user","x":2}]}"#;
+        check::<BeforeLlm>(params, &[], |call| drop(call.messages.remove(0)), taken);
+        let changed =
+            r#"{"messages":[{"content":"A","role":"user","x":1},{"content":"b","role":"user","x":2}]}"#;
+        check::<BeforeLlm>(params, &[], |call| call.messages[0].content = "A".into(), changed);
+        let from_nothing = r#"{"model":"m","tools":[{"type":"function","function":{"name":"t","description":"d","parameters":{}}}]}"#;
+        let tool =
+            |call: &mut BeforeLlm| call.add_tool(ToolDefinition::new("t", "d", RawJson::empty_object()));
+        check::<BeforeLlm>(r#"{"model":"m"}"#, &[], tool, from_nothing);
+        check::<BeforeLlm>(r#"{"model":"m","tools":null}"#, &[], tool, from_nothing);
+    }
+
+    #[test]
+    fn options_lose_what_was_taken_away_and_nothing_else() {
+        let params = r#"{"options":{"max_tokens":8192,"temperature":0.7,"top_k":40}}"#;
+        let hot = r#"{"options":{"max_tokens":8192,"temperature":1.5,"top_k":40}}"#;
+        check::<BeforeLlm>(params, &[], |call| call.options.temperature = Some(1.5), hot);
+        let free = r#"{"options":{"temperature":0.7,"top_k":40}}"#;
+        check::<BeforeLlm>(params, &[], |call| call.options.max_tokens = None, free);
+    }
+
+    #[test]
+    fn arguments_are_passed_on_byte_for_byte_and_are_always_there() {
+        let always = ["tool", "arguments"];
+        let params =
+            r#"{"tool":"bash","arguments":{"b":9007199254740993,"A":1.0},"meta":{"TurnID":"t","New":true}}"#;
+        let renamed =
+            r#"{"arguments":{"b":9007199254740993,"A":1.0},"meta":{"New":true,"TurnID":"t"},"tool":"sh"}"#;
+        check::<BeforeTool>(
+            params,
+            &always,
+            |call| call.tool = "sh".into(),
+            &renamed.replace(r#""New":true,"TurnID":"t""#, r#""TurnID":"t","New":true"#),
+        );
+        let args = |call: &mut BeforeTool| call.arguments = RawJson::parse(r#"{"z":1,"a":2}"#).unwrap();
+        let changed = r#"{"arguments":{"z":1,"a":2},"meta":{"TurnID":"t","New":true},"tool":"bash"}"#;
+        check::<BeforeTool>(params, &always, args, changed);
+        let bare = r#"{"arguments":{},"tool":"now"}"#;
+        check::<BeforeTool>("{}", &always, |call| call.tool = "now".into(), bare);
+    }
+}

@@ -1,0 +1,83 @@
+//! Events, in whichever of PicoClaw's forms they come.
+
+use haft_protocol::RawJson;
+use haft_protocol::hook::{Call, Kind, LegacyEvent, Meta, Method, Payload, RuntimeEvent};
+
+/// Something that happened.
+///
+/// ```
+/// use haft_sdk::hook::{Hook, Payload};
+///
+/// let hook = Hook::new().on_event(|event| async move {
+///     if let Some(Payload::ToolExecEnd(end)) = event.payload {
+///         haft_sdk::log!("{} took {} ms", end.tool, end.duration / 1_000_000);
+///     }
+/// });
+/// # drop(hook);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Event {
+    /// Its name from PicoClaw 0.2.9 on, `agent.tool.exec_end`, whatever it was told as.
+    pub name: String,
+    /// When: RFC 3339.
+    pub time: String,
+    /// Which turn.
+    pub meta: Meta,
+    /// The particulars; `None` of what [`Kind`] does not know.
+    pub payload: Option<Payload>,
+    /// All that was said, as it came.
+    pub params: RawJson,
+}
+
+impl Event {
+    /// Which kind it is of; `None` of one that has none here, `gateway.ready` for instance.
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::from_name(&self.name)
+    }
+
+    /// Reads the params of a notification.
+    pub(super) fn read(method: Method, params: RawJson) -> Result<Self, String> {
+        match Call::read(method, &params)? {
+            Call::Event(event) => Ok(Self::legacy(event, params)),
+            Call::RuntimeEvent(event) => Ok(Self::runtime(event, params)),
+            Call::Hello(_)
+            | Call::BeforeLlm(_)
+            | Call::AfterLlm(_)
+            | Call::BeforeTool(_)
+            | Call::AfterTool(_)
+            | Call::ApproveTool(_) => Err("no event".to_owned()),
+        }
+    }
+
+    fn legacy(event: LegacyEvent, params: RawJson) -> Self {
+        let kind = event.kind.kind();
+        Self {
+            name: kind.name().to_owned(),
+            time: event.time,
+            meta: event.meta,
+            payload: particulars(Some(kind), event.payload),
+            params,
+        }
+    }
+
+    fn runtime(event: RuntimeEvent, params: RawJson) -> Self {
+        let RuntimeEvent { kind: name, time, scope, correlation, payload, attrs, .. } = event;
+        let attrs = attrs.unwrap_or_default();
+        let meta = Meta {
+            agent_id: scope.agent_id,
+            turn_id: scope.turn_id,
+            parent_turn_id: correlation.parent_turn_id,
+            session_key: scope.session_key,
+            iteration: attrs.iteration,
+            trace_path: correlation.trace_id,
+            source: attrs.agent_source,
+        };
+        let payload = particulars(Kind::from_name(&name), payload);
+        Self { name, time, meta, payload, params }
+    }
+}
+
+fn particulars(kind: Option<Kind>, payload: Option<RawJson>) -> Option<Payload> {
+    Payload::read(kind?, &payload.unwrap_or_else(RawJson::empty_object)).ok()
+}

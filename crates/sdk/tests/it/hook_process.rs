@@ -1,0 +1,126 @@
+//! `Hook::run()`: what only a process can show.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::process::probe_program;
+use crate::subprocess::Process;
+
+/// The probe as a hook that has answered hello.
+fn hook(stderr: Stdio) -> Process {
+    let args = ["hook".to_owned()];
+    let mut process = Process::start_silently(&probe_program(), &args, Path::new("/"), stderr);
+    let hello =
+        json!({"name": "gate", "version": 1, "modes": ["observe", "llm", "tool", "approve"], "new": {}});
+    process.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "hook.hello", "params": hello}));
+    assert_eq!(process.next(), json!({"jsonrpc": "2.0", "id": 1, "result": {"ok": true, "name": "gate"}}));
+    process
+}
+
+fn call(id: u64, method: &str, tool: &str) -> Value {
+    let params = json!({"meta": {"TurnID": "main-turn-1"}, "tool": tool, "arguments": {}});
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn denied(id: u64, reason: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": {"action": "deny_tool", "reason": reason}})
+}
+
+#[test]
+fn replies_come_as_they_are_ready_whatever_blocks() {
+    let mut hook = hook(Stdio::inherit());
+    hook.send(&call(2, "hook.approve_tool", "block"));
+    hook.send(&call(3, "hook.before_tool", "block"));
+    hook.send(&call(4, "hook.before_tool", "slow"));
+    hook.send(&call(5, "hook.before_tool", "now"));
+    assert_eq!(hook.next(), denied(5, "now"));
+    assert_eq!(hook.next(), denied(4, "slow"));
+    hook.send(&call(6, "hook.approve_tool", "now"));
+    assert_eq!(hook.next(), json!({"jsonrpc": "2.0", "id": 6, "result": {"approved": true}}));
+    assert!(hook.hang_up().success());
+}
+
+#[test]
+fn a_panic_and_a_line_that_makes_no_sense_end_nothing() {
+    let mut hook = hook(Stdio::inherit());
+    hook.send(&call(2, "hook.before_tool", "panic"));
+    assert_eq!(hook.next()["error"]["message"], "handler panicked: on purpose");
+    hook.send_line("what's this?");
+    hook.send_line(r#"{"jsonrpc":"2.0","id":3,"method":"hook.before_tool","params":{"tool":["a"]}}"#);
+    assert_eq!(hook.next()["error"]["code"], -32602);
+    hook.send_line(r#"{"jsonrpc":"2.0","id":4,"method":"hook.before_dawn"}"#);
+    assert_eq!(hook.next()["error"]["message"], "unknown method \"hook.before_dawn\"");
+    hook.send(&call(5, "hook.before_tool", "still there"));
+    assert_eq!(hook.next(), denied(5, "still there"));
+    assert!(hook.hang_up().success());
+}
+
+#[test]
+fn everything_is_answered_at_the_end_of_input() {
+    let mut hook = hook(Stdio::inherit());
+    hook.send(&call(2, "hook.before_tool", "for ever"));
+    hook.send(&call(3, "hook.before_tool", "patient"));
+    hook.send(&call(4, "hook.before_llm", ""));
+    hook.close();
+    let tool = json!({"type": "function", "function": {"name": "block", "description": "Blocks its thread.", "parameters": {"type": "object", "properties": {}}}});
+    let request = json!({"meta": {"TurnID": "main-turn-1"}, "tool": "", "arguments": {}, "model": "", "messages": [], "tools": [tool]});
+    let modified = json!({"action": "modify", "request": request});
+    assert_eq!(hook.next(), json!({"jsonrpc": "2.0", "id": 4, "result": modified}));
+    assert_eq!(hook.next(), denied(3, "patient"));
+    let stopped = json!({"code": -32000, "message": "handler was stopped before it answered"});
+    assert_eq!(hook.next(), json!({"jsonrpc": "2.0", "id": 2, "error": stopped}));
+    assert!(hook.hang_up().success());
+}
+
+#[test]
+fn lines_are_as_long_as_the_conversation() {
+    let mut hook = hook(Stdio::inherit());
+    let long = "x".repeat(9 * 1024 * 1024);
+    let message = json!({"role": "user", "content": long});
+    let params = json!({"model": "m", "messages": [message], "tools": []});
+    hook.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "hook.before_llm", "params": params}));
+    let reply = hook.next();
+    assert_eq!(reply["result"]["request"]["tools"][0]["function"]["name"], "block");
+    assert_eq!(reply["result"]["request"].get("messages"), None, "they stay as they are");
+    assert!(hook.hang_up().success());
+}
+
+#[test]
+fn events_of_all_three_dialects_are_heard() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut hook = hook(log.reopen().unwrap().into());
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"hook.event","params":{"Kind":"tool_exec_start","Meta":{"AgentID":"agent-1","TurnID":"a"},"Payload":{"Tool":"echo_text","Arguments":{"text":"hello"}}}}"#,
+        r#"{"jsonrpc":"2.0","id":0,"method":"hook.event","params":{"Kind":8,"Time":"2026-04-08T10:00:00Z","Meta":{"TurnID":"b","Iteration":1},"Payload":{"Tool":"echo_text","Arguments":{"text":"hello"}}}}"#,
+        r#"{"jsonrpc":"2.0","method":"hook.runtime_event","params":{"id":"evt-12","kind":"agent.tool.exec_start","time":"2026-06-13T18:19:35.123456789+02:00","source":{"component":"agent","name":"main"},"scope":{"turn_id":"c"},"correlation":{"trace_id":"turn.tool.start"},"severity":"info","payload":{"Tool":"echo_text","Arguments":{"text":"hello"}},"attrs":{"agent_source":"runTurn","iteration":1}}}"#,
+        r#"{"jsonrpc":"2.0","method":"hook.runtime_event","params":{"kind":"mcp.server.failed","scope":{"turn_id":"d"},"payload":{"server":"x"}}}"#,
+    ] {
+        hook.send_line(line);
+    }
+    assert!(hook.hang_up().success(), "events that were read are handled before the end");
+    let log = fs::read_to_string(log.path()).unwrap();
+    for turn in ["a", "b", "c"] {
+        let told = format!(
+            "told agent.tool.exec_start of {turn}: Some(ToolExecStart(ToolExecStart {{ tool: \"echo_text\""
+        );
+        assert!(log.contains(&told), "{log}");
+    }
+    assert!(log.contains("told mcp.server.failed of d: None"), "{log}");
+}
+
+#[test]
+fn a_hook_that_nobody_asks_says_so() {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let (args, stderr) = (["hook".to_owned()], log.reopen().unwrap());
+    let mut hook = Process::start_silently(&probe_program(), &args, Path::new("/"), stderr.into());
+    hook.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "hook.hello", "params": {"name": "gate", "version": 1, "modes": ["tool"]}}));
+    hook.next();
+    assert!(hook.hang_up().success());
+    let expect = "before_llm is never asked: add \"before_llm\" to this hook's intercept\n\
+                  approve_tool is never asked: add \"approve_tool\" to this hook's intercept\n\
+                  no event is ever told: add some to this hook's observe\n";
+    assert_eq!(fs::read_to_string(log.path()).unwrap(), expect);
+}
