@@ -15,13 +15,14 @@ use super::finding::{Area, Finding};
 use crate::ext::list::still_counts;
 use crate::ext::problem::{Problem, again, failed, slow};
 use crate::ext::tools;
+use crate::hooks::{Loosened, by_grant};
 use crate::sandbox::level_of;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
     let specs = found.specs.iter();
-    let mut findings: Vec<Finding> =
-        specs.flat_map(|spec| std::iter::once(runs(seen, spec)).chain(locked(seen, spec))).collect();
+    let of = |spec| std::iter::once(runs(seen, spec)).chain(locked(seen, spec)).chain(loosened(seen, spec));
+    let mut findings: Vec<Finding> = specs.flat_map(of).collect();
     // The lock file is among haft's own.
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken(seen, error)));
@@ -81,6 +82,14 @@ fn locked(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
     let (name, held) = (spec.name.as_str(), entry(seen, spec));
     let locked = held.map(|entry| tools::locked(name, entry)).unwrap_or_default().into_iter();
     locked.map(|one| Area::Extensions.wrong(name, one.text, one.next.unwrap_or_default())).collect()
+}
+
+/// What lets pass what it would stop.
+fn loosened(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
+    let of_grant = Loosened { lets_pass: by_grant(&seen.config, spec.name.as_str()), ..Loosened::default() };
+    let loosened = hook(seen, spec).map_or(of_grant, |hook| Loosened::of(&seen.config, hook));
+    let note = |line| Area::Extensions.note(spec.name.as_str(), line);
+    loosened.lines().into_iter().map(note).collect()
 }
 
 /// Version, origin, level.

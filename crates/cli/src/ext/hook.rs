@@ -7,7 +7,7 @@ use haft_host::Origin;
 use haft_host::install::{InstallError, Row, State, Store};
 use haft_host::manifest::Exec;
 
-use crate::hooks;
+use crate::hooks::{self, Loosened};
 
 /// What a list says of a process hook alone.
 #[derive(Debug, Clone)]
@@ -16,6 +16,10 @@ pub(crate) struct OfHook {
     pub(crate) origin: SettingOrigin,
     /// Where it is asked, and whether it is told what happens; empty for one that does not run.
     pub(crate) asked: String,
+    /// A lower one is asked first; none for one that does not run.
+    pub(crate) priority: Option<i32>,
+    /// How far it is loosened; not at all, if it does not run.
+    pub(crate) loosened: Loosened,
 }
 
 /// All hooks that are named, those of the project as if it were trusted.
@@ -26,11 +30,21 @@ pub(crate) fn all(home: &Home, cwd: &Path) -> Vec<(Row, OfHook)> {
     let config: Config =
         files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
     let enabled = config.hooks.iter().map(|hook| {
-        let of = OfHook { origin: hook.origin.clone(), asked: hooks::asked(hook) };
+        let of = OfHook {
+            origin: hook.origin.clone(),
+            asked: hooks::asked(hook),
+            priority: Some(hook.priority),
+            loosened: Loosened::of(&config, hook),
+        };
         (row(&hook.name, hook.owner, cwd, Some(hook)), of)
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
-        let of = OfHook { origin: hook.origin.clone(), asked: String::new() };
+        let of = OfHook {
+            origin: hook.origin.clone(),
+            asked: String::new(),
+            priority: None,
+            loosened: Loosened::default(),
+        };
         (row(&hook.name, hook.owner, cwd, None), of)
     });
     let mut all: Vec<_> = enabled.chain(disabled).collect();

@@ -18,6 +18,7 @@ use super::{as_json, long, table};
 use crate::args::ListArgs;
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
 use crate::grants::unborne;
+use crate::hooks::Loosened;
 
 /// The columns of a list that goes nowhere near a terminal.
 const COLUMNS: usize = 80;
@@ -34,6 +35,8 @@ pub(crate) struct Listed {
     pub(crate) trusted: bool,
     /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
+    /// What lets pass what it would stop.
+    pub(crate) loosened: Loosened,
     /// What there is to say of a process hook; none for an extension.
     pub(crate) hook: Option<OfHook>,
 }
@@ -148,9 +151,11 @@ fn listed(
         }
         State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => (None, false),
     };
+    let loosened = hook.as_ref().map(|hook| hook.loosened.clone()).unwrap_or_default();
+    let loosened = loosened.with(grants.and_then(|grants| grants.get(&row.name)));
     let own = row.level.map_or(SandboxLevel::None, level);
     let sandbox = grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(own));
-    Listed { row, failure, is_slow, trusted, sandbox, behind: None, hook }
+    Listed { row, failure, is_slow, trusted, sandbox, loosened, behind: None, hook }
 }
 
 /// How what would run differs from what was approved, with the next step.
