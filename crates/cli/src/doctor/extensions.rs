@@ -43,6 +43,10 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         findings
             .push(Area::Extensions.note("nothing", "is approved as long as the lock file cannot be used"));
     }
+    let config = seen.home.config_file();
+    if seen.mistakes.iter().any(|(path, _)| *path == config) {
+        findings.push(Area::Extensions.note("hooks", "are not known as long as config.toml cannot be used"));
+    }
     if findings.is_empty() {
         let text = "no extension is installed; `haft ext install DIR` installs one";
         findings.push(Area::Extensions.ok("none", text));

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use haft_config::{Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust};
+use haft_config::{
+    Config, ConfigError, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust,
+};
 use haft_host::Origin;
 use haft_host::install::{InstallError, Row, State, Store};
 use haft_host::manifest::Exec;
@@ -22,11 +24,10 @@ pub(crate) struct OfHook {
     pub(crate) loosened: Loosened,
 }
 
-/// All hooks that are named, those of the project as if it were trusted.
-pub(crate) fn all(home: &Home, cwd: &Path) -> Vec<(Row, OfHook)> {
+/// All hooks that are named, those of the project as if it were trusted; and which files cannot be read.
+pub(crate) fn all(home: &Home, cwd: &Path) -> (Vec<(Row, OfHook)>, Vec<ConfigError>) {
     let project = Project { dir: cwd.into(), trust: Trust::Trusted };
-    // Mistakes in a file are told of the file.
-    let (files, _) = Files::read_what_can_be(home, &project);
+    let (files, mistakes) = Files::read_what_can_be(home, &project);
     let config: Config =
         files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
     let enabled = config.hooks.iter().map(|hook| {
@@ -49,7 +50,7 @@ pub(crate) fn all(home: &Home, cwd: &Path) -> Vec<(Row, OfHook)> {
     });
     let mut all: Vec<_> = enabled.chain(disabled).collect();
     all.sort_by(|(one, _), (other, _)| (one.origin, &one.name).cmp(&(other.origin, &other.name)));
-    all
+    (all, mistakes)
 }
 
 /// Makes sure that a name is no hook's: what is written of one in `config.toml` is the user's to change.
@@ -60,7 +61,7 @@ pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, name: &str) -> anyh
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd).into_iter().find(|(row, _)| row.name == name) {
+    match all(home, cwd).0.into_iter().find(|(row, _)| row.name == name) {
         None => Ok(()),
         Some((_, OfHook { origin, .. })) => anyhow::bail!(
             "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_config::{Grant, Home, ReadFile, SandboxLevel};
+use haft_config::{ConfigError, Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_host::install::lock::Entry;
 use haft_host::install::{Row, State, Store};
@@ -17,6 +17,7 @@ use super::problem::{Problem, again, problems};
 use super::{as_json, long, table};
 use crate::args::ListArgs;
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
+use crate::exit::{Exit, OrExit as _};
 use crate::grants::unborne;
 use crate::hooks::Loosened;
 
@@ -55,9 +56,19 @@ pub(super) struct Seen {
 pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
-    print_rows(store, home, seen, args, rows, error.is_none())?;
+    let (hooks, mistakes) = hook::all(home, &seen.cwd);
+    // What an untrusted project says is not used, so it keeps nothing from being listed.
+    let counts = |mistake: &ConfigError| seen.trusted || mistake.path() == home.config_file();
+    let mistakes: Vec<_> =
+        mistakes.iter().filter(|mistake| counts(mistake)).map(ToString::to_string).collect();
+    let is_all = error.is_none() && mistakes.is_empty();
+    print_rows(store, home, seen, args, (rows, hooks), is_all)?;
     // What is listed is what is there; nobody knows what of it is approved.
-    error.map_or(Ok(()), |error| Err(error.into()))
+    error.map_or(Ok(()), Err)?;
+    match mistakes.is_empty() {
+        true => Ok(()),
+        false => Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration),
+    }
 }
 
 fn print_rows(
@@ -65,13 +76,14 @@ fn print_rows(
     home: &Home,
     seen: &Seen,
     args: &ListArgs,
-    rows: Vec<Row>,
+    (rows, hooks): (Vec<Row>, Vec<(Row, OfHook)>),
     is_all: bool,
 ) -> anyhow::Result<()> {
-    let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
+    // Why it cannot be read is told with the other mistakes.
+    let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant).ok();
     let state = home.state_dir();
-    let look = |(row, hook)| listed(store, row, hook, &state, seen.trusted, grants.as_ref().ok());
-    let hooks = hook::all(home, &seen.cwd).into_iter().map(|(row, hook)| (row, Some(hook)));
+    let look = |(row, hook)| listed(store, row, hook, &state, seen.trusted, grants.as_ref());
+    let hooks = hooks.into_iter().map(|(row, hook)| (row, Some(hook)));
     let rows = rows.into_iter().map(|row| (row, None)).chain(hooks);
     let mut listed: Vec<Listed> = rows.map(look).collect();
     name_the_first(&mut listed);
@@ -97,7 +109,7 @@ fn print_rows(
     // Of those that are not trusted one line is enough.
     let each = listed.iter().filter(|listed| !listed.is_untrusted());
     each.flat_map(|listed| told(listed, now)).for_each(|text| tell(&text));
-    tell_more(&listed, &grants, seen);
+    tell_more(&listed, grants.as_ref(), seen);
     Ok(())
 }
 
@@ -108,17 +120,10 @@ pub(crate) fn told(listed: &Listed, now: SystemTime) -> Vec<String> {
 }
 
 /// What is to be known of no extension alone.
-fn tell_more(
-    listed: &[Listed],
-    grants: &Result<BTreeMap<String, Grant>, haft_config::ConfigError>,
-    seen: &Seen,
-) {
+fn tell_more(listed: &[Listed], grants: Option<&BTreeMap<String, Grant>>, seen: &Seen) {
     let names = listed.iter().map(|listed| listed.row.name.as_str()).collect();
-    let granted = grants.iter().flat_map(BTreeMap::keys).map(String::as_str);
+    let granted = grants.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
     unborne(granted, &names).iter().for_each(|(text, _)| tell(text));
-    if let Err(error) = grants {
-        tell(&error.to_string());
-    }
     if listed.iter().any(Listed::is_untrusted) && seen.told.is_none() {
         tell("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }

@@ -17,7 +17,7 @@ fn world(config: &str) -> World {
 /// What `haft doctor` says of extensions and hooks, each finding in a line.
 fn doctor(world: &World) -> String {
     let told = world.haft(&["doctor"]).stdout.replace("\n          ", " ").replace("\n         ", " ");
-    let of_extensions = told.split("\n\n").find(|section| section.starts_with("extensions\n"));
+    let of_extensions = told.trim_end().split("\n\n").find(|section| section.starts_with("extensions\n"));
     of_extensions.unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
@@ -74,4 +74,25 @@ fn a_projects_gate_that_is_loosened_is_marked_before_it_is_trusted() {
     let shown = world.haft(&["trust", "--show"]).stdout;
     let told = "! gate: gate: on_timeout = \"allow\": a call that it does not decide about in time is made";
     assert!(shown.contains(told), "{shown}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_no_empty_list() {
+    let world = world("[hooks.processes.gate]\nenabeld = true\n");
+    insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript(), @"
+    code 9
+    --- stderr
+    haft: ROOT/home/config.toml:2: unknown key `hooks.processes.gate.enabeld`; did you mean `hooks.processes.gate.enabled`?
+    ");
+    let for_programs = world.haft(&["ext", "list", "--json"]);
+    assert!(for_programs.code == 9 && for_programs.stderr.contains("config.toml:2"), "{for_programs:?}");
+    insta::assert_snapshot!(doctor(&world), @"
+    extensions
+      note   hooks: are not known as long as config.toml cannot be used
+    ");
+    // What a project says that nobody trusts does not count.
+    let world = self::world("");
+    fs::create_dir_all(world.project().join(".haft")).unwrap();
+    fs::write(world.project().join(".haft/config.toml"), "modle = 'x'\n").unwrap();
+    assert_eq!(world.haft(&["ext", "list"]).code, 0);
 }
