@@ -5,9 +5,9 @@ use std::path::Path;
 use haft_config::{
     Config, ConfigError, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust,
 };
-use haft_host::Origin;
 use haft_host::install::{InstallError, Row, State, Store};
 use haft_host::manifest::Exec;
+use haft_host::{ExtensionSpec, Origin};
 
 use crate::hooks::{self, Loosened};
 
@@ -20,6 +20,8 @@ pub(crate) struct OfHook {
     pub(crate) asked: String,
     /// A lower one is asked first; none for one that does not run.
     pub(crate) priority: Option<i32>,
+    /// As a run would start it; none for one that does not run.
+    pub(crate) spec: Option<ExtensionSpec>,
     /// How far it is loosened; not at all, if it does not run.
     pub(crate) loosened: Loosened,
 }
@@ -35,6 +37,7 @@ pub(crate) fn all(home: &Home, cwd: &Path) -> (Vec<(Row, OfHook)>, Vec<ConfigErr
             origin: hook.origin.clone(),
             asked: hooks::asked(hook),
             priority: Some(hook.priority),
+            spec: Some(hooks::spec(hook, cwd)),
             loosened: Loosened::of(&config, hook),
         };
         (row(&hook.name, hook.owner, cwd, Some(hook)), of)
@@ -44,6 +47,7 @@ pub(crate) fn all(home: &Home, cwd: &Path) -> (Vec<(Row, OfHook)>, Vec<ConfigErr
             origin: hook.origin.clone(),
             asked: String::new(),
             priority: None,
+            spec: None,
             loosened: Loosened::default(),
         };
         (row(&hook.name, hook.owner, cwd, None), of)

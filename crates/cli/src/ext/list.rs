@@ -8,7 +8,7 @@ use haft_config::{ConfigError, Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_host::install::lock::Entry;
 use haft_host::install::{Row, State, Store};
-use haft_host::{LastFailure, Origin, last_failure, starts_slowly};
+use haft_host::{LastFailure, Origin, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
@@ -148,7 +148,10 @@ fn listed(
     let name = ExtensionName::new(&row.name);
     let (failure, is_slow) = match &row.state {
         State::Enabled => {
-            let failure = last_failure(state, &name, &row.runs_in);
+            let failure = match hook.as_ref().and_then(|hook| hook.spec.as_ref()) {
+                Some(spec) => last_failure_of_hook(state, spec),
+                None => last_failure(state, &name, &row.runs_in),
+            };
             (
                 failure.filter(|failure| still_counts(failure, row.entry.as_ref())),
                 starts_slowly(state, &name, &row.runs_in),

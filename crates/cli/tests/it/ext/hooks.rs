@@ -96,3 +96,49 @@ fn a_file_that_cannot_be_read_is_no_empty_list() {
     fs::write(world.project().join(".haft/config.toml"), "modle = 'x'\n").unwrap();
     assert_eq!(world.haft(&["ext", "list"]).code, 0);
 }
+
+/// What `haft doctor` says of a hook `gate` of this command, with more of its table, and whether that is wrong.
+#[track_caller]
+fn check_ready(command: &str, more: &str, is_wrong: bool, told: &str) {
+    let world = world(&format!(
+        "[hooks.processes.gate]\nenabled = true\ncommand = {command}\nintercept = ['before_tool']\n{more}"
+    ));
+    fs::write(world.project().join("gate.sh"), "#!/bin/sh\n").unwrap();
+    let doctor = doctor(&world);
+    assert_eq!(doctor.contains("WRONG  gate: "), is_wrong, "{doctor}");
+    assert!(doctor.contains(told), "{doctor} should contain {told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_looks_at_a_hooks_command_before_it_runs() {
+    check_ready("['sh', 'gate.sh']", "", false, "ok     gate");
+    check_ready("['sh', '-c', 'python3 no/gate.py']", "", false, "ok     gate");
+    check_ready("['sh', 'no/gate.py']", "", true, "ROOT/project/no/gate.py is not there > ");
+    check_ready("['sh', '~/gate.py']", "", true, "gate.py is not there; `~` is not expanded there");
+    check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which is not there");
+    check_ready("['sh']", "dir = '/no/hooks'", true, "its dir, /no/hooks, is no directory that is there");
+    check_ready(
+        "['./gate.sh']",
+        "",
+        true,
+        "ROOT/project/./gate.sh is no program that may be executed (chmod +x)",
+    );
+    check_ready("['sh gate.sh']", "", true, "write each word for itself: command = [\"sh\", \"gate.sh\"]");
+    check_ready("['~/gate']", "", true, "`~` is not expanded there");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_names_what_a_confined_hook_cannot_read() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let script = elsewhere.path().join("gate.sh");
+    fs::write(&script, "").unwrap();
+    let (dir, script) = (elsewhere.path().display(), script.display());
+    let command = format!("['sh', '{script}']");
+    let told = format!("its sandbox does not let it read {script}: set `dir` in [hooks.processes.gate]");
+    check_ready(&command, "[grant.gate]\nsandbox = 'standard'", true, &told);
+    for readable in ["".to_owned(), format!("dir = '{dir}'\n[grant.gate]\nsandbox = 'none'")] {
+        check_ready(&command, &readable, false, "ok     gate");
+    }
+}
