@@ -9,6 +9,7 @@ use haft_host::install::{InstallError, Row, State, Store};
 use haft_host::manifest::Exec;
 use haft_host::{ExtensionSpec, Origin};
 
+use crate::args::ExtCommand;
 use crate::hooks::{self, Loosened};
 
 /// What a list says of a process hook alone.
@@ -57,16 +58,36 @@ pub(crate) fn all(home: &Home, cwd: &Path) -> (Vec<(Row, OfHook)>, Vec<ConfigErr
     (all, mistakes)
 }
 
-/// Makes sure that a name is no hook's: what is written of one in `config.toml` is the user's to change.
+/// Makes sure that what a command is about is no hook: what is written of one in `config.toml` is the user's to change.
 ///
 /// # Errors
 /// Where the hook is named, and what to change there.
-pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, name: &str) -> anyhow::Result<()> {
+pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
+    let (name, is_switched) = match command {
+        ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) => {
+            (&which.name, true)
+        }
+        ExtCommand::Trust { name, .. } | ExtCommand::Rollback { name, .. } => (name, false),
+        ExtCommand::Update { name: Some(name), .. } | ExtCommand::Verify { name: Some(name), .. } => {
+            (name, false)
+        }
+        ExtCommand::Update { name: None, .. }
+        | ExtCommand::Verify { name: None, .. }
+        | ExtCommand::List(_)
+        | ExtCommand::Install { .. }
+        | ExtCommand::Lock { .. }
+        | ExtCommand::Import { .. }
+        | ExtCommand::Logs { .. } => return Ok(()),
+    };
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd).0.into_iter().find(|(row, _)| row.name == name) {
+    match all(home, cwd).0.into_iter().find(|(row, _)| row.name == *name) {
         None => Ok(()),
+        Some((_, OfHook { origin, .. })) if !is_switched => anyhow::bail!(
+            "{name} is a process hook, which nobody installs or approves: what it runs stands in its \
+             [hooks.processes.{name}], {origin}; `haft doctor` looks at that"
+        ),
         Some((_, OfHook { origin, .. })) => anyhow::bail!(
             "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"
         ),

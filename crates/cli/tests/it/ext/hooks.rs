@@ -142,3 +142,28 @@ fn the_doctor_names_what_a_confined_hook_cannot_read() {
         check_ready(&command, &readable, false, "ok     gate");
     }
 }
+
+#[test]
+fn what_is_for_extensions_alone_says_what_a_hook_is() {
+    let world = world("[hooks.processes.gate]\nenabled = true\ncommand = ['sh']\nobserve = ['*']\n");
+    for command in ["update", "rollback", "verify", "trust"] {
+        let ended = world.haft(&["ext", command, "gate"]);
+        let told = "gate is a process hook, which nobody installs or approves: what it runs stands in its \
+                    [hooks.processes.gate], ROOT/home/config.toml:1; `haft doctor` looks at that";
+        assert!(ended.code == 8 && ended.stderr.contains(told), "{ended:?}");
+    }
+    for command in ["enable", "disable", "remove"] {
+        let ended = world.haft(&["ext", command, "gate"]);
+        assert!(ended.code == 8 && ended.stderr.contains("change `enabled` in its"), "{ended:?}");
+    }
+}
+
+#[test]
+fn settings_of_a_hook_are_shown_as_toml_reads_them_without_its_variables() {
+    let world = world(
+        "[hooks.processes.'a b']\nenabled = true\ncommand = ['sh']\nobserve = ['*']\nenv = { PLAIN = 'x1y2' }\n",
+    );
+    let shown = world.haft(&["config", "show"]).stdout;
+    assert!(!shown.contains("x1y2") && shown.contains("env = { \"PLAIN\" = \"(hidden)\" }"), "{shown}");
+    assert!(shown.contains("hooks.processes.\"a b\".enabled = true"), "{shown}");
+}
