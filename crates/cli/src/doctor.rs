@@ -5,6 +5,7 @@
 mod extensions;
 mod files;
 mod finding;
+mod hooks;
 mod keys;
 mod machine;
 mod project;
@@ -23,7 +24,8 @@ use haft_providers::{Models, take_apart};
 use crate::args::{DoctorArgs, ExtensionArgs};
 use crate::console;
 use crate::exit::{Exit, OrExit as _};
-use crate::{hooks, setup};
+use crate::hooks as of_run;
+use crate::setup;
 use finding::{Finding, Words};
 
 /// What is looked at, read once.
@@ -79,9 +81,9 @@ impl Seen {
         let config = files.below_unchecked(Layer::empty(Place::Flags), env, &apart);
         let search = setup::search(&ExtensionArgs::default(), &home, &config, project.clone());
         let mut extensions = Discovery::run(&search);
-        let ambiguous = hooks::ambiguous(&extensions.specs, &config.hooks);
+        let ambiguous = of_run::ambiguous(&extensions.specs, &config.hooks);
         let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
-        extensions.specs = hooks::join(extensions.specs, &config.hooks, &cwd).specs;
+        extensions.specs = of_run::join(extensions.specs, &config.hooks, &cwd).specs;
         // Why it could not be read is told of the file.
         let auth = Auth::load(&home.auth_file()).unwrap_or_default();
         let approved = Approved::at(home.root()).load().unwrap_or_default();

@@ -46,11 +46,7 @@ pub(crate) fn run(args: ExtArgs) -> anyhow::Result<Exit> {
         workspace: Some(cwd.clone()),
         path: std::env::var_os("PATH"),
     };
-    if let ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) =
-        &args.command
-    {
-        hook::refuse(&store, &home, &cwd, &which.name).or_exit(Exit::Extensions)?;
-    }
+    hook::refuse(&store, &home, &cwd, &args.command).or_exit(Exit::Extensions)?;
     let outcome = match args.command {
         ExtCommand::List(args) => list::print(&store, &home, &seen, &args),
         ExtCommand::Install { source, yes } => {

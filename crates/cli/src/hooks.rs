@@ -1,6 +1,7 @@
 //! Process hooks: which ones run, and what is told of them.
 
 mod joined;
+mod loosened;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,6 +19,7 @@ use crate::extensions::BANNER;
 use crate::sandbox;
 
 pub(crate) use joined::{Joined, ambiguous, join};
+pub(crate) use loosened::{Loosened, by_grant};
 
 /// The hooks that a run starts: those of files that the command line names, and the configured ones. One that the command
 /// line names takes the place of a configured one.
@@ -147,5 +149,6 @@ pub(crate) fn lines(config: &Config, hook: &ProcessHook) -> Vec<(String, bool)> 
     }
     let (confined, is_nothing) = confined(config, &hook.name);
     lines.push((format!("  sandbox: {confined}"), is_nothing));
+    lines.extend(Loosened::of(config, hook).lines().into_iter().map(|line| (format!("  {line}"), true)));
     lines
 }

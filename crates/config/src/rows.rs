@@ -7,7 +7,7 @@ use crate::layers::{Config, json};
 use crate::settings::{SettingOrigin, Sourced};
 
 /// What stands for a value that may be a secret.
-const HIDDEN: &str = "(hidden)";
+pub(crate) const HIDDEN: &str = "(hidden)";
 
 /// What is part of the names of settings whose values are not shown.
 const SECRETS: &[&str] = &[
@@ -106,7 +106,10 @@ impl Config {
     fn extension_settings(&self, key: &'static Key) -> Vec<Row> {
         let row = |name: &str, own: &str, value: &Sourced<toml::Value>, only_projects: bool| {
             let shown = if is_secret(own) { HIDDEN.into() } else { json(&value.value) };
-            Row { only_projects, ..set(&format!("extension.{name}.{own}"), key, value, shown) }
+            Row {
+                only_projects,
+                ..set(&format!("extension.{}.{}", written(name), written(own)), key, value, shown)
+            }
         };
         let tables = self.extension.iter().flat_map(|(name, settings)| {
             let users = settings.user.iter().map(move |(own, value)| row(name, own, value, false));
@@ -118,7 +121,7 @@ impl Config {
     fn grants(&self, key: &'static Key) -> Vec<Row> {
         let mut rows = Vec::new();
         for (name, granted) in &self.grant {
-            let path = |own: &str| format!("grant.{name}.{own}");
+            let path = |own: &str| format!("grant.{}.{own}", written(name));
             if let Some(env) = &granted.env {
                 rows.push(set(&path("env"), key, env, env.value.clone().into()));
             }
@@ -142,6 +145,15 @@ impl Config {
             }
         }
         rows
+    }
+}
+
+/// A name as a part of a key, quoted where TOML wants that.
+pub(crate) fn written(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match !name.is_empty() && name.chars().all(is_bare) {
+        true => name.to_owned(),
+        false => Value::from(name).to_string(),
     }
 }
 
@@ -261,7 +273,7 @@ mod tests {
         hooks.defaults.interceptor_timeout_ms = 9 # /config.toml:10
         hooks.processes.gate.enabled = true # /config.toml:12
         hooks.processes.gate.command = ["g"] # /config.toml:13
-        hooks.processes.gate.env = {"A":"a","MY_KEY":"(hidden)"} # /config.toml:14
+        hooks.processes.gate.env = {"A":"(hidden)","MY_KEY":"(hidden)"} # /config.toml:14
         hooks.processes.gate.intercept = ["approve_tool"] # /config.toml:15
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4

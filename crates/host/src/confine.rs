@@ -133,7 +133,8 @@ impl GrantedPath {
         self.base == Base::Data
     }
 
-    pub(crate) fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
+    /// The place itself, where this is the workspace and that the extension's data directory.
+    pub fn resolved(&self, workspace: &Path, data: &Path) -> PathBuf {
         let base = match self.base {
             Base::Root => return self.path.clone(),
             Base::Workspace => workspace,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::hash::fnv;
 use crate::log::{PRINTED, slug};
 use crate::silent;
-use crate::spec::{ExtensionSpec, Origin};
+use crate::spec::{ExtensionSpec, Launch, Origin};
 use crate::state_files::{StateFiles, looks};
 use crate::supervisor::Failure;
 
@@ -35,10 +35,31 @@ pub struct LastFailure {
 /// How the extension of this name, in this directory, failed when it last ran. None when it did not, or when its
 /// manifest has changed since. `state` is the host's [`state`](crate::HostConfig::state) directory.
 pub fn last_failure(state: &Path, name: &ExtensionName, dir: &Path) -> Option<LastFailure> {
+    read(state, name, dir)?.told(dir)
+}
+
+/// As [`last_failure`], of a process hook: none, too, when it was started by another command than it would be now.
+pub fn last_failure_of_hook(state: &Path, hook: &ExtensionSpec) -> Option<LastFailure> {
+    let record = read(state, &hook.name, &hook.dir)?;
+    let is_other = record.started.as_ref().is_some_and(|started| *started != how(&hook.launch));
+    if is_other { None } else { record.told(&hook.dir) }
+}
+
+fn read(state: &Path, name: &ExtensionName, dir: &Path) -> Option<Record> {
     let text = fs::read_to_string(path(state, name, dir)).ok()?;
-    let Record { looks: was, at_ms, code, message } = serde_json::from_str(&text).ok()?;
-    let at = UNIX_EPOCH.checked_add(Duration::from_millis(at_ms))?;
-    (was == looks(dir)).then_some(LastFailure { at, code, message })
+    serde_json::from_str(&text).ok()
+}
+
+/// How something is started, for comparison alone.
+fn how(launch: &Launch) -> String {
+    let text = match launch {
+        Launch::Process { program, args } => {
+            [&program.display().to_string()].into_iter().chain(args).cloned().collect::<Vec<_>>().join("\0")
+        }
+        Launch::ThemeOnly => String::new(),
+        Launch::Impossible { why } => format!("\0{why}"),
+    };
+    format!("{:016x}", fnv(text.as_bytes()))
 }
 
 /// Forgets what [`last_failure`] and [`starts_slowly`](crate::starts_slowly) know, because the extension was removed, or what
@@ -63,9 +84,20 @@ fn file_name(name: &ExtensionName, dir: &Path) -> String {
 struct Record {
     /// What the extension looked like.
     looks: String,
+    /// How it was started; older files do not say.
+    #[serde(default)]
+    started: Option<String>,
     at_ms: u64,
     code: String,
     message: String,
+}
+
+impl Record {
+    fn told(self, dir: &Path) -> Option<LastFailure> {
+        let Self { looks: was, at_ms, code, message, .. } = self;
+        let at = UNIX_EPOCH.checked_add(Duration::from_millis(at_ms))?;
+        (was == looks(dir)).then_some(LastFailure { at, code, message })
+    }
 }
 
 /// Where the failure of one extension is written down.
@@ -89,6 +121,7 @@ impl FailureFile {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let record = Record {
             looks: looks(&self.spec.dir),
+            started: Some(how(&self.spec.launch)),
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
             code: failure.code.as_str().to_owned(),
             message: shortened(&failure.message),
@@ -158,6 +191,22 @@ mod tests {
         forget_failure(&state, &spec.name, &dir);
         assert_eq!(known(), None);
         assert!(fs::read_dir(&state).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn of_a_hook_only_the_command_that_failed_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().to_owned();
+        let by = |args: &[&str]| {
+            let args = args.iter().map(|&arg| arg.to_owned()).collect();
+            let launch = Launch::Process { program: "/bin/sh".into(), args };
+            ExtensionSpec { dir: dir.clone(), origin: Origin::Hook, launch, ..stream_spec("x") }
+        };
+        let files = StateFiles::new(Some(root.path().join("state")), &[PREFIX]);
+        let failure = Failure { code: FaultCode::Exited, message: "x".into() };
+        FailureFile::new(Arc::new(files), Arc::new(by(&["a b"]))).remember(&failure);
+        let known = |args: &[&str]| last_failure_of_hook(&root.path().join("state"), &by(args)).is_some();
+        assert!(known(&["a b"]) && !known(&["a", "b"]) && !known(&[]));
     }
 
     #[test]

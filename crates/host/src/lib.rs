@@ -56,7 +56,7 @@ pub use haft_launch as launch;
 pub use confine::{GrantedPath, PathError, SandboxGrant};
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;
-pub use failures::{LastFailure, forget_failure, last_failure};
+pub use failures::{LastFailure, forget_failure, last_failure, last_failure_of_hook};
 pub use fault::FaultCode;
 pub use framer::{Framer, Item};
 pub use frontend::{EventSink, Frontend, GateChoice, GateFailing, Headless};

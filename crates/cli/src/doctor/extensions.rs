@@ -6,22 +6,24 @@ use std::time::SystemTime;
 use haft_config::{Owner, ProcessHook, SandboxLevel, SettingOrigin};
 use haft_host::discovery::{DiscoveryError, DiscoveryErrorKind, SkipReason, Skipped};
 use haft_host::install::lock::{Approved, Entry};
-use haft_host::{ExtensionSpec, Launch, Origin, last_failure, starts_slowly};
+use haft_host::{ExtensionSpec, Launch, Origin, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::{Level, available, started_by};
 
 use super::Seen;
 use super::files::{editor, with_causes};
 use super::finding::{Area, Finding};
+use super::hooks;
 use crate::ext::list::still_counts;
 use crate::ext::problem::{Problem, again, failed, slow};
 use crate::ext::tools;
+use crate::hooks::{Loosened, by_grant};
 use crate::sandbox::level_of;
 
 pub(super) fn look(seen: &Seen) -> Vec<Finding> {
     let found = &seen.extensions;
     let specs = found.specs.iter();
-    let mut findings: Vec<Finding> =
-        specs.flat_map(|spec| std::iter::once(runs(seen, spec)).chain(locked(seen, spec))).collect();
+    let of = |spec| std::iter::once(runs(seen, spec)).chain(locked(seen, spec)).chain(beside(seen, spec));
+    let mut findings: Vec<Finding> = specs.flat_map(of).collect();
     // The lock file is among haft's own.
     let errors = found.errors.iter().filter(|error| !matches!(error.kind, DiscoveryErrorKind::Lock(_)));
     findings.extend(errors.map(|error| broken(seen, error)));
@@ -42,6 +44,10 @@ pub(super) fn look(seen: &Seen) -> Vec<Finding> {
         findings
             .push(Area::Extensions.note("nothing", "is approved as long as the lock file cannot be used"));
     }
+    let config = seen.home.config_file();
+    if seen.mistakes.iter().any(|(path, _)| *path == config) {
+        findings.push(Area::Extensions.note("hooks", "are not known as long as config.toml cannot be used"));
+    }
     if findings.is_empty() {
         let text = "no extension is installed; `haft ext install DIR` installs one";
         findings.push(Area::Extensions.ok("none", text));
@@ -55,7 +61,11 @@ fn runs(seen: &Seen, spec: &ExtensionSpec) -> Finding {
     if let Some((why, next)) = impossible(seen, spec) {
         return Area::Extensions.wrong(name, format!("{}, cannot run: {why}", described(seen, spec)), next);
     }
-    let failure = last_failure(&seen.home.state_dir(), &spec.name, &spec.dir);
+    let state = seen.home.state_dir();
+    let failure = match hook(seen, spec) {
+        Some(_) => last_failure_of_hook(&state, spec),
+        None => last_failure(&state, &spec.name, &spec.dir),
+    };
     match failure.filter(|failure| still_counts(failure, entry(seen, spec))) {
         Some(failure) => {
             let Problem { text, next, .. } =
@@ -81,6 +91,17 @@ fn locked(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
     let (name, held) = (spec.name.as_str(), entry(seen, spec));
     let locked = held.map(|entry| tools::locked(name, entry)).unwrap_or_default().into_iter();
     locked.map(|one| Area::Extensions.wrong(name, one.text, one.next.unwrap_or_default())).collect()
+}
+
+/// What lets pass what it would stop; and of a hook's command, what is not there.
+fn beside(seen: &Seen, spec: &ExtensionSpec) -> Vec<Finding> {
+    let of_grant = Loosened { lets_pass: by_grant(&seen.config, spec.name.as_str()), ..Loosened::default() };
+    let loosened = hook(seen, spec).map_or(of_grant, |hook| Loosened::of(&seen.config, hook));
+    let note = |line| Area::Extensions.note(spec.name.as_str(), line);
+    let missing = hook(seen, spec).map(|_| hooks::missing(spec)).unwrap_or_default().into_iter();
+    let missing = missing
+        .map(|word| format!("its command names {}, which is not there", spec.dir.join(word).display()));
+    loosened.lines().into_iter().chain(missing).map(note).collect()
 }
 
 /// Version, origin, level.
@@ -128,11 +149,25 @@ fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }
 
+/// Where its sandbox lets it read beside its own directory; nothing where it has none.
+fn readable(seen: &Seen, spec: &ExtensionSpec) -> Option<Vec<PathBuf>> {
+    let granted = crate::sandbox::granted(&seen.config).ok()?;
+    let grant = granted.get(&spec.name)?.as_ref()?;
+    let data = seen.home.data_dir().join(spec.name.as_str());
+    let listed = [&grant.read, &grant.write, &grant.exec].into_iter().flatten();
+    Some(listed.map(|path| path.resolved(&seen.cwd, &data)).chain([data.clone()]).collect())
+}
+
 /// What keeps it from being started, and the next step.
 fn impossible(seen: &Seen, spec: &ExtensionSpec) -> Option<(String, String)> {
     let manifest = editor(&seen.words.word(&described_in(seen, spec)));
     let held = entry(seen, spec);
     let next = if spec.pin.is_some() { again(spec.name.as_str(), held).0 } else { manifest };
+    if let Some(why) =
+        hook(seen, spec).and_then(|hook| hooks::unready(spec, hook, readable(seen, spec).as_deref()))
+    {
+        return Some((why, next));
+    }
     let program = match &spec.launch {
         Launch::Process { program, .. } => program,
         Launch::ThemeOnly => return None,

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use haft_config::{SandboxLevel, SettingOrigin};
+use haft_config::{OnTimeout, SandboxLevel, SettingOrigin};
 use haft_host::install::Row;
 use haft_host::install::lock::Came;
 use haft_host::{LastFailure, Origin};
@@ -20,9 +20,10 @@ pub(crate) fn line(listed: &Listed, now: SystemTime) -> String {
 
 /// What programs are told of one. Keys are added at most, and none changes its meaning.
 fn of(listed: &Listed, now: SystemTime) -> Value {
-    let Listed { row, failure, sandbox, .. } = listed;
+    let Listed { row, failure, sandbox, loosened, hook, .. } = listed;
     let entry = row.entry.as_ref();
     let problems = problems(listed, now).into_iter();
+    let on_timeout = if loosened.lets_pass { OnTimeout::Allow } else { OnTimeout::Block };
     json!({
         "name": row.name,
         "kind": if listed.hook.is_some() { "hook" } else { "extension" },
@@ -39,6 +40,9 @@ fn of(listed: &Listed, now: SystemTime) -> Value {
         "code": entry.map(|entry| entry.tree),
         "approved": entry.map(|entry| &entry.approved.at),
         "locked_tools": entry.iter().flat_map(|entry| entry.changed.keys()).collect::<Vec<_>>(),
+        "priority": hook.as_ref().and_then(|hook| hook.priority),
+        "on_timeout": on_timeout.name(),
+        "vouches": loosened.vouches,
         "failure": failure.as_ref().map(failed),
         "problems": problems.map(|one| json!({"text": one.sentence(), "next": one.next})).collect::<Vec<_>>(),
     })

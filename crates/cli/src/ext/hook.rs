@@ -2,12 +2,15 @@
 
 use std::path::Path;
 
-use haft_config::{Config, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust};
-use haft_host::Origin;
+use haft_config::{
+    Config, ConfigError, Files, Home, Layer, Owner, Place, ProcessHook, Project, SettingOrigin, Trust,
+};
 use haft_host::install::{InstallError, Row, State, Store};
 use haft_host::manifest::Exec;
+use haft_host::{ExtensionSpec, Origin};
 
-use crate::hooks;
+use crate::args::ExtCommand;
+use crate::hooks::{self, Loosened};
 
 /// What a list says of a process hook alone.
 #[derive(Debug, Clone)]
@@ -16,38 +19,75 @@ pub(crate) struct OfHook {
     pub(crate) origin: SettingOrigin,
     /// Where it is asked, and whether it is told what happens; empty for one that does not run.
     pub(crate) asked: String,
+    /// A lower one is asked first; none for one that does not run.
+    pub(crate) priority: Option<i32>,
+    /// As a run would start it; none for one that does not run.
+    pub(crate) spec: Option<ExtensionSpec>,
+    /// How far it is loosened; not at all, if it does not run.
+    pub(crate) loosened: Loosened,
 }
 
-/// All hooks that are named, those of the project as if it were trusted.
-pub(crate) fn all(home: &Home, cwd: &Path) -> Vec<(Row, OfHook)> {
+/// All hooks that are named, those of the project as if it were trusted; and which files cannot be read.
+pub(crate) fn all(home: &Home, cwd: &Path) -> (Vec<(Row, OfHook)>, Vec<ConfigError>) {
     let project = Project { dir: cwd.into(), trust: Trust::Trusted };
-    // Mistakes in a file are told of the file.
-    let (files, _) = Files::read_what_can_be(home, &project);
+    let (files, mistakes) = Files::read_what_can_be(home, &project);
     let config: Config =
         files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
     let enabled = config.hooks.iter().map(|hook| {
-        let of = OfHook { origin: hook.origin.clone(), asked: hooks::asked(hook) };
+        let of = OfHook {
+            origin: hook.origin.clone(),
+            asked: hooks::asked(hook),
+            priority: Some(hook.priority),
+            spec: Some(hooks::spec(hook, cwd)),
+            loosened: Loosened::of(&config, hook),
+        };
         (row(&hook.name, hook.owner, cwd, Some(hook)), of)
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
-        let of = OfHook { origin: hook.origin.clone(), asked: String::new() };
+        let of = OfHook {
+            origin: hook.origin.clone(),
+            asked: String::new(),
+            priority: None,
+            spec: None,
+            loosened: Loosened::default(),
+        };
         (row(&hook.name, hook.owner, cwd, None), of)
     });
     let mut all: Vec<_> = enabled.chain(disabled).collect();
     all.sort_by(|(one, _), (other, _)| (one.origin, &one.name).cmp(&(other.origin, &other.name)));
-    all
+    (all, mistakes)
 }
 
-/// Makes sure that a name is no hook's: what is written of one in `config.toml` is the user's to change.
+/// Makes sure that what a command is about is no hook: what is written of one in `config.toml` is the user's to change.
 ///
 /// # Errors
 /// Where the hook is named, and what to change there.
-pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, name: &str) -> anyhow::Result<()> {
+pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtCommand) -> anyhow::Result<()> {
+    let (name, is_switched) = match command {
+        ExtCommand::Remove { which, .. } | ExtCommand::Enable(which) | ExtCommand::Disable(which) => {
+            (&which.name, true)
+        }
+        ExtCommand::Trust { name, .. } | ExtCommand::Rollback { name, .. } => (name, false),
+        ExtCommand::Update { name: Some(name), .. } | ExtCommand::Verify { name: Some(name), .. } => {
+            (name, false)
+        }
+        ExtCommand::Update { name: None, .. }
+        | ExtCommand::Verify { name: None, .. }
+        | ExtCommand::List(_)
+        | ExtCommand::Install { .. }
+        | ExtCommand::Lock { .. }
+        | ExtCommand::Import { .. }
+        | ExtCommand::Logs { .. } => return Ok(()),
+    };
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd).into_iter().find(|(row, _)| row.name == name) {
+    match all(home, cwd).0.into_iter().find(|(row, _)| row.name == *name) {
         None => Ok(()),
+        Some((_, OfHook { origin, .. })) if !is_switched => anyhow::bail!(
+            "{name} is a process hook, which nobody installs or approves: what it runs stands in its \
+             [hooks.processes.{name}], {origin}; `haft doctor` looks at that"
+        ),
         Some((_, OfHook { origin, .. })) => anyhow::bail!(
             "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"
         ),

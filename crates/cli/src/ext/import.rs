@@ -7,8 +7,8 @@ use haft_core::sanitize::sanitize_line;
 use haft_host::install::Line;
 
 use super::approve::{agreed, show};
-use crate::console::note;
-use crate::hooks;
+use crate::console::{note, rows, width};
+use crate::hooks::{self, Loosened};
 
 /// Shows what the hooks of a PicoClaw `config.json` would run, asks, and writes them into the user's `config.toml`.
 pub(super) fn picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()> {
@@ -23,6 +23,10 @@ pub(super) fn picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()
     if !off.is_empty() {
         show(&[Line { text: format!("not enabled: {}", off.join(", ")), red: false }])?;
     }
+    // These would count as soon as the user enables one.
+    let loosened = loosened(&file);
+    let of_off = loosened.iter().filter(|(name, _)| !runs(name));
+    show(&of_off.map(|(name, text)| line((format!("{name}: {text}"), true))).collect::<Vec<_>>())?;
     let target = home.config_file();
     let shown = target.display();
     let unconfined = file.hooks().iter().any(|hook| hooks::confined(&config, &hook.name).1);
@@ -37,11 +41,25 @@ pub(super) fn picoclaw(home: &Home, path: &Path, yes: bool) -> anyhow::Result<()
     add_hooks(&target, file.content())?;
     let names: Vec<_> = all.keys().map(String::as_str).collect();
     note(&sanitize_line(&format!("wrote {} into {shown}; `haft ext list` shows them", names.join(", "))));
+    if yes {
+        // Nobody was asked, and the file is another program's.
+        let warnings = loosened.iter().map(|(name, text)| format!("warning: {name}: {text}"));
+        warnings.for_each(|text| note(&rows("", "  ", &sanitize_line(&text), width())));
+    }
     told_beside(&file).iter().for_each(|text| note(&sanitize_line(text)));
     if config.hooks_off {
         note("no process hook runs: [hooks] there says enabled = false");
     }
     Ok(())
+}
+
+/// What the file says that lets pass what a hook would stop, with the hook's name.
+fn loosened(file: &HooksFile) -> Vec<(&str, String)> {
+    let of = |(name, process)| {
+        let lines = Loosened::written(process).lines().into_iter();
+        lines.map(move |line| (name, line))
+    };
+    file.content().processes.iter().map(|(name, process)| (name.as_str(), process)).flat_map(of).collect()
 }
 
 /// The user's settings, without any project's.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use haft_config::{Grant, Home, ReadFile, SandboxLevel};
+use haft_config::{ConfigError, Grant, Home, ReadFile, SandboxLevel};
 use haft_core::sanitize::sanitize_line;
 use haft_host::install::lock::Entry;
 use haft_host::install::{Row, State, Store};
-use haft_host::{LastFailure, Origin, last_failure, starts_slowly};
+use haft_host::{LastFailure, Origin, last_failure, last_failure_of_hook, starts_slowly};
 use haft_launch::sandbox::Level;
 use haft_protocol::ids::ExtensionName;
 
@@ -17,7 +17,9 @@ use super::problem::{Problem, again, problems};
 use super::{as_json, long, table};
 use crate::args::ListArgs;
 use crate::console::{note, print as show, rows as rows_of, width as width_of_terminal, write};
+use crate::exit::{Exit, OrExit as _};
 use crate::grants::unborne;
+use crate::hooks::Loosened;
 
 /// The columns of a list that goes nowhere near a terminal.
 const COLUMNS: usize = 80;
@@ -34,6 +36,8 @@ pub(crate) struct Listed {
     pub(crate) trusted: bool,
     /// What it runs at, or would run at. Nothing where the user's file cannot be read, which would say so.
     pub(crate) sandbox: Option<SandboxLevel>,
+    /// What lets pass what it would stop.
+    pub(crate) loosened: Loosened,
     /// What there is to say of a process hook; none for an extension.
     pub(crate) hook: Option<OfHook>,
 }
@@ -52,9 +56,19 @@ pub(super) struct Seen {
 pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
-    print_rows(store, home, seen, args, rows, error.is_none())?;
+    let (hooks, mistakes) = hook::all(home, &seen.cwd);
+    // What an untrusted project says is not used, so it keeps nothing from being listed.
+    let counts = |mistake: &ConfigError| seen.trusted || mistake.path() == home.config_file();
+    let mistakes: Vec<_> =
+        mistakes.iter().filter(|mistake| counts(mistake)).map(ToString::to_string).collect();
+    let is_all = error.is_none() && mistakes.is_empty();
+    print_rows(store, home, seen, args, (rows, hooks), is_all)?;
     // What is listed is what is there; nobody knows what of it is approved.
-    error.map_or(Ok(()), |error| Err(error.into()))
+    error.map_or(Ok(()), Err)?;
+    match mistakes.is_empty() {
+        true => Ok(()),
+        false => Err(anyhow::anyhow!(mistakes.join("\n"))).or_exit(Exit::Configuration),
+    }
 }
 
 fn print_rows(
@@ -62,13 +76,14 @@ fn print_rows(
     home: &Home,
     seen: &Seen,
     args: &ListArgs,
-    rows: Vec<Row>,
+    (rows, hooks): (Vec<Row>, Vec<(Row, OfHook)>),
     is_all: bool,
 ) -> anyhow::Result<()> {
-    let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
+    // Why it cannot be read is told with the other mistakes.
+    let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant).ok();
     let state = home.state_dir();
-    let look = |(row, hook)| listed(store, row, hook, &state, seen.trusted, grants.as_ref().ok());
-    let hooks = hook::all(home, &seen.cwd).into_iter().map(|(row, hook)| (row, Some(hook)));
+    let look = |(row, hook)| listed(store, row, hook, &state, seen.trusted, grants.as_ref());
+    let hooks = hooks.into_iter().map(|(row, hook)| (row, Some(hook)));
     let rows = rows.into_iter().map(|row| (row, None)).chain(hooks);
     let mut listed: Vec<Listed> = rows.map(look).collect();
     name_the_first(&mut listed);
@@ -94,7 +109,7 @@ fn print_rows(
     // Of those that are not trusted one line is enough.
     let each = listed.iter().filter(|listed| !listed.is_untrusted());
     each.flat_map(|listed| told(listed, now)).for_each(|text| tell(&text));
-    tell_more(&listed, &grants, seen);
+    tell_more(&listed, grants.as_ref(), seen);
     Ok(())
 }
 
@@ -105,17 +120,10 @@ pub(crate) fn told(listed: &Listed, now: SystemTime) -> Vec<String> {
 }
 
 /// What is to be known of no extension alone.
-fn tell_more(
-    listed: &[Listed],
-    grants: &Result<BTreeMap<String, Grant>, haft_config::ConfigError>,
-    seen: &Seen,
-) {
+fn tell_more(listed: &[Listed], grants: Option<&BTreeMap<String, Grant>>, seen: &Seen) {
     let names = listed.iter().map(|listed| listed.row.name.as_str()).collect();
-    let granted = grants.iter().flat_map(BTreeMap::keys).map(String::as_str);
+    let granted = grants.into_iter().flat_map(BTreeMap::keys).map(String::as_str);
     unborne(granted, &names).iter().for_each(|(text, _)| tell(text));
-    if let Err(error) = grants {
-        tell(&error.to_string());
-    }
     if listed.iter().any(Listed::is_untrusted) && seen.told.is_none() {
         tell("untrusted: the project's extensions do not run; `haft trust` shows and allows them");
     }
@@ -140,7 +148,10 @@ fn listed(
     let name = ExtensionName::new(&row.name);
     let (failure, is_slow) = match &row.state {
         State::Enabled => {
-            let failure = last_failure(state, &name, &row.runs_in);
+            let failure = match hook.as_ref().and_then(|hook| hook.spec.as_ref()) {
+                Some(spec) => last_failure_of_hook(state, spec),
+                None => last_failure(state, &name, &row.runs_in),
+            };
             (
                 failure.filter(|failure| still_counts(failure, row.entry.as_ref())),
                 starts_slowly(state, &name, &row.runs_in),
@@ -148,9 +159,11 @@ fn listed(
         }
         State::Disabled | State::NotApproved | State::Changed(_) | State::Broken(_) => (None, false),
     };
+    let loosened = hook.as_ref().map(|hook| hook.loosened.clone()).unwrap_or_default();
+    let loosened = loosened.with(grants.and_then(|grants| grants.get(&row.name)));
     let own = row.level.map_or(SandboxLevel::None, level);
     let sandbox = grants.map(|grants| grants.get(&row.name).and_then(|grant| grant.sandbox).unwrap_or(own));
-    Listed { row, failure, is_slow, trusted, sandbox, behind: None, hook }
+    Listed { row, failure, is_slow, trusted, sandbox, loosened, behind: None, hook }
 }
 
 /// How what would run differs from what was approved, with the next step.

@@ -29,9 +29,13 @@ fn lines(listed: &Listed) -> Vec<String> {
         (None, Some(hook)) => {
             lines.push(format!("  process hook of: {}", hook.origin));
             lines.extend((!hook.asked.is_empty()).then(|| format!("  asked: {}", hook.asked)));
+            lines.extend(
+                hook.priority.map(|priority| format!("  priority: {priority}, the lowest is asked first")),
+            );
         }
         (None, None) => lines.push(format!("  lies in: {}", row.dir.display())),
     }
+    lines.extend(listed.loosened.lines().into_iter().map(|line| format!("  {line}")));
     lines.extend(row.language.iter().map(|language| format!("  language: {language}")));
     lines.extend(row.exec.as_ref().map(|exec| {
         let words: Vec<_> = [&exec.program].into_iter().chain(&exec.args).map(|word| quoted(word)).collect();

@@ -1,5 +1,7 @@
 //! What a run prints: the answer alone, every event as JSON, or a story for people.
 
+mod calls;
+
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use haft_rpc::{EventWriter, WriteError, event_line};
 use crate::console::{note, print, rows, width, write};
 use crate::exit::{Exit, OrExit as _};
 use crate::session::{cost, spent};
+use calls::Calls;
 
 /// Where events go.
 pub(crate) enum Output {
@@ -23,6 +26,8 @@ pub(crate) enum Output {
         answer: Option<String>,
         /// Whether to tell what happens meanwhile.
         progress: bool,
+        /// The calls that have no result yet.
+        calls: Calls,
         /// What the run used, and what the session has used since it began.
         used: [Usage; 2],
     },
@@ -42,7 +47,7 @@ impl Output {
     }
 
     fn answer_with(progress: bool) -> Self {
-        Self::Answer { answer: None, progress, used: Default::default() }
+        Self::Answer { answer: None, progress, calls: Calls::default(), used: Default::default() }
     }
 
     /// Every event.
@@ -85,7 +90,7 @@ impl Output {
                     note(&line);
                 }
             }
-            Self::Answer { answer, progress, used } => {
+            Self::Answer { answer, progress, calls, used } => {
                 if let AgentEvent::AssistantMessage { content, .. } = event {
                     *answer = Some(text_of(content));
                 } else if let AgentEvent::TurnStart { .. } | AgentEvent::TurnDiscarded { .. } = event {
@@ -99,7 +104,7 @@ impl Output {
                 match told(event, width) {
                     Told::Shown(text) => print(&text)?,
                     Told::Always(line) => note(&line),
-                    Told::Meanwhile(line) if *progress => note(&line),
+                    Told::Meanwhile(line) if *progress => note(&calls.named(event, line)),
                     Told::Meanwhile(_) | Told::Nothing => {}
                 }
             }
@@ -109,7 +114,7 @@ impl Output {
 
     /// Prints what is left to print: the answer, and what it cost.
     pub(crate) async fn finish(&mut self) -> anyhow::Result<()> {
-        let Self::Answer { answer, progress, used } = self else { return Ok(()) };
+        let Self::Answer { answer, progress, used, .. } = self else { return Ok(()) };
         if let Some(text) = answer.take().filter(|text| !text.is_empty()) {
             print(&text)?;
         }
@@ -292,8 +297,9 @@ fn told_of_a_call(event: &AgentEvent, width: impl FnOnce() -> Option<usize>) -> 
         }
         AgentEvent::ToolBlocked { by, .. } => Told::Meanwhile(format!("  refused by {by}")),
         AgentEvent::ToolSkipped { name, .. } => Told::Meanwhile(format!("  {name} was skipped")),
-        AgentEvent::ToolResult { name, is_error, content, .. } => {
-            Told::Meanwhile(format!("{} {}", mark(*is_error), called(None, name, &joined_text(content))))
+        AgentEvent::ToolResult { name, is_error, content, synthetic_by, .. } => {
+            let what = calls::result(name, synthetic_by.as_deref(), &short(&joined_text(content)));
+            Told::Meanwhile(format!("{} {what}", mark(*is_error)))
         }
         AgentEvent::HostCallStart { extension, name, args, .. } => {
             Told::Meanwhile(format!("→ {}", called(Some(extension), name, args.as_str())))

@@ -12,6 +12,7 @@ use haft_host::{ExtensionSpec, Launch, Origin, Permissions};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
+use crate::hooks::Loosened;
 use crate::resources::Resources;
 use crate::{hooks, sandbox, setup};
 
@@ -133,12 +134,16 @@ fn may(config: &Config, spec: &ExtensionSpec) -> Vec<Brought> {
     permissions.chain([sandbox]).collect()
 }
 
-/// A process hook: what it runs, what it is asked and told, and what confines it.
-fn runs_as_hook(config: &Config, hook: &ProcessHook) -> [Brought; 2] {
+/// A process hook: what it runs, what it is asked and told, what confines it, and what lets pass what it would stop.
+fn runs_as_hook(config: &Config, hook: &ProcessHook) -> Vec<Brought> {
     let text = format!("{} runs: {}; {}", hook.name, hooks::command(hook), hooks::asked(hook));
     let (confined, red) = hooks::confined(config, &hook.name);
     let confined = format!("{}: {confined}", hook.name);
-    [Brought { kind: "hook", text, red: false }, Brought { kind: "sandbox", text: confined, red }]
+    let loosened = Loosened::of(config, hook).lines().into_iter();
+    let loosened =
+        loosened.map(|line| Brought { kind: "gate", text: format!("{}: {line}", hook.name), red: true });
+    let runs = [Brought { kind: "hook", text, red: false }, Brought { kind: "sandbox", text: confined, red }];
+    runs.into_iter().chain(loosened).collect()
 }
 
 fn sets(unused: &Unused, dir: &Path) -> String {

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod asking;
+mod hooks;
 mod import;
 #[cfg(unix)]
 mod told;

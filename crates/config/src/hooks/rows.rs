@@ -4,33 +4,41 @@ use serde_json::Value;
 
 use crate::file::ReadFile;
 use crate::keys::{HookDefaults, HookProcess, Hooks, Key};
-use crate::rows::Row;
+use crate::rows::{HIDDEN, Row, written};
 
 /// What a file sets.
 pub(crate) fn rows(file: &ReadFile) -> Vec<Row> {
     let Ok(hooks) = serde_json::to_value(&file.content.hooks) else { return Vec::new() };
     let mut rows = Vec::new();
-    let mut add = |keys: &'static [Key], table: &str, value: Option<&Value>| {
+    let mut add = |keys: &'static [Key], table: &str, shown: &str, value: Option<&Value>| {
         for (own, value) in value.and_then(Value::as_object).into_iter().flatten() {
             let known = keys.iter().find(|key| key.path.rsplit('.').next() == Some(own));
             // A table has rows of its own.
             let known = known.filter(|known| !known.takes.ends_with(", below") && !value.is_null());
             let Some(known) = known else { continue };
-            let key = format!("{table}.{own}");
-            let origin = file.source.origin(&key);
+            let origin = file.source.origin(&format!("{table}.{own}"));
+            // What hooks are handed this way are secrets more often than not.
+            let value = if own == "env" { hidden(value) } else { value.clone() };
             rows.push(Row {
-                key,
-                value: Some(value.clone()),
+                key: format!("{shown}.{own}"),
+                value: Some(value),
                 default: known.default,
                 origin,
                 only_projects: false,
             });
         }
     };
-    add(Hooks::KEYS, "hooks", Some(&hooks));
-    add(HookDefaults::KEYS, "hooks.defaults", hooks.get("defaults"));
+    add(Hooks::KEYS, "hooks", "hooks", Some(&hooks));
+    add(HookDefaults::KEYS, "hooks.defaults", "hooks.defaults", hooks.get("defaults"));
     for (name, process) in hooks.get("processes").and_then(Value::as_object).into_iter().flatten() {
-        add(HookProcess::KEYS, &format!("hooks.processes.{name}"), Some(process));
+        let [table, shown] = [name.as_str(), &written(name)].map(|name| format!("hooks.processes.{name}"));
+        add(HookProcess::KEYS, &table, &shown, Some(process));
     }
     rows
+}
+
+/// The names of variables, without their values.
+fn hidden(env: &Value) -> Value {
+    let names = env.as_object().into_iter().flat_map(|env| env.keys().cloned());
+    names.map(|name| (name, Value::from(HIDDEN))).collect()
 }

@@ -8,6 +8,7 @@ use haft_host::{LastFailure, Origin};
 
 use super::super::list::told;
 use super::*;
+use crate::hooks::Loosened;
 
 fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
     let exec = Some(Exec { program: "./run".into(), args: Vec::new() });
@@ -29,6 +30,7 @@ fn row(name: &str, origin: Origin, state: State, dir: &str) -> Listed {
         failure: None,
         is_slow: false,
         behind: None,
+        loosened: Loosened::default(),
         hook: None,
         trusted: false,
         sandbox: Some(SandboxLevel::None),

@@ -201,6 +201,7 @@ fn a_hook_is_listed_with_its_state() {
       sandbox: standard
       process hook of: ROOT/home/config.toml:1
       asked: before_tool, approve_tool, told what happens
+      priority: 0, the lowest is asked first
       runs: python3 gate.py
 
     off

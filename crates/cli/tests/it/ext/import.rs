@@ -104,6 +104,37 @@ fn hooks_of_picoclaw_are_written_once() {
 }
 
 #[test]
+fn what_loosens_a_gate_is_marked_and_not_written_in_silence() {
+    let world = world();
+    let file = r#"{"hooks": {"processes": {
+        "gate": {"enabled": true, "command": ["gate"], "intercept": ["before_tool"], "on_timeout": "allow"},
+        "off": {"command": ["off"], "vouches": ["*"]}}}}"#;
+    fs::write(world.project().join("config.json"), file).unwrap();
+    let written = world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]);
+    insta::assert_snapshot!(written.transcript(), @r#"
+    code 0
+    --- stdout
+    hook: gate
+      runs: gate
+      asked: before_tool
+      tools: by PicoClaw's names, exec for bash
+    ! sandbox: none, so it runs UNCONFINED, with all your rights
+    ! on_timeout = "allow": a call that it does not decide about in time is made
+    not enabled: off
+    ! off: vouches = ["*"]: its answers in place of these tools count without approval
+    --- stderr
+    wrote gate, off into ROOT/home/config.toml; `haft ext list` shows them
+    warning: gate: on_timeout = "allow": a call that it does not decide about in time is made
+    warning: off: vouches = ["*"]: its answers in place of these tools count without approval
+    "#);
+    // With nobody to ask, what is shown is all that is told.
+    fs::write(world.home().join("config.toml"), "").unwrap();
+    let unasked = world.haft(&["ext", "import", "picoclaw", "config.json"]);
+    assert_eq!((unasked.code, unasked.stderr.matches("warning").count()), (8, 0), "{unasked:?}");
+    assert_eq!(unasked.stdout, written.stdout);
+}
+
+#[test]
 fn what_cannot_be_taken_over_changes_nothing() {
     let world = world();
     let before = config(&world);

@@ -1,0 +1,105 @@
+//! What keeps a process hook from starting, as far as that is seen before a run.
+
+use std::path::{Path, PathBuf};
+
+use haft_config::ProcessHook;
+use haft_host::{ExtensionSpec, Launch};
+
+/// Programs that run what their first argument names.
+const INTERPRETERS: &[&str] = &["python", "node", "sh", "bash", "dash", "zsh", "ruby", "perl", "php", "lua"];
+
+/// Options behind which no file is named: the code itself, or a module.
+const NO_FILE: &[&str] = &["-c", "-e", "-m", "-p", "--eval", "--print"];
+
+/// How names of scripts end that are written without a directory.
+const SCRIPTS: &[&str] = &["py", "js", "mjs", "cjs", "ts", "sh", "rb", "pl", "php", "lua"];
+
+/// Where every program may read, whatever the sandbox.
+const SYSTEM: &[&str] = &["/usr", "/bin", "/lib", "/lib64", "/etc", "/nix/store"];
+
+/// Why it cannot start, with what to change; `readable` is where its sandbox lets it read beside its `dir`.
+pub(super) fn unready(
+    spec: &ExtensionSpec,
+    hook: &ProcessHook,
+    readable: Option<&[PathBuf]>,
+) -> Option<String> {
+    if !spec.dir.is_dir() {
+        return Some(format!("its dir, {}, is no directory that is there", spec.dir.display()));
+    }
+    let (program, args) = match &spec.launch {
+        Launch::Process { program, args } => (program, args),
+        Launch::Impossible { why } => return hint(hook).map(|hint| format!("{why}; {hint}")),
+        Launch::ThemeOnly => return None,
+    };
+    if !program.exists() {
+        let hint = hint(hook).map(|hint| format!("; {hint}")).unwrap_or_default();
+        return Some(format!("{} is not there{hint}", program.display()));
+    }
+    if !is_executable(program) {
+        return Some(format!("{} is no program that may be executed (chmod +x)", program.display()));
+    }
+    let script = script(program, args)?;
+    let path = spec.dir.join(script);
+    if !path.exists() {
+        let hint = if script.starts_with("~/") { "; `~` is not expanded there" } else { "" };
+        return Some(format!("{} is not there{hint}", path.display()));
+    }
+    let own = [spec.dir.as_path()].into_iter().chain(program.parent().and_then(Path::parent));
+    let readable = readable?.iter().map(PathBuf::as_path).chain(own).chain(SYSTEM.iter().map(Path::new));
+    let mut readable = readable.filter(|place| place.parent().is_some());
+    (!readable.any(|place| path.starts_with(place))).then(|| {
+        format!(
+            "its sandbox does not let it read {}: set `dir` in [hooks.processes.{name}] to the directory that it lies in, \
+             or name that in grant.{name}.read",
+            path.display(),
+            name = spec.name
+        )
+    })
+}
+
+/// Further words of its command that look like files and are none.
+pub(super) fn missing(spec: &ExtensionSpec) -> Vec<&str> {
+    let Launch::Process { program, args } = &spec.launch else { return Vec::new() };
+    let script = script(program, args);
+    let words = args.iter().map(String::as_str).filter(|word| Some(*word) != script);
+    words.filter(|word| is_path(word) && !spec.dir.join(word).exists()).collect()
+}
+
+/// What is likely wrong with the words of a command.
+fn hint(hook: &ProcessHook) -> Option<String> {
+    let first = hook.command.first()?;
+    if first.starts_with("~/") {
+        return Some("`~` is not expanded there".to_owned());
+    }
+    let words: Vec<_> = first.split_whitespace().map(|word| format!("{word:?}")).collect();
+    (words.len() > 1).then(|| format!("write each word for itself: command = [{}]", words.join(", ")))
+}
+
+/// The file that an interpreter is to run.
+fn script<'a>(program: &Path, args: &'a [String]) -> Option<&'a str> {
+    let name = program.file_name()?.to_str()?;
+    let name = name.trim_end_matches(".exe").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !INTERPRETERS.contains(&name) {
+        return None;
+    }
+    let before = args.iter().take_while(|word| !NO_FILE.contains(&word.as_str()));
+    before.map(String::as_str).find(|word| is_path(word))
+}
+
+/// Whether a word can only be meant as a file.
+fn is_path(word: &str) -> bool {
+    let is_plain = !word.starts_with('-') && !word.contains(|c: char| c.is_whitespace() || c == '=');
+    let is_script = Path::new(word).extension().is_some_and(|end| SCRIPTS.iter().any(|known| end == *known));
+    is_plain && !word.contains("://") && (word.contains('/') || is_script)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}

@@ -1,0 +1,169 @@
+//! What `haft ext` and `haft doctor` say of process hooks before one has run.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A world with this `config.toml`.
+fn world(config: &str) -> World {
+    let world = World::new();
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("config.toml"), config).unwrap();
+    world
+}
+
+/// What `haft doctor` says of extensions and hooks, each finding in a line.
+fn doctor(world: &World) -> String {
+    let told = world.haft(&["doctor"]).stdout.replace("\n          ", " ").replace("\n         ", " ");
+    let of_extensions = told.trim_end().split("\n\n").find(|section| section.starts_with("extensions\n"));
+    of_extensions.unwrap_or_else(|| panic!("{told}")).to_owned()
+}
+
+#[test]
+fn a_gate_that_is_loosened_is_told_as_that() {
+    let world = world(
+        "[hooks.processes.gate]\nenabled = true\ncommand = ['sh', '-c', 'exit']\nintercept = ['before_tool']\n\
+         priority = -3\nvouches = ['*']\n[grant.gate]\non_timeout = 'allow'\n\
+         [hooks.processes.strict]\nenabled = true\ncommand = ['sh', '-c', 'exit']\nintercept = ['before_tool']\n",
+    );
+    insta::assert_snapshot!(world.haft(&["ext", "list", "--long"]).transcript(), @r#"
+    code 0
+    --- stdout
+    gate
+      scope: global
+      state: enabled
+      sandbox: none
+      process hook of: ROOT/home/config.toml:1
+      asked: before_tool
+      priority: -3, the lowest is asked first
+      on_timeout = "allow": a call that it does not decide about in time is made
+      vouches = ["*"]: its answers in place of these tools count without approval
+      runs: sh -c exit
+
+    strict
+      scope: global
+      state: enabled
+      sandbox: none
+      process hook of: ROOT/home/config.toml:9
+      asked: before_tool
+      priority: 0, the lowest is asked first
+      runs: sh -c exit
+    "#);
+    let listed = world.haft(&["ext", "list", "--json"]).stdout;
+    let all: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |at: usize| json!([all[at]["priority"], all[at]["on_timeout"], all[at]["vouches"]]);
+    assert_eq!((told(0), told(1)), (json!([-3, "allow", ["*"]]), json!([0, "block", []])));
+    insta::assert_snapshot!(doctor(&world), @r#"
+    extensions
+      ok     gate: your process hook, no sandbox: it has your rights
+      note   gate: on_timeout = "allow": a call that it does not decide about in time is made
+      note   gate: vouches = ["*"]: its answers in place of these tools count without approval
+      ok     strict: your process hook, no sandbox: it has your rights
+    "#);
+}
+
+#[test]
+fn a_projects_gate_that_is_loosened_is_marked_before_it_is_trusted() {
+    let world = world("[grant.gate]\non_timeout = 'allow'\n");
+    let dir = world.project().join(".haft");
+    fs::create_dir_all(&dir).unwrap();
+    let hook = "[hooks.processes.gate]\nenabled = true\ncommand = ['sh']\nintercept = ['before_tool']\n";
+    fs::write(dir.join("config.toml"), hook).unwrap();
+    let shown = world.haft(&["trust", "--show"]).stdout;
+    let told = "! gate: gate: on_timeout = \"allow\": a call that it does not decide about in time is made";
+    assert!(shown.contains(told), "{shown}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_no_empty_list() {
+    let world = world("[hooks.processes.gate]\nenabeld = true\n");
+    insta::assert_snapshot!(world.haft(&["ext", "list"]).transcript(), @"
+    code 9
+    --- stderr
+    haft: ROOT/home/config.toml:2: unknown key `hooks.processes.gate.enabeld`; did you mean `hooks.processes.gate.enabled`?
+    ");
+    let for_programs = world.haft(&["ext", "list", "--json"]);
+    assert!(for_programs.code == 9 && for_programs.stderr.contains("config.toml:2"), "{for_programs:?}");
+    insta::assert_snapshot!(doctor(&world), @"
+    extensions
+      note   hooks: are not known as long as config.toml cannot be used
+    ");
+    // What a project says that nobody trusts does not count.
+    let world = self::world("");
+    fs::create_dir_all(world.project().join(".haft")).unwrap();
+    fs::write(world.project().join(".haft/config.toml"), "modle = 'x'\n").unwrap();
+    assert_eq!(world.haft(&["ext", "list"]).code, 0);
+}
+
+/// What `haft doctor` says of a hook `gate` of this command, with more of its table, and whether that is wrong.
+#[track_caller]
+fn check_ready(command: &str, more: &str, is_wrong: bool, told: &str) {
+    let world = world(&format!(
+        "[hooks.processes.gate]\nenabled = true\ncommand = {command}\nintercept = ['before_tool']\n{more}"
+    ));
+    fs::write(world.project().join("gate.sh"), "#!/bin/sh\n").unwrap();
+    let doctor = doctor(&world);
+    assert_eq!(doctor.contains("WRONG  gate: "), is_wrong, "{doctor}");
+    assert!(doctor.contains(told), "{doctor} should contain {told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_looks_at_a_hooks_command_before_it_runs() {
+    check_ready("['sh', 'gate.sh']", "", false, "ok     gate");
+    check_ready("['sh', '-c', 'python3 no/gate.py']", "", false, "ok     gate");
+    check_ready("['sh', 'no/gate.py']", "", true, "ROOT/project/no/gate.py is not there > ");
+    check_ready("['sh', '~/gate.py']", "", true, "gate.py is not there; `~` is not expanded there");
+    check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which is not there");
+    check_ready("['sh']", "dir = '/no/hooks'", true, "its dir, /no/hooks, is no directory that is there");
+    check_ready(
+        "['./gate.sh']",
+        "",
+        true,
+        "ROOT/project/./gate.sh is no program that may be executed (chmod +x)",
+    );
+    check_ready("['sh gate.sh']", "", true, "write each word for itself: command = [\"sh\", \"gate.sh\"]");
+    check_ready("['~/gate']", "", true, "`~` is not expanded there");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_names_what_a_confined_hook_cannot_read() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let script = elsewhere.path().join("gate.sh");
+    fs::write(&script, "").unwrap();
+    let (dir, script) = (elsewhere.path().display(), script.display());
+    let command = format!("['sh', '{script}']");
+    let told = format!("its sandbox does not let it read {script}: set `dir` in [hooks.processes.gate]");
+    check_ready(&command, "[grant.gate]\nsandbox = 'standard'", true, &told);
+    for readable in ["".to_owned(), format!("dir = '{dir}'\n[grant.gate]\nsandbox = 'none'")] {
+        check_ready(&command, &readable, false, "ok     gate");
+    }
+}
+
+#[test]
+fn what_is_for_extensions_alone_says_what_a_hook_is() {
+    let world = world("[hooks.processes.gate]\nenabled = true\ncommand = ['sh']\nobserve = ['*']\n");
+    for command in ["update", "rollback", "verify", "trust"] {
+        let ended = world.haft(&["ext", command, "gate"]);
+        let told = "gate is a process hook, which nobody installs or approves: what it runs stands in its \
+                    [hooks.processes.gate], ROOT/home/config.toml:1; `haft doctor` looks at that";
+        assert!(ended.code == 8 && ended.stderr.contains(told), "{ended:?}");
+    }
+    for command in ["enable", "disable", "remove"] {
+        let ended = world.haft(&["ext", command, "gate"]);
+        assert!(ended.code == 8 && ended.stderr.contains("change `enabled` in its"), "{ended:?}");
+    }
+}
+
+#[test]
+fn settings_of_a_hook_are_shown_as_toml_reads_them_without_its_variables() {
+    let world = world(
+        "[hooks.processes.'a b']\nenabled = true\ncommand = ['sh']\nobserve = ['*']\nenv = { PLAIN = 'x1y2' }\n",
+    );
+    let shown = world.haft(&["config", "show"]).stdout;
+    assert!(!shown.contains("x1y2") && shown.contains("env = { \"PLAIN\" = \"(hidden)\" }"), "{shown}");
+    assert!(shown.contains("hooks.processes.\"a b\".enabled = true"), "{shown}");
+}
