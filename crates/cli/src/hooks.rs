@@ -106,6 +106,7 @@ pub(crate) fn spec(hook: &ProcessHook, cwd: &Path) -> ExtensionSpec {
             ToolNames::PicoClaw => haft_host::ToolNames::PicoClaw,
         },
         of_project: hook.owner == Owner::Project,
+        code: hook.code(cwd).into_iter().map(|named| named.path).collect(),
         ..HookSpec::new(hook.watch.clone())
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
