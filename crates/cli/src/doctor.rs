@@ -23,7 +23,8 @@ use haft_providers::{Models, take_apart};
 use crate::args::{DoctorArgs, ExtensionArgs};
 use crate::console;
 use crate::exit::{Exit, OrExit as _};
-use crate::{hooks, setup};
+use crate::hooks::{self, Ground};
+use crate::setup;
 use finding::{Finding, Words};
 
 /// What is looked at, read once.
@@ -81,7 +82,8 @@ impl Seen {
         let mut extensions = Discovery::run(&search);
         let ambiguous = hooks::ambiguous(&extensions.specs, &config.hooks);
         let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
-        extensions.specs = hooks::join(extensions.specs, &config.hooks, &cwd).specs;
+        let ground = Ground { home: home.clone(), cwd: cwd.clone(), is_trusted: project.is_trusted() };
+        extensions.specs = hooks::join(extensions.specs, &config.hooks, &ground).specs;
         // Why it could not be read is told of the file.
         let auth = Auth::load(&home.auth_file()).unwrap_or_default();
         let approved = Approved::at(home.root()).load().unwrap_or_default();

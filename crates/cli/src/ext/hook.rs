@@ -7,7 +7,7 @@ use haft_host::Origin;
 use haft_host::install::{InstallError, Row, State, Store};
 use haft_host::manifest::Exec;
 
-use crate::hooks;
+use crate::hooks::{self, Ground};
 
 /// What a list says of a process hook alone.
 #[derive(Debug, Clone)]
@@ -18,16 +18,21 @@ pub(crate) struct OfHook {
     pub(crate) asked: String,
 }
 
-/// All hooks that are named, those of the project as if it were trusted.
-pub(crate) fn all(home: &Home, cwd: &Path) -> Vec<(Row, OfHook)> {
+/// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's.
+pub(crate) fn all(home: &Home, cwd: &Path, is_trusted: bool) -> Vec<(Row, OfHook)> {
     let project = Project { dir: cwd.into(), trust: Trust::Trusted };
     // Mistakes in a file are told of the file.
     let (files, _) = Files::read_what_can_be(home, &project);
     let config: Config =
         files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+    let ground = Ground { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
         let of = OfHook { origin: hook.origin.clone(), asked: hooks::asked(hook) };
-        (row(&hook.name, hook.owner, cwd, Some(hook)), of)
+        let row = row(&hook.name, hook.owner, cwd, Some(hook));
+        match ground.forbids(hook) {
+            None => (row, of),
+            Some(why) => (Row { state: State::Broken(why), ..row }, of),
+        }
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
         let of = OfHook { origin: hook.origin.clone(), asked: String::new() };
@@ -46,7 +51,7 @@ pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, name: &str) -> anyh
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd).into_iter().find(|(row, _)| row.name == name) {
+    match all(home, cwd, true).into_iter().find(|(row, _)| row.name == name) {
         None => Ok(()),
         Some((_, OfHook { origin, .. })) => anyhow::bail!(
             "{name} is a process hook; change `enabled` in its [hooks.processes.{name}], {origin}, or remove it there"

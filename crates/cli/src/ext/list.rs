@@ -68,7 +68,7 @@ fn print_rows(
     let grants = ReadFile::load(&home.config_file()).map(|file| file.content.grant);
     let state = home.state_dir();
     let look = |(row, hook)| listed(store, row, hook, &state, seen.trusted, grants.as_ref().ok());
-    let hooks = hook::all(home, &seen.cwd).into_iter().map(|(row, hook)| (row, Some(hook)));
+    let hooks = hook::all(home, &seen.cwd, seen.trusted).into_iter().map(|(row, hook)| (row, Some(hook)));
     let rows = rows.into_iter().map(|row| (row, None)).chain(hooks);
     let mut listed: Vec<Listed> = rows.map(look).collect();
     name_the_first(&mut listed);

@@ -74,3 +74,59 @@ fn what_the_model_makes_of_a_gate_does_not_run_in_this_run() {
     scene.haft(&["-p", "go"]).expect(0);
     assert_eq!(scene.marks().len(), 3, "the next run starts it as it is then");
 }
+
+/// A gate with this command, which runs `hooks/gate.py` of the project, if a project that is not trusted may decide that.
+#[track_caller]
+fn check_untrusted(command: &[&str], more: &str, told: &str) {
+    let scene = scene(&["touch ran".to_owned()]);
+    write(&scene.world.project().join("hooks/gate.py"), GATE);
+    gate(&scene, command, more);
+    let ran = scene.haft(&["-p", "go"]);
+    assert!(ran.stderr.contains("cannot be started") && ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "it was started");
+    assert!(results(&scene)[0].contains(told), "{:?}", results(&scene));
+    let listed = scene.world.haft(&["ext", "list"]);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(listed.stdout.contains("broken") && words(&listed.stderr).contains(told), "{listed:?}");
+    let doctor = scene.world.haft(&["doctor"]);
+    assert!(doctor.code == 13 && words(&doctor.stdout).contains(told), "{doctor:?}");
+}
+
+#[test]
+fn an_untrusted_project_does_not_decide_what_a_hook_of_the_users_runs() {
+    let lies = "hooks/gate.py lies in the project, which is not trusted";
+    check_untrusted(&["python3", "hooks/gate.py"], "", lies);
+    check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
+    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is wherever haft works");
+}
+
+#[test]
+fn what_a_hook_of_the_users_runs_of_a_project_is_trusted_with_it() {
+    let scene = scene(&["echo hello".to_owned()]);
+    let file = scene.world.project().join("hooks/gate.py");
+    write(&file, GATE);
+    gate(&scene, &["python3", "hooks/gate.py"], "");
+    let shown = scene.world.haft(&["trust", "--show"]).stdout;
+    assert!(shown.contains("your hook gate runs hooks/gate.py"), "{shown}");
+    scene.world.trust();
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    assert_eq!((scene.marks().len(), ran.stderr.as_str()), (1, ""));
+    write(&file, &format!("{GATE}# and a line more\n"));
+    let ran = scene.haft(&["-p", "go"]);
+    let told = "your hook gate runs hooks/gate.py (changed)";
+    assert!(ran.stderr.contains("no longer trusted") && ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(scene.marks().len(), 1);
+}
+
+#[test]
+fn what_the_command_line_names_is_run() {
+    let scene = scene(&["echo hello".to_owned()]);
+    write(&scene.world.project().join("hooks/gate.py"), GATE);
+    let hook =
+        json!({"enabled": true, "command": ["python3", "hooks/gate.py"], "intercept": ["before_tool"]});
+    let config = json!({"hooks": {"processes": {"gate": hook}}});
+    write(&scene.world.project().join("config.json"), &config.to_string());
+    scene.haft(&["-p", "--hooks-config", "config.json", "go"]).expect(0);
+    assert_eq!(scene.marks(), ["starts"]);
+}
