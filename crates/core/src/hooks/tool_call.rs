@@ -8,7 +8,7 @@ use haft_protocol::ids::ExtensionName;
 use super::CancellationToken;
 use crate::tool::ToolOutput;
 
-/// A tool is about to run.
+/// A tool is about to run. There is an example at the [module](super).
 #[async_trait]
 pub trait BeforeToolExecute: Send + Sync {
     /// Decides what becomes of the call. An ordered hook may be asked a second time when a later one changed the
