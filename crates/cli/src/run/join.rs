@@ -141,6 +141,15 @@ impl Parts {
             resources: setup.resources,
         })
     }
+
+    /// Where process hooks are started.
+    fn ground(&self) -> Ground {
+        Ground {
+            home: self.home.clone(),
+            cwd: self.cwd.clone(),
+            is_trusted: self.search.project.as_ref().is_some_and(Project::is_trusted),
+        }
+    }
 }
 
 fn compaction(settings: &Settings) -> CompactSettings {
@@ -217,6 +226,7 @@ pub(crate) struct Joined {
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
+    let ground = parts.ground();
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"));
@@ -243,11 +253,6 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
-    let ground = Ground {
-        home: parts.home,
-        cwd: parts.cwd.clone(),
-        is_trusted: parts.search.project.as_ref().is_some_and(Project::is_trusted),
-    };
     let source = extensions::source(parts.search, parts.hooks, ground, parts.only_projects, parts.grants);
     let heard = sender.clone();
     let host = Host::builder(config)
