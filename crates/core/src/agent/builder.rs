@@ -205,7 +205,8 @@ impl AgentBuilder {
     }
 
     /// Sets how long all hooks together may take over one tool call, 30 s if nothing is said. When it is used up, the
-    /// call is blocked.
+    /// call is blocked. Hooks that keep [a time of their own](crate::hooks::BeforeToolExecute::patience) have that beside
+    /// it.
     pub fn gate_budget(mut self, budget: Duration) -> Self {
         self.gate_budget = budget;
         self
