@@ -25,6 +25,7 @@ use crate::args::{DoctorArgs, ExtensionArgs};
 use crate::console;
 use crate::exit::{Exit, OrExit as _};
 use crate::hooks as of_run;
+use crate::hooks::Ground;
 use crate::setup;
 use finding::{Finding, Words};
 
@@ -83,7 +84,8 @@ impl Seen {
         let mut extensions = Discovery::run(&search);
         let ambiguous = of_run::ambiguous(&extensions.specs, &config.hooks);
         let ambiguous = ambiguous.map(|(hook, _)| hook.clone());
-        extensions.specs = of_run::join(extensions.specs, &config.hooks, &cwd).specs;
+        let ground = Ground { home: home.clone(), cwd: cwd.clone(), is_trusted: project.is_trusted() };
+        extensions.specs = of_run::join(extensions.specs, &config.hooks, &ground).specs;
         // Why it could not be read is told of the file.
         let auth = Auth::load(&home.auth_file()).unwrap_or_default();
         let approved = Approved::at(home.root()).load().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Which extensions a run starts, and what the user is told about the others.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use haft_config::{Config, Granted, ProcessHook, SandboxLevel, SettingOrigin};
@@ -12,7 +11,7 @@ use haft_host::{ExtensionSpec, Found, Origin, SpecSource};
 use crate::console::{note, rows};
 use crate::exit::{Exit, OrExit as _};
 use crate::grants;
-use crate::hooks::{self, Joined};
+use crate::hooks::{self, Ground, Joined};
 
 /// The columns of a banner, on whatever terminal.
 pub(crate) const BANNER: usize = 80;
@@ -92,7 +91,7 @@ fn not_trusted(skipped: &[&Skipped]) -> Option<String> {
 pub(crate) fn source(
     search: Search,
     hooks: Vec<ProcessHook>,
-    cwd: PathBuf,
+    ground: Ground,
     only_projects: OnlyProjects,
     granted: Vec<String>,
 ) -> SpecSource {
@@ -116,7 +115,7 @@ pub(crate) fn source(
         let unborne = grants::unborne(granted.iter().map(String::as_str), &names);
         let misspelt = unborne.iter().filter(|(_, is_meant)| *is_meant);
         misspelt.for_each(|(text, _)| note(&sanitize_line(&format!("haft: {text}"))));
-        let Joined { specs, told } = hooks::join(found.specs.clone(), &hooks, &cwd);
+        let Joined { specs, told } = hooks::join(found.specs.clone(), &hooks, &ground);
         told.iter().for_each(|text| note(&sanitize_line(&format!("haft: {text}"))));
         Found { specs, ..found.into() }
     })

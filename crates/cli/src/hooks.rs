@@ -4,12 +4,14 @@ mod joined;
 mod loosened;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
-use haft_config::{Config, EventKind, HooksFile, OnTimeout, Owner, ProcessHook, SettingOrigin, ToolNames};
+use haft_config::{
+    Config, EventKind, Home, HooksFile, OnTimeout, Owner, ProcessHook, SettingOrigin, ToolNames,
+};
 use haft_core::sanitize::sanitize_line;
 use haft_host::discovery::{Discovery, Search};
-use haft_host::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts};
+use haft_host::{EventForm, ExtensionSpec, HookCommand, HookSpec, HookTimeouts, Launch};
 use haft_protocol::ids::ExtensionName;
 
 use crate::args::ExtensionArgs;
@@ -20,6 +22,26 @@ use crate::sandbox;
 
 pub(crate) use joined::{Joined, ambiguous, join};
 pub(crate) use loosened::{Loosened, by_grant};
+
+/// Where hooks are started.
+#[derive(Debug, Clone)]
+pub(crate) struct Ground {
+    /// Where haft keeps its files.
+    pub(crate) home: Home,
+    /// Where the agent works.
+    pub(crate) cwd: PathBuf,
+    /// Whether the user trusts the project there.
+    pub(crate) is_trusted: bool,
+}
+
+impl Ground {
+    /// Why a hook is not started here, if it is not: a project that nobody trusts would decide what it runs. What the
+    /// command line names is the user's word for this run.
+    pub(crate) fn forbids(&self, hook: &ProcessHook) -> Option<String> {
+        let is_asked = hook.owner == Owner::User && !matches!(hook.origin, SettingOrigin::Flag(_));
+        (is_asked && !self.is_trusted).then(|| hook.told_by_project(&self.home, &self.cwd))?
+    }
+}
 
 /// The hooks that a run starts: those of files that the command line names, and the configured ones. One that the command
 /// line names takes the place of a configured one.
@@ -90,8 +112,8 @@ fn banner(hook: &ProcessHook, config: &Config) -> String {
     rows("", "  ", &sanitize_line(&told), Some(BANNER))
 }
 
-/// A hook as the host starts it; `cwd` is where the agent works.
-pub(crate) fn spec(hook: &ProcessHook, cwd: &Path) -> ExtensionSpec {
+/// A hook as the host starts it, if it may be started there.
+pub(crate) fn spec(hook: &ProcessHook, ground: &Ground) -> ExtensionSpec {
     let host = HookSpec {
         event_form: match hook.event_kind {
             None => EventForm::Runtime,
@@ -108,16 +130,33 @@ pub(crate) fn spec(hook: &ProcessHook, cwd: &Path) -> ExtensionSpec {
             ToolNames::PicoClaw => haft_host::ToolNames::PicoClaw,
         },
         of_project: hook.owner == Owner::Project,
+        code: hook.code(&ground.cwd).into_iter().map(|named| named.path).collect(),
         ..HookSpec::new(hook.watch.clone())
     };
     let command = HookCommand { command: hook.command.clone(), dir: hook.dir.clone() };
-    ExtensionSpec::hook(ExtensionName::new(hook.name.as_str()), host, &command, cwd)
+    let spec = ExtensionSpec::hook(ExtensionName::new(hook.name.as_str()), host, &command, &ground.cwd);
+    match ground.forbids(hook) {
+        None => spec,
+        Some(why) => {
+            ExtensionSpec { launch: Launch::Impossible { why: format!("cannot be started: {why}") }, ..spec }
+        }
+    }
 }
 
 /// The command, as people write it; it is not safe to be shown.
 pub(crate) fn command(hook: &ProcessHook) -> String {
     let place = hook.dir.as_ref().map(|dir| format!(" in {}", dir.display())).unwrap_or_default();
-    format!("{}{place}", hook.command.join(" "))
+    let words: Vec<_> = hook.command.iter().map(|part| word(part)).collect();
+    format!("{}{place}", words.join(" "))
+}
+
+/// A word as it is typed into a shell, so that nobody takes it for several.
+pub(crate) fn word(text: &str) -> String {
+    let is_plain = |c: char| !c.is_whitespace() && !"'\"\\$`;&|<>()*?~#".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// Where it is asked, and whether it is told what happens.

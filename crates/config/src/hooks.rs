@@ -1,6 +1,7 @@
 //! Process hooks as they are to run: what `[hooks]` says, made out and checked.
 
 mod add;
+mod code;
 mod picoclaw;
 mod rows;
 
@@ -16,6 +17,7 @@ use crate::settings::SettingOrigin;
 use crate::timeouts::{APPROVAL, INTERCEPTOR, LONGEST};
 
 pub use add::{AddError, add_hooks};
+pub use code::NamedFile;
 pub use picoclaw::HooksFile;
 pub(crate) use rows::rows;
 

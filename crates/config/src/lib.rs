@@ -36,7 +36,7 @@ pub use file::{ConfigError, ReadFile, Source};
 pub use haft_protocol::project::{Project, Trust};
 pub use handed::ExtensionSettings;
 pub use home::{Home, HomeError};
-pub use hooks::{AddError, HookTimeouts, HooksFile, ProcessHook, add_hooks};
+pub use hooks::{AddError, HookTimeouts, HooksFile, NamedFile, ProcessHook, add_hooks};
 pub use keys::{
     ConfigFile, EventKind, Grant, HookBuiltin, HookDefaults, HookProcess, Hooks, Key, OnTimeout, Reach,
     SandboxLevel, SandboxNet, ToolNames, all_keys,

@@ -7,6 +7,7 @@ mod approval;
 mod audience;
 mod before_llm;
 mod before_tool;
+mod code;
 mod messages;
 mod names;
 mod output;
@@ -21,6 +22,7 @@ use haft_core::hooks::Hooks;
 use haft_protocol::hook::Mode;
 
 pub(crate) use audience::HookAudience;
+pub(crate) use code::FirstCode;
 pub use names::ToolNames;
 pub(crate) use part::HookPart;
 pub use spec::{EventForm, HookCommand, HookSpec, HookTimeouts};

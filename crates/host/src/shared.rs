@@ -17,7 +17,7 @@ use crate::failures;
 use crate::fanout::Fanout;
 use crate::fault::FaultCode;
 use crate::frontend::{EventSink, Frontend, Reporter};
-use crate::hook::{HookSpec, Turns};
+use crate::hook::{FirstCode, HookSpec, Turns};
 use crate::host::HostConfig;
 use crate::log::{Log, slug};
 use crate::pins::Pins;
@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) state: Arc<StateFiles>,
     /// How the project looked last.
     looked: Looked,
+    /// What hooks ran first.
+    first_code: Arc<FirstCode>,
     /// The environment of those to whom nothing was granted: the same for all of them.
     plain_env: OnceLock<Arc<[(OsString, OsString)]>>,
     /// What the hello of all those is answered with that have no deadlines of their own.
@@ -89,6 +91,7 @@ impl Shared {
             gate: Semaphore::new(config.start_at_once.get()),
             closing: CancellationToken::new(),
             looked: Looked::default(),
+            first_code: Arc::default(),
             plain_env: OnceLock::new(),
             common: OnceLock::new(),
             silent: SilentStarts::new(Arc::clone(&state)),
@@ -112,7 +115,7 @@ impl Shared {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Makes sure that an extension is what the user approved or trusts, on a thread where that may take long.
+    /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a thread where that may take long.
     ///
     /// # Errors
     /// Why it must not be started.
@@ -121,6 +124,12 @@ impl Shared {
         if let (true, Some(check)) = (spec.is_projects(), &self.config.project_check) {
             let looked = self.looked.hold_now(check).await;
             looked.map_err(|why| failed(format!("was not started: {why}")))?;
+        }
+        if let Some(hook) = spec.as_hook().filter(|hook| !hook.code.is_empty()) {
+            let (first, hook) = (Arc::clone(&self.first_code), Arc::clone(hook));
+            let same = tokio::task::spawn_blocking(move || first.still_is(&hook.code)).await;
+            let same = same.map_err(|error| error.to_string()).flatten();
+            same.map_err(|why| failed(format!("was not started: {why}")))?;
         }
         let Some(pin) = spec.pin.clone() else { return Ok(()) };
         let (state, name) = (Arc::clone(&self.state), format!("{PINNED}{}", slug(spec.name.as_str())));

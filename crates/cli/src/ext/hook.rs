@@ -10,7 +10,7 @@ use haft_host::manifest::Exec;
 use haft_host::{ExtensionSpec, Origin};
 
 use crate::args::ExtCommand;
-use crate::hooks::{self, Loosened};
+use crate::hooks::{self, Ground, Loosened};
 
 /// What a list says of a process hook alone.
 #[derive(Debug, Clone)]
@@ -27,21 +27,27 @@ pub(crate) struct OfHook {
     pub(crate) loosened: Loosened,
 }
 
-/// All hooks that are named, those of the project as if it were trusted; and which files cannot be read.
-pub(crate) fn all(home: &Home, cwd: &Path) -> (Vec<(Row, OfHook)>, Vec<ConfigError>) {
+/// All hooks that are named, those of the project as if it were trusted; whether it is decides over the user's. And which
+/// files cannot be read.
+pub(crate) fn all(home: &Home, cwd: &Path, is_trusted: bool) -> (Vec<(Row, OfHook)>, Vec<ConfigError>) {
     let project = Project { dir: cwd.into(), trust: Trust::Trusted };
     let (files, mistakes) = Files::read_what_can_be(home, &project);
     let config: Config =
         files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+    let ground = Ground { home: home.clone(), cwd: cwd.into(), is_trusted };
     let enabled = config.hooks.iter().map(|hook| {
         let of = OfHook {
             origin: hook.origin.clone(),
             asked: hooks::asked(hook),
             priority: Some(hook.priority),
-            spec: Some(hooks::spec(hook, cwd)),
+            spec: Some(hooks::spec(hook, &ground)),
             loosened: Loosened::of(&config, hook),
         };
-        (row(&hook.name, hook.owner, cwd, Some(hook)), of)
+        let row = row(&hook.name, hook.owner, cwd, Some(hook));
+        match ground.forbids(hook) {
+            None => (row, of),
+            Some(why) => (Row { state: State::Broken(why), ..row }, of),
+        }
     });
     let disabled = config.disabled_hooks.iter().map(|hook| {
         let of = OfHook {
@@ -82,7 +88,7 @@ pub(super) fn refuse(store: &Store, home: &Home, cwd: &Path, command: &ExtComman
     if !matches!(store.find(name, None), Err(InstallError::NotFound { .. })) {
         return Ok(());
     }
-    match all(home, cwd).0.into_iter().find(|(row, _)| row.name == *name) {
+    match all(home, cwd, true).0.into_iter().find(|(row, _)| row.name == *name) {
         None => Ok(()),
         Some((_, OfHook { origin, .. })) if !is_switched => anyhow::bail!(
             "{name} is a process hook, which nobody installs or approves: what it runs stands in its \

@@ -56,7 +56,7 @@ pub(super) struct Seen {
 pub(super) fn print(store: &Store, home: &Home, seen: &Seen, args: &ListArgs) -> anyhow::Result<()> {
     let (rows, error) = store.list();
     seen.told.iter().for_each(|told| tell(&format!("haft: {told}")));
-    let (hooks, mistakes) = hook::all(home, &seen.cwd);
+    let (hooks, mistakes) = hook::all(home, &seen.cwd, seen.trusted);
     // What an untrusted project says is not used, so it keeps nothing from being listed.
     let counts = |mistake: &ConfigError| seen.trusted || mistake.path() == home.config_file();
     let mistakes: Vec<_> =

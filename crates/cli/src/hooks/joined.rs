@@ -1,11 +1,9 @@
 //! Hooks among extensions: nobody has the name of another one.
 
-use std::path::Path;
-
 use haft_config::{Owner, ProcessHook};
 use haft_host::{ExtensionSpec, Origin};
 
-use super::{same, spec};
+use super::{Ground, same, spec};
 
 /// What a run starts.
 #[derive(Debug)]
@@ -18,7 +16,7 @@ pub(crate) struct Joined {
 /// Extensions and hooks, each name once. Of the user's own nothing gives way to what a project brings: a gate would be
 /// missing. Otherwise who was there first keeps the name, and a hook was: an extension that takes its name later was
 /// installed while haft ran.
-pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], cwd: &Path) -> Joined {
+pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], ground: &Ground) -> Joined {
     let mut told = Vec::new();
     let users = |name: &str| hooks.iter().find(|hook| hook.owner == Owner::User && same(&hook.name, name));
     let mut specs: Vec<ExtensionSpec> = Vec::new();
@@ -36,7 +34,7 @@ pub(crate) fn join(found: Vec<ExtensionSpec>, hooks: &[ProcessHook], cwd: &Path)
     for hook in hooks {
         let taken = specs.iter().find(|other| same(other.name.as_str(), &hook.name));
         match taken {
-            None => specs.push(spec(hook, cwd)),
+            None => specs.push(spec(hook, ground)),
             Some(_) => told.push(format!(
                 "{}: the hook {} is not run: there is an extension of that name",
                 hook.origin, hook.name
@@ -67,6 +65,10 @@ mod tests {
 
     use super::*;
 
+    fn ground() -> Ground {
+        Ground { home: Home::at("/nowhere"), cwd: "/".into(), is_trusted: false }
+    }
+
     /// Hooks of these names and owners.
     fn hooks(named: &[(&str, Owner)]) -> Vec<ProcessHook> {
         let root = tempfile::tempdir().unwrap();
@@ -85,14 +87,14 @@ mod tests {
     }
 
     fn extension(name: &str, origin: Origin) -> ExtensionSpec {
-        let like = spec(&hooks(&[(name, Owner::User)])[0], Path::new("/"));
+        let like = spec(&hooks(&[(name, Owner::User)])[0], &ground());
         ExtensionSpec { origin, dialect: haft_host::Dialect::Native, dir: PathBuf::from("/e"), ..like }
     }
 
     #[track_caller]
     fn check(extensions: &[(&str, Origin)], named: &[(&str, Owner)], runs: &[(&str, Origin)], told: usize) {
         let found = extensions.iter().map(|(name, origin)| extension(name, *origin)).collect();
-        let joined = join(found, &hooks(named), Path::new("/"));
+        let joined = join(found, &hooks(named), &ground());
         let specs: Vec<_> = joined.specs.iter().map(|spec| (spec.name.as_str(), spec.origin)).collect();
         assert_eq!((specs.as_slice(), joined.told.len()), (runs, told), "{:?}", joined.told);
     }

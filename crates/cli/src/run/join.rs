@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Settings};
+use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project, Settings};
 use haft_core::compact::CompactSettings;
 use haft_core::hooks::Observer;
 use haft_core::model::{Model, Thinking};
@@ -31,6 +31,7 @@ use tokio::sync::watch;
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, OnlyProjects};
+use crate::hooks::Ground;
 use crate::resources::Resources;
 use crate::setup::Setup;
 
@@ -140,6 +141,15 @@ impl Parts {
             resources: setup.resources,
         })
     }
+
+    /// Where process hooks are started.
+    fn ground(&self) -> Ground {
+        Ground {
+            home: self.home.clone(),
+            cwd: self.cwd.clone(),
+            is_trusted: self.search.project.as_ref().is_some_and(Project::is_trusted),
+        }
+    }
 }
 
 fn compaction(settings: &Settings) -> CompactSettings {
@@ -216,6 +226,7 @@ pub(crate) struct Joined {
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
 pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
+    let ground = parts.ground();
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
         .with_state(parts.home.state_dir().join("in-place"));
@@ -242,8 +253,7 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.on_timeout_allow = parts.on_timeout_allow;
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
-    let source =
-        extensions::source(parts.search, parts.hooks, parts.cwd.clone(), parts.only_projects, parts.grants);
+    let source = extensions::source(parts.search, parts.hooks, ground, parts.only_projects, parts.grants);
     let heard = sender.clone();
     let host = Host::builder(config)
         .frontend(Arc::new(Printed::new(sender.clone())))

@@ -8,7 +8,7 @@ use haft_config::{
 };
 use haft_host::discovery::Discovery;
 use haft_host::manifest::Manifest;
-use haft_host::{ExtensionSpec, Launch, Origin, Permissions};
+use haft_host::{ExtensionSpec, Launch, Origin, Permissions, check_grant};
 use serde_json::{Value, json};
 
 use crate::args::ExtensionArgs;
@@ -39,6 +39,8 @@ impl Inventory {
         let mut marked = extensions(home, &config, &trusted);
         let hooks = config.hooks.iter().filter(|hook| hook.owner == Owner::Project);
         marked.extend(hooks.flat_map(|hook| runs_as_hook(&config, hook)));
+        let users = config.hooks.iter().filter(|hook| hook.owner == Owner::User);
+        marked.extend(users.flat_map(|hook| runs_of_project(home, hook, dir)));
         let mut all: Vec<(&str, String)> = Vec::new();
         let unused = Files::read_what_can_be(home, &of(Trust::Untrusted)).0;
         let unused =
@@ -139,11 +141,37 @@ fn runs_as_hook(config: &Config, hook: &ProcessHook) -> Vec<Brought> {
     let text = format!("{} runs: {}; {}", hook.name, hooks::command(hook), hooks::asked(hook));
     let (confined, red) = hooks::confined(config, &hook.name);
     let confined = format!("{}: {confined}", hook.name);
+    let mut all = vec![Brought { kind: "hook", text, red: false }];
+    all.extend(hook.env.iter().map(|(variable, value)| Brought {
+        kind: "hook",
+        text: format!("{} sets {variable}={}", hook.name, hooks::word(value)),
+        red: has_code_run(variable),
+    }));
+    all.push(Brought { kind: "sandbox", text: confined, red });
     let loosened = Loosened::of(config, hook).lines().into_iter();
-    let loosened =
-        loosened.map(|line| Brought { kind: "gate", text: format!("{}: {line}", hook.name), red: true });
-    let runs = [Brought { kind: "hook", text, red: false }, Brought { kind: "sandbox", text: confined, red }];
-    runs.into_iter().chain(loosened).collect()
+    all.extend(loosened.map(|line| Brought {
+        kind: "gate",
+        text: format!("{}: {line}", hook.name),
+        red: true,
+    }));
+    all
+}
+
+/// Whether a variable may have other code run than a command names.
+fn has_code_run(variable: &str) -> bool {
+    variable.eq_ignore_ascii_case("PATH") || check_grant(variable).is_err()
+}
+
+/// What a hook of the user's runs of the project.
+fn runs_of_project(home: &Home, hook: &ProcessHook, dir: &Path) -> Vec<Brought> {
+    let files = hook.code_in_project(home, dir).into_iter();
+    files
+        .map(|named| Brought {
+            kind: "hook",
+            text: format!("your hook {} runs {}", hook.name, shown(&named.path, dir)),
+            red: false,
+        })
+        .collect()
 }
 
 fn sets(unused: &Unused, dir: &Path) -> String {

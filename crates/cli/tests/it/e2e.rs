@@ -1,6 +1,7 @@
 //! Whole journeys: `haft` as somebody runs it, extensions as real processes, a model server on loopback.
 
 mod chapter;
+mod code_of_hooks;
 mod confined;
 mod content;
 mod context;

@@ -69,7 +69,8 @@ fn what_a_projects_hooks_would_run_is_shown() {
     let world = world();
     let hook = "[hooks.processes.gate]\nenabled = true\ncommand = ['python3', 'gate\u{1b}[31m.py']\n\
                 intercept = ['approve_tool', 'before_tool']\nobserve = ['*']\n\
-                [hooks.processes.near]\nenabled = true\ncommand = ['n']\ndir = 'd'\nobserve = ['turn_end']\n\
+                [hooks.processes.near]\nenabled = true\ncommand = ['sh', '-c', 'n x']\ndir = 'd'\nobserve = ['turn_end']\n\
+                env = { LD_PRELOAD = './x.so', MODE = 'a b' }\n\
                 [hooks.processes.off]\ncommand = ['o']\n";
     fs::write(
         world.project().join(".haft/config.toml"),
@@ -83,8 +84,10 @@ fn what_a_projects_hooks_would_run_is_shown() {
         shown.lines().filter(|line| line.contains(" hook: ") || line.contains(" sandbox: ")).collect();
     insta::assert_snapshot!(hooks.join("\n"), @"
     ! sandbox: gate: none, so it runs UNCONFINED, with all your rights
+    ! hook: near sets LD_PRELOAD=./x.so
       hook: gate runs: python3 gate.py; before_tool, approve_tool, told what happens
-      hook: near runs: n in d; told what happens
+      hook: near runs: sh -c 'n x' in d; told what happens
+      hook: near sets MODE='a b'
       sandbox: near: standard
     ");
 }

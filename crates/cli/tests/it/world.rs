@@ -52,6 +52,15 @@ impl World {
         store.propose_placed(dir).unwrap().accept(How::Yes, "test").unwrap();
     }
 
+    /// The user trusts the project as it is now, if there is anything to trust.
+    #[track_caller]
+    pub(crate) fn trust(&self) {
+        let shown = self.haft(&["trust", "--show", "--json"]).stdout;
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let trusted = self.haft(&["trust", "--digest", shown["digest"].as_str().unwrap()]);
+        assert_eq!(trusted.code, 0, "{trusted:?}");
+    }
+
     /// `haft`, not yet started: nothing of the tester's own environment reaches it but `PATH`.
     #[expect(clippy::disallowed_methods, reason = "the program that is tested")]
     pub(crate) fn command(&self, args: &[&str]) -> Command {

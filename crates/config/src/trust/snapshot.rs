@@ -64,8 +64,8 @@ pub enum SnapshotError {
 
 impl Snapshot {
     /// Reads all that a run would use of the project in this directory, because it is trusted: `.haft`, `.agents/skills`,
-    /// places of extensions that its `config.toml` names, what the manifests there have started, what its hooks run, and
-    /// the context files. Nothing of the user's own.
+    /// places of extensions that its `config.toml` names, what the manifests there have started, what its hooks run, what
+    /// hooks of the user's run that lies in it, and the context files. Nothing else of the user's own.
     ///
     /// # Errors
     /// [`SnapshotError`] when something cannot be read, or there is too much of it.
@@ -91,6 +91,10 @@ impl Snapshot {
         // One with a mistake in it has none, and ends a run.
         for hook in hooks.unwrap_or_default() {
             walk.add_hook(&hook)?;
+        }
+        let users = ReadFile::load(&home.config_file()).unwrap_or_default();
+        for hook in users.hooks(Owner::User, HookTimeouts::default()).unwrap_or_default() {
+            walk.add_named(&format!("your hook {}", hook.name), &hook.code_in_project(home, &dir))?;
         }
         let files = walk.into_files();
         Ok(Self { dir, digest: of_all(files.iter()), files })

@@ -1,5 +1,7 @@
 //! Trust ends with what it was given to.
 
+mod hooks;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -91,32 +93,6 @@ fn whatever_would_run_or_be_obeyed_counts() {
     check(write("AGENTS.md", "b"), "AGENTS.md (changed)");
     check(write("../AGENTS.md", "b"), "../AGENTS.md (added)");
     check(|dir| fs::remove_file(dir.join("AGENTS.md")).unwrap(), "AGENTS.md (removed)");
-}
-
-#[test]
-fn what_the_projects_hooks_run_counts_wherever_it_lies() {
-    #[track_caller]
-    fn check(hook: &str, path: &str, expect: &str) {
-        let ground = Ground::new();
-        ground.write(
-            ".haft/config.toml",
-            &format!("[hooks.processes.g]\nintercept = ['approve_tool']\n{hook}"),
-        );
-        ground.write(path, "1");
-        let ground = ground.trusted();
-        ground.write(path, "2");
-        let (trust, told) = ground.decided(&ground.dir());
-        assert_eq!(trust == Trust::Trusted, expect.is_empty(), "{told}");
-        assert!(told.contains(expect), "{told}");
-    }
-    let changed = "hook g runs tools/gate.py (changed)";
-    check("enabled = true\ncommand = ['python3', 'tools/gate.py']", "tools/gate.py", changed);
-    check("enabled = true\ncommand = ['tools/gate.py']", "tools/gate.py", changed);
-    let changed = "hook g runs gate.py (changed)";
-    check("enabled = true\ncommand = ['python3', 'gate.py']\ndir = 'tools'", "tools/gate.py", changed);
-    // A program's name alone is one of the system's.
-    check("enabled = true\ncommand = ['gate.py']\ndir = 'tools'", "tools/gate.py", "");
-    check("command = ['python3', 'tools/gate.py']", "tools/gate.py", "");
 }
 
 /// What is told to a model may change while a run goes on, by the model's own hand; what is run may not.

@@ -34,6 +34,9 @@ pub struct HookSpec {
     pub tool_names: ToolNames,
     /// Whether the project brings it, so that it runs only as long as that is what the user trusts.
     pub of_project: bool,
+    /// The files that its process runs or reads as code, absolute, whether they are there or not: once one of them is not
+    /// what it was at its first start, it is not started again.
+    pub code: Vec<PathBuf>,
 }
 
 /// How a hook is told what happens.
@@ -86,6 +89,7 @@ impl HookSpec {
             env: BTreeMap::new(),
             tool_names: ToolNames::default(),
             of_project: false,
+            code: Vec::new(),
         }
     }
 

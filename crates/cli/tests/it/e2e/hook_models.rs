@@ -62,6 +62,7 @@ impl Two {
     fn routed(self, models: &str) -> Self {
         let config = format!("provider = 'lab'\nmodel = 'big'\n{PROCESS}env = {{ MODELS = '{models}' }}\n");
         fs::write(self.world.home().join("config.toml"), config).unwrap();
+        self.world.trust();
         self
     }
 

@@ -3,7 +3,6 @@
 use std::fs;
 
 use haft_test_support::model_server::Scenario;
-use serde_json::Value;
 
 use super::requests::said;
 use super::running::Ran;
@@ -54,14 +53,6 @@ fn project(commands: &[&str], config: &str) -> Scene {
     scene
 }
 
-/// The user trusts the project as it is now.
-fn trust(scene: &Scene) {
-    let shown = scene.world.haft(&["trust", "--show", "--json"]).stdout;
-    let shown: Value = serde_json::from_str(&shown).unwrap();
-    let trusted = scene.world.haft(&["trust", "--digest", shown["digest"].as_str().unwrap()]);
-    assert_eq!(trusted.code, 0, "{trusted:?}");
-}
-
 /// What the model was told of its calls at last.
 fn results(scene: &Scene) -> Vec<String> {
     let requests = scene.server.requests();
@@ -91,7 +82,7 @@ fn a_trusted_projects_hook_runs_until_what_it_runs_changes() {
     let scene = project(&["echo hello"], HOOK);
     let dir = scene.world.project().join(".haft");
     let asked = ["starts", "is asked: echo hello"];
-    trust(&scene);
+    scene.world.trust();
     let ran = scene.haft(&["-p", "go"]);
     ran.expect(0);
     assert_eq!((scene.marks(), ran.stderr.as_str()), (asked.map(str::to_owned).into(), ""));
@@ -117,7 +108,7 @@ fn a_trusted_projects_hook_runs_until_what_it_runs_changes() {
 fn check_swapped(swapped: &str) {
     let config = format!("{HOOK}env = {{ SWAPPED = '{swapped}' }}\n");
     let scene = project(&["echo before", "swap", "echo after > after.txt"], &config);
-    trust(&scene);
+    scene.world.trust();
     let ran = scene.haft(&["-p", "go"]);
     let results = results(&scene);
     assert!(results[0].contains("before"), "{results:?}");
@@ -141,7 +132,7 @@ fn what_changes_in_a_run_is_not_started_again() {
 fn hangs(project_says: &str, user_says: &str) -> (Scene, Ran) {
     let scene = project(&["hang"], &format!("{HOOK}timeout_ms = 3000\n{project_says}"));
     user_config(&scene, user_says);
-    trust(&scene);
+    scene.world.trust();
     let ran = scene.haft(&["-p", "go"]);
     (scene, ran)
 }

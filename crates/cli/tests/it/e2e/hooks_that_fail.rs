@@ -32,6 +32,8 @@ fn scene(gate: &str, config: &str) -> Scene {
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), config).unwrap();
     fs::write(scene.world.project().join("gate.py"), gate).unwrap();
+    // Of its place the project decides over the gate.
+    scene.world.trust();
     scene
 }
 
@@ -145,6 +147,7 @@ fn check_confined(grant: &str, writes: bool) {
     let target = format!("env = {{ TARGET = {} }}\n", json!(target));
     let config = config.replacen("intercept", &format!("{target}intercept"), 1);
     fs::write(scene.world.home().join("config.toml"), config).unwrap();
+    scene.world.trust();
     scene.haft(&["-p", "go"]).expect(0);
     assert!(has_run(&scene));
     assert_eq!(scene.world.home().join("written").exists(), writes, "{}", scene.log_of("gate"));

@@ -51,9 +51,11 @@ fn scene(commands: &[&str]) -> Scene {
     scene
 }
 
+/// The user's file; what it has run of the project is trusted as it is now.
 fn config(scene: &Scene, text: &str) {
     fs::create_dir_all(scene.world.home()).unwrap();
     fs::write(scene.world.home().join("config.toml"), text).unwrap();
+    scene.world.trust();
 }
 
 /// The same as a file of PicoClaw's.
@@ -111,6 +113,7 @@ fn an_imported_hook_is_the_same_hook() {
     let scene = scene(TRIES);
     picoclaw(&scene, "gate");
     assert_eq!(scene.world.haft(&["ext", "import", "picoclaw", "config.json", "--yes"]).code, 0);
+    scene.world.trust();
     scene.haft(&["-p", "go"]).expect(0);
     guarded(&scene);
 }
@@ -165,7 +168,11 @@ fn a_projects_hook_runs_once_the_project_is_trusted_and_takes_nothing_from_the_u
         "[hooks.processes.more]\nenabled = true\ncommand = ['python3', 'gate.py']\nobserve = ['turn_end']\n";
     let theirs = format!("{more}[hooks.processes.gate]\nenabled = false\n");
     fs::write(dir.join("config.toml"), theirs).unwrap();
-    config(&scene, HOOK);
+    let own = scene.world.home().join("gate.py");
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(&own, GATE).unwrap();
+    let hook = HOOK.replace("'gate.py'", &json!(own).to_string());
+    fs::write(scene.world.home().join("config.toml"), hook).unwrap();
     let untrusted = scene.haft(&["-p", "go"]);
     untrusted.expect(0);
     assert!(untrusted.stderr.contains(".haft/config.toml (sets hooks)"), "{}", untrusted.stderr);
@@ -226,8 +233,8 @@ fn a_hook_is_listed_with_its_state() {
 #[test]
 fn what_a_hook_prints_is_in_its_log_and_how_it_failed_in_the_list() {
     let scene = scene(&["echo hello"]);
-    config(&scene, HOOK);
     fs::write(scene.world.project().join("gate.py"), "import sys\nsys.exit('no such policy')\n").unwrap();
+    config(&scene, HOOK);
     let ran = scene.haft(&["-p", "go"]);
     assert!(ran.stderr.contains("no such policy"), "{}", ran.stderr);
     let logs = scene.world.haft(&["ext", "logs", "gate"]);

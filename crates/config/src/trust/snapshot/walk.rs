@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::digest::{self, Digest};
 use super::{MAX_BYTES, MAX_FILES, SnapshotError, programs};
-use crate::hooks::ProcessHook;
+use crate::hooks::{NamedFile, ProcessHook};
 
 /// The most directories that lie in each other.
 const MAX_DEPTH: usize = 64;
@@ -76,18 +76,20 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Adds the files that a hook names, wherever in the project they lie: its program, and its arguments. A program without
-    /// a `/` is looked for in `PATH`.
+    /// Adds the files that a hook of the project names, wherever in the project they lie: see [`ProcessHook::code`].
     pub(super) fn add_hook(&mut self, hook: &ProcessHook) -> Result<(), SnapshotError> {
-        let dir = self.project.join(hook.dir.as_deref().unwrap_or(Path::new("")));
-        for (place, word) in hook.command.iter().enumerate() {
-            let path = dir.join(word);
-            let is_named = place > 0 || word.contains(std::path::is_separator);
-            if is_named && path.is_file() && (!Path::new(word).is_absolute() || self.is_projects(&path)) {
-                self.add(&path, &format!("hook {} runs {}", hook.name, name(word.as_ref())))?;
-            }
-        }
-        Ok(())
+        let named = hook.code(self.project).into_iter();
+        let named: Vec<_> = named
+            .filter(|named| Path::new(&named.word).is_relative() || self.is_projects(&named.path))
+            .collect();
+        self.add_named(&format!("hook {}", hook.name), &named)
+    }
+
+    /// Adds those of these that are files, as what somebody runs.
+    pub(super) fn add_named(&mut self, who: &str, all: &[NamedFile]) -> Result<(), SnapshotError> {
+        let mut files = all.iter().filter(|named| named.path.is_file());
+        files
+            .try_for_each(|named| self.add(&named.path, &format!("{who} runs {}", name(named.word.as_ref()))))
     }
 
     fn entry(

@@ -128,3 +128,33 @@ async fn one_that_cannot_run_says_why_and_guards() {
     assert_eq!(run(&host, one_call()).await.executions, 0);
     host.shutdown().await;
 }
+
+#[tokio::test]
+async fn one_whose_code_changed_in_the_run_is_not_started_again_and_guards() {
+    let dir = tempfile::tempdir().unwrap();
+    let (script, starts) = (dir.path().join("gate.sh"), dir.path().join("starts"));
+    let text = format!(
+        "echo started >> {}\nexec {} {} '{{}}'\n",
+        starts.display(),
+        haft_test_support::bin("hook-peer").display(),
+        dir.path().join("gate.log").display()
+    );
+    fs::write(&script, &text).unwrap();
+    let starts = || fs::read_to_string(&starts).unwrap().lines().count();
+    let code = vec![script.clone(), dir.path().join("not-there")];
+    let hook = HookSpec { code, ..hook(&["approve_tool"], &[]) };
+    let command =
+        HookCommand { command: vec!["sh".into(), "./gate.sh".into()], dir: Some(dir.path().to_owned()) };
+    let name = ExtensionName::new("gate");
+    let spec = patient(ExtensionSpec::hook(name.clone(), hook, &command, Path::new("/")));
+    let events = Events::default();
+    let host = host(vec![spec], &events).await;
+    host.settled().await;
+    host.restart(&name).await.unwrap();
+    assert_eq!((starts(), events.faults()), (2, vec![]), "what has not changed is started again");
+    fs::write(&script, format!("{text}# and a line more")).unwrap();
+    assert!(host.restart(&name).await.is_err());
+    assert_eq!(run(&host, one_call()).await.executions, 0);
+    assert_eq!((starts(), events.faults().first()), (2, Some(&fault("gate", "pin_mismatch"))));
+    host.shutdown().await;
+}

@@ -1,0 +1,132 @@
+//! Which code a process hook of the user's runs: nothing that an untrusted project brings, and within one run nothing else
+//! than at its start.
+
+use std::fs;
+use std::path::Path;
+
+use haft_test_support::model_server::Scenario;
+use serde_json::json;
+
+use super::requests::said;
+use super::scene::{Scene, bash_args};
+
+/// A gate that marks its start, crashes when it shall, and lets all else pass.
+const GATE: &str = r#"
+import json, os, sys
+
+with open(os.environ["MARKS"], "a") as marks:
+    marks.write("starts\n")
+for line in sys.stdin:
+    request = json.loads(line)
+    if request.get("params", {}).get("arguments", {}).get("command") == "crash":
+        sys.exit("crashed")
+    if "id" in request:
+        result = {"action": "continue"}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+"#;
+
+/// A model that makes these calls, a step each, and is done then, in further runs, too.
+fn scene(commands: &[String]) -> Scene {
+    let calls = commands.iter().enumerate();
+    let steps = calls
+        .map(|(at, command)| Scenario::text("I try.").tool(&format!("t{at}"), "bash", &bash_args(command)))
+        .chain(vec![Scenario::text("Done."); 4]);
+    Scene::new(steps.collect())
+}
+
+/// The user's file has a gate with this command.
+fn gate(scene: &Scene, command: &[&str], more: &str) {
+    let hook = format!(
+        "[hooks.processes.gate]\nenabled = true\ncommand = {}\nintercept = ['before_tool']\n{more}",
+        json!(command)
+    );
+    fs::create_dir_all(scene.world.home()).unwrap();
+    fs::write(scene.world.home().join("config.toml"), hook).unwrap();
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// What the model was told of its calls at last.
+fn results(scene: &Scene) -> Vec<String> {
+    let requests = scene.server.requests();
+    said(requests.last().unwrap(), "tool")
+}
+
+#[test]
+fn what_the_model_makes_of_a_gate_does_not_run_in_this_run() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("gate.py");
+    write(&file, GATE);
+    let change = format!("echo '# nobody has seen this' >> {}", file.display());
+    let scene = scene(&["crash".to_owned(), change, "crash".to_owned(), "touch ran".to_owned()]);
+    gate(&scene, &["python3", file.to_str().unwrap()], "");
+    let ran = scene.haft(&["-p", "go"]);
+    let results = results(&scene);
+    assert!(results[0].contains("crashed") && results[2].contains("crashed"), "{results:?}");
+    let told = "gate.py, which it runs, has changed since the run began";
+    assert!(results[3].contains("Tool execution denied by hook") && results[3].contains(told), "{results:?}");
+    assert!(!scene.world.project().join("ran").exists(), "the call was made");
+    assert_eq!(ran.stderr.matches(told).count(), 1, "{}", ran.stderr);
+    assert_eq!(scene.marks(), ["starts", "starts"], "what has not changed is started again");
+    scene.haft(&["-p", "go"]).expect(0);
+    assert_eq!(scene.marks().len(), 3, "the next run starts it as it is then");
+}
+
+/// A gate with this command, which runs `hooks/gate.py` of the project, if a project that is not trusted may decide that.
+#[track_caller]
+fn check_untrusted(command: &[&str], more: &str, told: &str) {
+    let scene = scene(&["touch ran".to_owned()]);
+    write(&scene.world.project().join("hooks/gate.py"), GATE);
+    gate(&scene, command, more);
+    let ran = scene.haft(&["-p", "go"]);
+    assert!(ran.stderr.contains("cannot be started") && ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(!scene.world.project().join("ran").exists() && scene.marks().is_empty(), "it was started");
+    assert!(results(&scene)[0].contains(told), "{:?}", results(&scene));
+    let listed = scene.world.haft(&["ext", "list"]);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(listed.stdout.contains("broken") && words(&listed.stderr).contains(told), "{listed:?}");
+    let doctor = scene.world.haft(&["doctor"]);
+    assert!(doctor.code == 13 && words(&doctor.stdout).contains(told), "{doctor:?}");
+}
+
+#[test]
+fn an_untrusted_project_does_not_decide_what_a_hook_of_the_users_runs() {
+    let lies = "hooks/gate.py lies in the project, which is not trusted";
+    check_untrusted(&["python3", "hooks/gate.py"], "", lies);
+    check_untrusted(&["sh", "-c", "exec python3 hooks/gate.py"], "", lies);
+    check_untrusted(&["python3", "gate.py"], "dir = 'hooks'\n", "its `dir`, hooks, is wherever haft works");
+}
+
+#[test]
+fn what_a_hook_of_the_users_runs_of_a_project_is_trusted_with_it() {
+    let scene = scene(&["echo hello".to_owned()]);
+    let file = scene.world.project().join("hooks/gate.py");
+    write(&file, GATE);
+    gate(&scene, &["python3", "hooks/gate.py"], "");
+    let shown = scene.world.haft(&["trust", "--show"]).stdout;
+    assert!(shown.contains("your hook gate runs hooks/gate.py"), "{shown}");
+    scene.world.trust();
+    let ran = scene.haft(&["-p", "go"]);
+    ran.expect(0);
+    assert_eq!((scene.marks().len(), ran.stderr.as_str()), (1, ""));
+    write(&file, &format!("{GATE}# and a line more\n"));
+    let ran = scene.haft(&["-p", "go"]);
+    let told = "your hook gate runs hooks/gate.py (changed)";
+    assert!(ran.stderr.contains("no longer trusted") && ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(scene.marks().len(), 1);
+}
+
+#[test]
+fn what_the_command_line_names_is_run() {
+    let scene = scene(&["echo hello".to_owned()]);
+    write(&scene.world.project().join("hooks/gate.py"), GATE);
+    let hook =
+        json!({"enabled": true, "command": ["python3", "hooks/gate.py"], "intercept": ["before_tool"]});
+    let config = json!({"hooks": {"processes": {"gate": hook}}});
+    write(&scene.world.project().join("config.json"), &config.to_string());
+    scene.haft(&["-p", "--hooks-config", "config.json", "go"]).expect(0);
+    assert_eq!(scene.marks(), ["starts"]);
+}

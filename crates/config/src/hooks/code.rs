@@ -1,0 +1,234 @@
+//! What a hook's command would have run: the files that its words name.
+
+use std::path::{Path, PathBuf};
+
+use super::ProcessHook;
+use crate::home::Home;
+
+/// Where one of a command's words may lead; whether a file is there is not looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    /// As the command writes it, without what surrounds it; of a module of Python's, its file.
+    pub word: String,
+    /// The same, from the directory on that the hook runs in.
+    pub path: PathBuf,
+}
+
+/// What ends a word for a shell, or stands between an option or a variable and its value.
+const BETWEEN: &[char] = &[';', '|', '&', '(', ')', '<', '"', '\'', '`', '=', ','];
+
+/// What a shell puts the directory that it runs in in the place of.
+const HERE: &[&str] = &["$PWD/", "${PWD}/"];
+
+impl ProcessHook {
+    /// The directory that it runs in, where haft works in `cwd`.
+    pub fn place(&self, cwd: &Path) -> PathBuf {
+        self.dir.as_ref().map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir))
+    }
+
+    /// All that its command may name as a file: the program, if it is a path; each argument, and each part of it, as a
+    /// shell would part it; and what `-m MODULE` has Python look for there. A path that is not named in full, such as one
+    /// that a shell computes, and what these files load in turn, is not among it.
+    pub fn code(&self, cwd: &Path) -> Vec<NamedFile> {
+        let place = self.place(cwd);
+        let mut words = Vec::new();
+        for (at, word) in self.command.iter().enumerate() {
+            if at > 0 || word.contains(std::path::is_separator) {
+                words.push(word.clone());
+            }
+            // A program's name has no parts.
+            if at > 0 {
+                words.extend(parts(word));
+            }
+        }
+        let arguments: Vec<String> = self.command.iter().skip(1).flat_map(|word| parts(word)).collect();
+        words.extend(modules(&arguments));
+        let mut named: Vec<NamedFile> = Vec::new();
+        for word in words.into_iter().filter(|word| !word.is_empty()) {
+            let path = place.join(&word);
+            if named.iter().all(|other| other.path != path) {
+                named.push(NamedFile { word, path });
+            }
+        }
+        named
+    }
+}
+
+/// What of a project a hook of the user's would obey.
+impl ProcessHook {
+    /// The files among [`code`](Self::code) that a project in `cwd` decides over: those that lie in it, and those that a
+    /// path leads to that begins there. What lies in haft's own directory is the user's, wherever that is.
+    pub fn code_in_project(&self, home: &Home, cwd: &Path) -> Vec<NamedFile> {
+        let is_near = self.dir.as_ref().is_none_or(|dir| dir.is_relative());
+        let (project, own) = (cwd.canonicalize().ok(), home.root().canonicalize().ok());
+        let is_projects = |named: &NamedFile| {
+            let real = named.path.canonicalize().ok();
+            let lies_in = |dir: &Option<PathBuf>| {
+                real.as_ref().zip(dir.as_ref()).is_some_and(|(real, dir)| real.starts_with(dir))
+            };
+            let begins_there = is_near && Path::new(&named.word).is_relative();
+            begins_there || (!lies_in(&own) && (named.path.starts_with(cwd) || lies_in(&project)))
+        };
+        self.code(cwd).into_iter().filter(|named| named.path.is_file() && is_projects(named)).collect()
+    }
+
+    /// What a project in `cwd`, which the user does not trust, would decide over, if anything, and what to do, for people.
+    pub fn told_by_project(&self, home: &Home, cwd: &Path) -> Option<String> {
+        if let Some(dir) = self.dir.as_ref().filter(|dir| dir.is_relative()) {
+            return Some(format!(
+                "its `dir`, {}, is wherever haft works, and the project there is not trusted; write an absolute path \
+                 outside of the project",
+                dir.display()
+            ));
+        }
+        if let Some(named) = self.code_in_project(home, cwd).first() {
+            return Some(format!(
+                "{} lies in the project, which is not trusted, and it would run it; name a file outside of the project, \
+                 by an absolute path, or trust the project: `haft trust`",
+                named.path.display()
+            ));
+        }
+        let is_there = self.place(cwd).canonicalize().ok().zip(cwd.canonicalize().ok());
+        let is_there = is_there.is_some_and(|(place, project)| place.starts_with(project));
+        (is_there && self.looks_around()).then(|| {
+            "Python looks for modules in the directory that it runs in first, here the project, which is not trusted; \
+             give it a `dir` outside of the project, or trust the project: `haft trust`"
+                .to_owned()
+        })
+    }
+
+    /// Whether Python takes any module from where it runs.
+    fn looks_around(&self) -> bool {
+        let Some((program, arguments)) = self.command.split_first() else { return false };
+        let is_python =
+            Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+        let options: Vec<_> = arguments.iter().take_while(|word| word.starts_with('-')).collect();
+        let has = |option: &str| options.iter().any(|word| word.starts_with(option));
+        is_python && (has("-m") || has("-c")) && !has("-I") && !has("-P")
+    }
+}
+
+/// The parts of a word that a shell, or who reads options, takes for words. What the output goes to is not run.
+fn parts(word: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut is_output = false;
+    for part in
+        word.split(|c: char| c.is_whitespace() || BETWEEN.contains(&c)).filter(|part| !part.is_empty())
+    {
+        let (read, to) = part.split_once('>').map_or((part, None), |(read, to)| (read, Some(to)));
+        if !std::mem::take(&mut is_output) && !read.is_empty() {
+            parts.push(HERE.iter().find_map(|here| read.strip_prefix(here)).unwrap_or(read).to_owned());
+        }
+        is_output = to.is_some_and(|to| to.trim_start_matches('>').is_empty());
+    }
+    parts
+}
+
+/// The files that `-m MODULE` stands for.
+fn modules(words: &[String]) -> Vec<String> {
+    let mut before = "";
+    let mut found = Vec::new();
+    for word in words {
+        let glued = word.strip_prefix("-m").filter(|module| !module.is_empty());
+        if let Some(module) = glued.or((before == "-m").then_some(word)) {
+            let path = module.replace('.', "/");
+            found.extend(["", "/__init__", "/__main__"].map(|file| format!("{path}{file}.py")));
+        }
+        before = word;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::ReadFile;
+    use crate::hooks::HookTimeouts;
+    use crate::layers::Owner;
+
+    fn hook(command: &[&str], dir: &str) -> ProcessHook {
+        let text = format!(
+            "[hooks.processes.g]\nenabled = true\nobserve = ['*']\ncommand = {command:?}\ndir = {dir:?}\n"
+        );
+        let file = ReadFile::parse(Path::new("config.toml"), &text).unwrap();
+        let hooks = file.hooks(Owner::User, HookTimeouts::default()).unwrap();
+        hooks[0].clone()
+    }
+
+    /// Which of these files below `/w` a hook's command names.
+    #[track_caller]
+    fn check(command: &[&str], dir: &str, expect: &[&str]) {
+        let there =
+            ["gate.py", "tools/gate.py", "tools/x/__init__.py", "tools/x/y.py", "bin/gate", "out.log"];
+        let named = hook(command, dir).code(Path::new("/w"));
+        let found: Vec<_> = there
+            .into_iter()
+            .filter(|file| named.iter().any(|named| named.path == Path::new("/w").join(file)))
+            .collect();
+        assert_eq!(found, expect, "{named:?}");
+    }
+
+    #[test]
+    fn every_word_and_its_parts_may_name_a_file() {
+        check(&["python3", "gate.py"], "", &["gate.py"]);
+        check(&["python3", "-u", "gate.py", "tools/gate.py"], "", &["gate.py", "tools/gate.py"]);
+        check(&["bin/gate"], "", &["bin/gate"]);
+        check(&["/w/bin/gate"], "", &["bin/gate"]);
+        check(&["gate.py"], "", &[]);
+        check(&["python3", "/w/gate.py"], "/elsewhere", &["gate.py"]);
+        check(&["python3", "gate.py"], "/elsewhere", &[]);
+        check(&["python3", "gate.py"], "tools", &["tools/gate.py"]);
+        check(&["sh", "-c", "cd / && exec python3 'tools/gate.py'; true"], "", &["tools/gate.py"]);
+        check(&["sh", "-c", "python3 $PWD/gate.py>out.log 2>> out.log"], "", &["gate.py"]);
+        check(&["sh", "-c", "python3 gate.py > out.log"], "", &["gate.py"]);
+        check(&["sh", "-c", "bin/gate < gate.py"], "", &["gate.py", "bin/gate"]);
+        check(&["/opt/gate", "--policy=tools/gate.py"], "", &["tools/gate.py"]);
+    }
+
+    /// Whether a project with this file in it, which nobody trusts, keeps a hook from being started, in these words.
+    #[track_caller]
+    fn check_told(command: &[&str], dir: &str, expect: &str) {
+        let root = tempfile::tempdir().unwrap();
+        let (project, home) = (root.path().join("w"), Home::at(root.path().join("w/home")));
+        for file in ["w/hooks/gate.py", "w/home/gate.py", "gate.py"] {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let full = |text: &&str| text.replace("ROOT", &root.path().display().to_string());
+        let command: Vec<String> = command.iter().map(full).collect();
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        let told = hook(&command, &full(&dir)).told_by_project(&home, &project);
+        match expect {
+            "" => assert_eq!(told, None),
+            expect => assert!(told.as_ref().is_some_and(|told| told.contains(expect)), "{told:?}"),
+        }
+    }
+
+    #[test]
+    fn a_project_decides_over_what_lies_in_it_and_what_is_found_from_it_on() {
+        let lies = "w/hooks/gate.py lies in the project, which is not trusted";
+        check_told(&["python3", "hooks/gate.py"], "", lies);
+        check_told(&["hooks/gate.py"], "", lies);
+        check_told(&["sh", "-c", "python3 hooks/gate.py"], "", lies);
+        check_told(&["python3", "ROOT/w/hooks/gate.py"], "", lies);
+        check_told(&["python3", "gate.py"], "ROOT/w/hooks", lies);
+        check_told(&["python3", "../gate.py"], "", "w/../gate.py lies in the project");
+        check_told(&["gate"], "hooks", "its `dir`, hooks, is wherever haft works");
+        check_told(&["python3", "-u", "-m", "elsewhere"], "", "Python looks for modules");
+        check_told(&["python3", "-P", "-m", "elsewhere"], "", "");
+        check_told(&["python3", "-m", "elsewhere"], "ROOT", "");
+        check_told(&["python3", "hooks/missing.py"], "", "");
+        check_told(&["python3", "ROOT/gate.py", "-m", "x"], "", "");
+        check_told(&["python3", "gate.py"], "ROOT", "");
+        check_told(&["python3", "ROOT/w/home/gate.py"], "", "");
+    }
+
+    #[test]
+    fn a_module_of_pythons_is_named_by_its_file() {
+        check(&["python3", "-m", "gate"], "", &["gate.py"]);
+        check(&["python3", "-mgate"], "", &["gate.py"]);
+        check(&["python3", "-m", "x.y"], "tools", &["tools/x/y.py"]);
+        check(&["sh", "-c", "exec python3 -m x"], "tools", &["tools/x/__init__.py"]);
+    }
+}
