@@ -118,6 +118,10 @@ impl Drop for HookPart {
 }
 
 /// Waits for its process, if it is being started, and asks it.
+///
+/// What passes when it is late is asked one at a time, and its time counts from then: a hook that reads one line after the
+/// other would be late with the last of many results that come at once, and they would be shown as they are. A guard that
+/// is late blocks, and its calls come one after the other anyway, so that it does not wait here behind others.
 async fn consult(
     entry: &Entry,
     cancel: &CancellationToken,
@@ -125,6 +129,12 @@ async fn consult(
     question: &(impl Question + Sync),
     hook: &HookSpec,
 ) -> Result<RawJson, CallError> {
+    let _floor = match point {
+        InterceptPoint::BeforeLlm | InterceptPoint::AfterLlm | InterceptPoint::AfterTool => {
+            Some(cancel.run_until_cancelled(entry.floor.lock()).await.ok_or(CallError::Cancelled)?)
+        }
+        InterceptPoint::BeforeTool | InterceptPoint::ApproveTool => None,
+    };
     let deadline = Deadline::after(hook.time_for(point));
     let instance = entry.reach(cancel, deadline).await?;
     instance.call(cancel, question, label(point), deadline).await

@@ -175,6 +175,7 @@ impl Host {
             slot,
             orders,
             dormant,
+            floor: tokio::sync::Mutex::default(),
             backlog,
             watching,
             successor: OnceLock::new(),

@@ -2,6 +2,7 @@
 //! real processes.
 
 mod agency;
+mod at_once;
 mod examples;
 mod failures;
 mod flow;
