@@ -12,6 +12,8 @@ use super::turns::{CHANNEL, CHAT};
 use crate::fault::CallError;
 use crate::policy::{self, Verdict};
 
+const POINT: InterceptPoint = InterceptPoint::ApproveTool;
+
 #[async_trait]
 impl ApproveTool for HookPart {
     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
@@ -23,13 +25,13 @@ impl ApproveTool for HookPart {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        let reason = match self.ask(cancel, InterceptPoint::ApproveTool, question).await {
+        let reason = match self.ask(cancel, POINT, question).await {
             Ok(ApprovalDecision::Approve) | Err(Unanswered { verdict: Verdict::Pass, .. }) => {
                 return Approval::Approve;
             }
             Ok(ApprovalDecision::Deny { reason }) => reason,
             Err(Unanswered { verdict: Verdict::Block, error }) => {
-                policy::blamed(&error).inspect(|detail| self.failed(detail));
+                policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
                 unapproved(self.entry.name(), &error)
             }
         };

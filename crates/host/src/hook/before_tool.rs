@@ -30,7 +30,7 @@ impl BeforeToolExecute for HookPart {
             Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
             Err(Unanswered { verdict: Verdict::Block, error }) => {
                 let reason = policy::reason(self.entry.name(), &error);
-                policy::blamed(&error).inspect(|detail| self.failed(detail));
+                policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
                 ToolDecision::Block { by: self.by(), reason: texts::denied_by_hook(&reason) }
             }
         }
@@ -59,7 +59,7 @@ impl BeforeToolExecute for HookPart {
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
         let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
         self.fault(POINT, &detail);
-        self.failed(&detail);
+        self.failed(POINT, &detail);
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {

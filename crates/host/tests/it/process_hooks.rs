@@ -12,6 +12,7 @@ mod picoclaw;
 mod processes;
 mod replies;
 mod seed;
+mod strikes;
 mod told;
 
 use haft_host::{HookSpec, Host};
