@@ -7,6 +7,7 @@ use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPo
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::bounds;
 use super::part::{HookPart, Unanswered};
 use super::turns::{CHANNEL, CHAT};
 use crate::fault::CallError;
@@ -29,7 +30,7 @@ impl ApproveTool for HookPart {
             Ok(ApprovalDecision::Approve) | Err(Unanswered { verdict: Verdict::Pass, .. }) => {
                 return Approval::Approve;
             }
-            Ok(ApprovalDecision::Deny { reason }) => reason,
+            Ok(ApprovalDecision::Deny { reason }) => bounds::reason(&reason),
             Err(Unanswered { verdict: Verdict::Block, error }) => {
                 policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
                 unapproved(self.entry.name(), &error)

@@ -62,11 +62,14 @@ impl HookPart {
                 }
                 Ok(decision)
             }
-            Err(error) => {
-                let loosened = entry.loosened || self.hook.on_timeout_allow;
-                Err(Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error })
-            }
+            Err(error) => Err(self.unanswered(point, error)),
         }
+    }
+
+    /// What becomes of what it was asked about.
+    pub(super) fn unanswered(&self, point: InterceptPoint, error: CallError) -> Unanswered {
+        let loosened = self.entry.current().loosened || self.hook.on_timeout_allow;
+        Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error }
     }
 
     fn read<Q: Question>(

@@ -12,6 +12,7 @@ mod picoclaw;
 mod processes;
 mod replies;
 mod seed;
+mod sizes;
 mod strikes;
 mod told;
 
