@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::HookSpec;
 use super::names::NamesTools;
 use super::turns::Turns;
-use crate::entry::Entry;
+use crate::entry::{Entry, Stage};
 use crate::extension::Deadline;
 use crate::fault::{CallError, FaultCode};
 use crate::gates::Deciding;
@@ -53,7 +53,10 @@ impl HookPart {
         let told = names.told_in(&question);
         let answer = match consult(entry, cancel, point, &*told, &self.hook).await {
             Ok(result) => self.read(point, &*told, &result).map(|decision| question.meant(decision, names)),
-            Err(error) => Err(error),
+            Err(error) => {
+                self.not_there(entry, point, &error);
+                Err(error)
+            }
         };
         match answer {
             Ok(decision) => {
@@ -63,6 +66,18 @@ impl HookPart {
                 Ok(decision)
             }
             Err(error) => Err(self.unanswered(point, error)),
+        }
+    }
+
+    /// It has not said hello by the time that its answer was due, which is the first thing that goes wrong with it, and
+    /// nobody is told of otherwise: a run may be over before its hello is.
+    fn not_there(&self, entry: &Entry, point: InterceptPoint, error: &CallError) {
+        let is_first_start = matches!(entry.stage(), Stage::Starting { .. });
+        if let (CallError::Gone { why }, true) = (error, is_first_start) {
+            let text = format!("{} hook: {why}", point.name());
+            if self.turns.is_news(entry.name(), &text) {
+                self.host.not_there(entry, text);
+            }
         }
     }
 
