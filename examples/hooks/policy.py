@@ -9,7 +9,7 @@ import sys
 # What a command must not match, and what the model is told. It stops accidents, not attackers.
 RULES = [
     (r"\brm\b(?=.*\s(-\w*[rR]|--recursive\b))(?=.*\s(-\w*f|--force\b))", "rm -rf is refused here; remove single files"),
-    (r"\bsudo\b", "sudo is refused here; work with the rights you have"),
+    (r"(?:^|[\s/])sudo(?:\s|$)", "sudo is refused here; work with the rights you have"),
     (r"\bgit\b.*\spush\b(?=.*\s(-\w*f|--force\b))", "git push --force is refused here; push without force"),
 ]
 

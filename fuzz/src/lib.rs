@@ -7,6 +7,7 @@ pub mod chain;
 pub mod envelope;
 pub mod hooks;
 pub mod manifest;
+pub mod rpc;
 pub mod sanitiser;
 
 mod memory;

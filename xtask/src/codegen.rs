@@ -1,10 +1,11 @@
-//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md` and `docs/hook-protocol.md`
-//! from the protocol's, the tables in `docs/config.md` from those of the configuration.
+//! Files that follow from types: JSON Schema, `meta.json` and the tables in `docs/protocol.md`, `docs/hook-protocol.md` and
+//! `docs/rpc-protocol.md` from the protocol's, the tables in `docs/config.md` from those of the configuration.
 
 mod config;
 mod docs;
 mod fields;
 mod hooks;
+mod rpc;
 mod schema;
 
 use std::fs;
@@ -31,6 +32,7 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
     let mut outputs = schema::outputs()?;
     outputs.push(docs::output()?);
     outputs.push(hooks::output()?);
+    outputs.push(rpc::output()?);
     outputs.push(config::output()?);
     let stale: Vec<&Output> = outputs.iter().filter(|output| !is_current(output)).collect();
     if mode == Mode::Check && !stale.is_empty() {

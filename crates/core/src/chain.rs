@@ -23,7 +23,7 @@ pub use verdict::{Change, Conflict, Verdict};
 /// The chain of hooks over one tool call, as a state machine: [`step`](Self::step) says what to do next.
 ///
 /// First the ordered hooks are asked one after the other, each with what the one before left; each rewrite is checked
-/// against the tool's schema before the next one sees it. When a hook has another tool called, the hooks' parts are those
+/// against the tool's schema before the next one sees it; one to the [same value](RawJson::same_value) is none. When a hook has another tool called, the hooks' parts are those
 /// in calls of that tool from there on, and an ordered one that has a part only now is asked in its turn, wherever it
 /// stands. Then every gate, and every ordered hook whose tool or arguments were changed after it decided, is asked about
 /// the final call, all at once; only a refusal counts, and of several the one that stands first in the order of the hooks,
@@ -58,6 +58,8 @@ struct Hook {
 #[derive(Debug)]
 struct Response {
     index: usize,
+    /// What it was asked about.
+    answers: Asked,
     by: String,
     output: ToolOutput,
 }
@@ -138,6 +140,13 @@ impl ToolChain {
     /// The hook that answers in place of the tool, unless another refuses.
     pub fn responder(&self) -> Option<usize> {
         self.response.as_ref().map(|response| response.index)
+    }
+
+    /// The tool and the arguments that the outcome is about, if nobody refuses: those that a hook has answered, whatever
+    /// others made of the call behind it; otherwise as they stand.
+    pub fn subject(&self) -> (&str, &RawJson) {
+        let Asked { tool, args } = self.response.as_ref().map_or(&self.stands, |response| &response.answers);
+        (tool, args)
     }
 
     /// What to do next.
@@ -229,7 +238,9 @@ impl ToolChain {
             ToolDecision::Allow => {}
             ToolDecision::Rewrite { by, tool, args } => {
                 let tool = tool.filter(|tool| *tool != *self.stands.tool);
-                if tool.is_some() || args != self.stands.args {
+                let same = args.same_value(&self.stands.args);
+                if tool.is_some() || !same {
+                    let args = if same { self.stands.args.clone() } else { args };
                     self.phase = match &tool {
                         Some(_) => Phase::Resolve { rewriter: index },
                         None => Phase::Validate { rewriter: index },
@@ -239,7 +250,8 @@ impl ToolChain {
                 }
             }
             ToolDecision::Respond { by, output } => {
-                _ = self.response.get_or_insert(Response { index, by, output });
+                let answers = self.stands.clone();
+                _ = self.response.get_or_insert(Response { index, answers, by, output });
             }
             refusal @ (ToolDecision::Block { .. }
             | ToolDecision::AbortTurn { .. }

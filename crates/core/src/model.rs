@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tool::ToolSpec;
 
+mod answer;
 mod facts;
 
 pub use facts::{ModelFacts, Prices};
@@ -21,10 +22,8 @@ pub use facts::{ModelFacts, Prices};
 /// A language model behind some API, or a script of one. `haft-providers` has both.
 ///
 /// ```
-/// use futures::{StreamExt, stream};
 /// use haft_core::hooks::CancellationToken;
-/// use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
-/// use haft_core::protocol::message::{AssistantBlock, Stop, Usage};
+/// use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelResponse, ModelStream};
 ///
 /// /// Says the same to everything.
 /// struct Parrot;
@@ -36,22 +35,14 @@ pub use facts::{ModelFacts, Prices};
 ///     }
 ///
 ///     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
-///         let text = String::from("Hello!");
-///         let answer = ModelResponse {
-///             content: vec![AssistantBlock::Text { text: text.clone() }],
-///             stop: Stop::End,
-///             usage: Usage::default(),
-///             native: None,
-///         };
-///         let events = [ModelEvent::Text(text), ModelEvent::Done(answer)];
-///         Ok(stream::iter(events.map(Ok)).boxed())
+///         Ok(ModelResponse::text("Hello!").into_stream())
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let agent = haft_core::Agent::builder(Parrot).build()?;
-/// agent.prompt("Hi").finish().await?;
+/// assert_eq!(agent.prompt("Hi").answer().await?, "Hello!");
 /// assert_eq!(agent.messages().len(), 2);
 /// # Ok(())
 /// # }
@@ -128,6 +119,28 @@ impl fmt::Display for ModelInfo {
 }
 
 /// One request.
+///
+/// ```
+/// use haft_core::model::ModelRequest;
+/// use haft_core::protocol::content::joined_text;
+/// use haft_core::protocol::message::Message;
+///
+/// /// What a chat API is sent: who says what.
+/// fn turns(request: &ModelRequest) -> Vec<(&'static str, String)> {
+///     let said = request.messages.iter().map(|message| match message {
+///         Message::User { content, .. } => ("user", joined_text(content)),
+///         Message::Assistant(message) => ("assistant", message.text()),
+///         Message::Tool(result) => ("tool", joined_text(&result.content)),
+///     });
+///     std::iter::once(("system", request.system.clone())).chain(said).collect()
+/// }
+///
+/// /// And which tools it may call: a name, a description, a JSON schema.
+/// fn tools(request: &ModelRequest) -> Vec<(&str, &str, &str)> {
+///     let specs = request.tools.iter();
+///     specs.map(|tool| (tool.name.as_str(), tool.description.as_str(), tool.schema.as_str())).collect()
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
     /// The system prompt.
@@ -151,7 +164,21 @@ pub struct RequestOptions {
     pub temperature: Option<f64>,
 }
 
-/// One step of a model's answer.
+/// One step of a model's answer. The pieces are what the user watches; what counts is the whole answer at the end.
+///
+/// ```
+/// use futures::{StreamExt, stream};
+/// use haft_core::model::{ModelEvent, ModelResponse, ModelStream};
+///
+/// /// An answer that came from somewhere in pieces.
+/// fn streamed(pieces: Vec<String>) -> ModelStream {
+///     let answer = ModelResponse::text(pieces.concat());
+///     let pieces = pieces.into_iter().map(ModelEvent::Text);
+///     stream::iter(pieces.chain([ModelEvent::Done(answer)]).map(Ok)).boxed()
+/// }
+/// # let count = streamed(vec!["a".into(), "b".into()]).count();
+/// # assert_eq!(futures::FutureExt::now_or_never(count), Some(3));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
     /// More text.

@@ -88,6 +88,33 @@ impl Durability {
 }
 
 /// An open session. Clones are one session; the file is closed, and free for others, when the last one is dropped.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use haft_core::model::Model;
+/// use haft_core::session::store::Store;
+/// use haft_core::session::{Session, SessionError};
+/// use haft_core::{Agent, BuildError};
+///
+/// /// Goes on where this project was left, or begins anew.
+/// fn resume(sessions: &Path, project: &Path) -> Result<Session, SessionError> {
+///     let store = Store::new(sessions);
+///     match store.latest(project)? {
+///         Some(found) => Session::open(&found.path),
+///         None => Ok(store.create(project)),
+///     }
+/// }
+///
+/// fn agent(model: impl Model + 'static, session: Session) -> Result<Agent, BuildError> {
+///     Agent::builder(model).session(session).build() // its transcript is the agent's
+/// }
+///
+/// # let dir = tempfile::tempdir()?;
+/// let session = resume(dir.path(), Path::new("/srv/app"))?;
+/// assert!(session.path().is_some_and(|path| !path.exists())); // until something is said
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Session {
     shared: Arc<Shared>,

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-/// How long all hooks together may take over one tool call, unless the builder says otherwise.
+/// How long all hooks together may take over one tool call beside the times that some have of their own, unless the builder says otherwise.
 pub(crate) const GATE_BUDGET: Duration = Duration::from_secs(30);
+
+/// The longest time of its own that a hook over a tool call can have: what a clock can still be set to.
+pub(crate) const LONGEST_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
 /// How long a cancelled tool may take to hand over what it has. Then it is dropped. Longer than a command gets that
 /// ignores the polite signal, or its output would never be seen.

@@ -132,6 +132,30 @@ pub enum Concurrency {
 }
 
 /// What a running call has at hand.
+///
+/// ```
+/// use haft_core::tool::{Failure, ToolContext, ToolOutput};
+///
+/// async fn fetch(context: ToolContext, pages: u32) -> ToolOutput {
+///     for page in 1..=pages {
+///         context.progress(format!("page {page} of {pages}"));
+///         // Whatever takes long is given up as soon as the user wants that.
+///         let Some(()) = context.cancel.run_until_cancelled(fetch_page(page)).await else {
+///             return ToolOutput::failed(Failure::Cancelled, format!("stopped before page {page}"));
+///         };
+///     }
+///     ToolOutput::text(format!("{pages} pages"))
+/// }
+/// # async fn fetch_page(_: u32) {}
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// // A test of a tool makes its own.
+/// let cancel = haft_core::hooks::CancellationToken::new();
+/// let context = ToolContext::new(cancel, |text| println!("{text}"));
+/// assert_eq!(fetch(context, 2).await, ToolOutput::text("2 pages"));
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ToolContext {
     /// Cancelled when the run is; a tool should stop soon and return what it has.
@@ -158,6 +182,21 @@ impl fmt::Debug for ToolContext {
 }
 
 /// What a call came to.
+///
+/// ```
+/// use haft_core::tool::{Failure, ToolOutput};
+///
+/// fn lookup(word: &str) -> ToolOutput {
+///     match word {
+///         "haft" => ToolOutput::text("the handle of a knife")
+///             .with_details(serde_json::json!({ "source": "dictionary" }).into()),
+///         // The model reads the text and tries something else.
+///         _ => ToolOutput::failed(Failure::NotFound, format!("no entry for {word:?}; try its singular")),
+///     }
+/// }
+/// assert!(!lookup("haft").is_error);
+/// assert!(lookup("hafts").is_error);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolOutput {
     /// What the model is shown.
@@ -269,6 +308,22 @@ impl ToolOutput {
 }
 
 /// The tools of an agent by name, in the order they are shown to the model.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_core::Agent;
+/// use haft_core::tool::{Tool, ToolSet};
+///
+/// /// Other tools from the next step on: see [`Agent::set_tools`].
+/// fn offer(agent: &Agent, tools: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
+///     let mut set = ToolSet::default();
+///     for tool in tools {
+///         set.add(tool)?;
+///     }
+///     Ok(agent.set_tools(set)?)
+/// }
+/// ```
 #[derive(Clone, Default)]
 pub struct ToolSet {
     order: Vec<Arc<dyn Tool>>,

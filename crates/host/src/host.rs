@@ -7,8 +7,8 @@ mod life;
 mod reload;
 mod source;
 mod start;
+mod status;
 
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Claim, Names};
 use crate::entry::Entry;
-use crate::extension::{ExtensionState, OfferedTool};
+use crate::extension::OfferedTool;
 use crate::fault::FaultCode;
 use crate::frontend::{Frontend, Reporter};
 use crate::gates::Gates;
@@ -33,7 +33,6 @@ use crate::hooks::{Audience, Blocked, ToolCallHook};
 use crate::log::log_path;
 use crate::pins::locked;
 use crate::shared::Shared;
-use crate::spec::Origin;
 use crate::tool::{ExtensionTool, Results};
 pub use builder::HostBuilder;
 #[cfg(test)]
@@ -43,8 +42,39 @@ pub use config::HostConfig;
 pub use life::RestartError;
 pub use reload::ReloadStats;
 pub use source::{Found, SpecSource};
+pub use status::ExtensionStatus;
+use status::status;
 
 /// All extensions of one agent. Cheap to clone; the clones are one host.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_core::tool::{Tool, ToolSet};
+/// use haft_core::{Agent, AgentBuilder, BuildError};
+/// use haft_host::{Host, HostBuilder};
+///
+/// async fn with_extensions(agent: AgentBuilder, host: HostBuilder) -> Result<(Agent, Host), BuildError> {
+///     let host = host.start().await;
+///     let agent = agent.hook_source(host.hook_source()).add_tools(host.tools()).build()?;
+///     host.serve(agent.caller()); // what extensions have done for them passes this agent's hooks
+///     host.session_start(Some(agent.session()));
+///     Ok((agent, host))
+/// }
+///
+/// /// Offers other tools whenever extensions do, until the host is gone. The tools of the program itself come first.
+/// async fn keep_offering(agent: Agent, host: Host, own: Vec<Arc<dyn Tool>>) -> Result<(), Box<dyn std::error::Error>> {
+///     let mut changes = host.changes();
+///     while changes.changed().await.is_ok() {
+///         let mut tools = ToolSet::default();
+///         for tool in own.iter().cloned().chain(host.tools()) {
+///             tools.add(tool)?;
+///         }
+///         agent.set_tools(tools)?;
+///     }
+///     Ok(())
+/// }
+/// ```
 ///
 /// [`shutdown`](Host::shutdown) ends the extensions in good order; dropping the last clone asks them to leave and
 /// waits for nothing.
@@ -87,35 +117,6 @@ impl Set {
         self.entries.extend(entries);
         self.entries.sort_by(|one, other| one.spec.rank().cmp(&other.spec.rank()));
     }
-}
-
-/// One line of a listing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExtensionStatus {
-    /// Its name.
-    pub name: ExtensionName,
-    /// Its version, as the manifest says.
-    pub version: Option<String>,
-    /// What it says of itself.
-    pub description: Option<String>,
-    /// Where it was found.
-    pub origin: Origin,
-    /// Where it lies.
-    pub dir: PathBuf,
-    /// Whether its manifest says that what it guards must not happen without it.
-    pub required: bool,
-    /// How it is.
-    pub state: ExtensionState,
-    /// Whether the person goes on without it in this session: it is not asked about anything.
-    pub gates_off: bool,
-    /// Its log file, if logs are written.
-    pub log: Option<PathBuf>,
-    /// The commands it registered, whether or not it got the names.
-    pub commands: Vec<String>,
-    /// The tools it registered, whether or not it got the names.
-    pub tools: Vec<String>,
-    /// Events that it was not told, because it does not read fast enough.
-    pub events_dropped: usize,
 }
 
 impl Host {
@@ -377,23 +378,5 @@ impl HookSource for Host {
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Host").field("extensions", &self.set().entries).finish_non_exhaustive()
-    }
-}
-
-fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
-    let offers = entry.offers();
-    ExtensionStatus {
-        name: entry.name().clone(),
-        version: entry.spec.version.clone(),
-        description: entry.spec.description.clone(),
-        origin: entry.spec.origin,
-        dir: entry.spec.dir.clone(),
-        required: entry.spec.roles.required,
-        gates_off: false,
-        state: entry.state(),
-        log,
-        commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
-        tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
-        events_dropped: entry.events_dropped(),
     }
 }

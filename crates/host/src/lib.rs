@@ -51,6 +51,8 @@ mod log;
 mod process;
 mod project_check;
 
+pub use haft_launch as launch;
+
 pub use confine::{GrantedPath, PathError, SandboxGrant};
 pub use environment::{ExtensionEnv, GrantError, check_grant};
 pub use extension::ExtensionState;

@@ -14,6 +14,32 @@ use crate::permission::Permissions;
 use crate::registration::Glance;
 
 /// One extension to run: what discovery found or `--ext` named.
+///
+/// ```
+/// use std::path::PathBuf;
+///
+/// use haft_host::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
+/// use haft_protocol::ids::ExtensionName;
+///
+/// /// A guard that a program brings along: without it no tool runs.
+/// fn guard(dir: PathBuf) -> ExtensionSpec {
+///     ExtensionSpec {
+///         name: ExtensionName::new("guard"),
+///         version: None,
+///         launch: Launch::Process { program: dir.join("guard"), args: vec!["--strict".into()] },
+///         dir,
+///         dialect: Dialect::Native,
+///         origin: Origin::BuiltIn,
+///         roles: Roles { required: true, ..Roles::default() },
+///         permissions: None,
+///         level: None,
+///         description: None,
+///         lifecycle: Lifecycle::default(),
+///         manifest: None,
+///         pin: None,
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionSpec {
     /// The manifest's name; what the extension calls itself in `hello` is only compared with it.

@@ -1,6 +1,7 @@
 //! Blocks that messages and tool results are made of.
 
 mod data;
+mod shown;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,8 @@ use crate::ids::ToolCallId;
 use crate::json::RawJson;
 
 pub use data::ImageData;
+pub use shown::ShownContent;
+pub(crate) use shown::shown;
 
 /// An image inside a message: base64 and what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,14 @@
-//! What happens in a run, as every front end sees it: the terminal, `-p`, `--json`, `haft rpc`.
-//!
-//! Names and fields are those of zot's RPC mode; haft adds kinds and fields and changes none.
+//! What happens in a run, as every front end sees it, in the names of zot's RPC mode; haft adds some and changes none.
 
 mod compaction;
 mod failing;
 mod fault;
 mod level;
 
+pub use compaction::CompactReason;
+pub use failing::{ErrorStage, RetryReason};
+pub use fault::ExtensionFault;
+pub use level::Level;
 use serde::Serialize;
 
 use crate::content::Content;
@@ -14,11 +16,6 @@ use crate::ext::HostCallError;
 use crate::ids::{ExtensionName, ToolCallId};
 use crate::json::RawJson;
 use crate::message::{AssistantBlock, Stop, Time, Usage};
-
-pub use compaction::CompactReason;
-pub use failing::{ErrorStage, RetryReason};
-pub use fault::ExtensionFault;
-pub use level::Level;
 
 /// One thing that happened. Front ends print them, extensions observe them, nothing waits for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,6 +49,8 @@ pub enum AgentEvent {
     /// The user's message entered the transcript.
     UserMessage {
         /// Text and images.
+        #[serde(serialize_with = "crate::content::shown")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<Content>,
         /// When.
         time: Time,
@@ -162,8 +161,7 @@ pub enum AgentEvent {
         /// The tool that is called from here on; absent while it is the same. The result still bears the model's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
-        /// The arguments from here on; whole, because nothing else tells what the tool gets. Of a call of an extension as
-        /// much as of the arguments in `host_call_start`.
+        /// The arguments from here on, whole; of a call of an extension as much of them as in `host_call_start`.
         args: RawJson,
         /// JSON pointers of what is not as it was in the arguments; `""` stands for the whole.
         changed: Vec<String>,
@@ -229,6 +227,8 @@ pub enum AgentEvent {
         /// Whether it failed.
         is_error: bool,
         /// What the model is shown.
+        #[serde(serialize_with = "crate::content::shown")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<Content>,
         /// The extension whose tool gave it; absent for haft's own tools, and where no tool ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,8 +240,7 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<RawJson>,
     },
-    /// An extension has the host run a tool. Nothing of it is in the transcript: the model did not ask. What hooks do
-    /// about it is told by `tool_rewritten`, `tool_rewrite_conflict` and `tool_blocked` with the same id.
+    /// An extension has the host run a tool, outside of the transcript. What hooks do about it is told with the same id.
     HostCallStart {
         /// The call.
         id: ToolCallId,
@@ -266,6 +265,8 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<HostCallError>,
         /// What the extension is told: the first 4 KiB, and of images the type.
+        #[serde(serialize_with = "crate::content::shown")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::content::ShownContent<'static>>"))]
         content: Vec<Content>,
         /// What people and programs may want to see, such as the diff of a change; as short as arguments are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -389,10 +390,9 @@ pub enum AgentEvent {
         /// How it failed last.
         reason: String,
     },
-    /// Events are read too slowly: here so many of extensions were left out, which are notes and what tells of `host_call`s.
-    /// Nothing of a run is ever left out, and no `extension_error`.
+    /// Events are read too slowly: here so many were left out, of notes, of `host_call`s, and over RPC of pieces of a whole.
     EventGap {
-        /// How many.
+        /// How many. A message, a result, an end or an `extension_error` never is.
         lost: u64,
     },
     /// An extension failed. One event for one failure, never silent, never twice.

@@ -38,6 +38,7 @@ pub use notes::{ClearNotes, Notify};
 pub use panel::{Panel, PanelClose, PanelKey, PanelRender, PanelResize};
 pub use ping::{Ping, Pong};
 pub use registration::{RegisterCommand, RegisterRejected, RegisterTool, Subscribe};
+pub(crate) use request::null_is_default;
 pub use request::{AnswerError, CallTool, InvokeCommand, Request, Response};
 pub use service::Service;
 pub use subscription::{InterceptRole, Subscription};

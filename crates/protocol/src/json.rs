@@ -12,6 +12,8 @@ use crate::error::DecodeError;
 use crate::reader::{self, Checked, Form, Text};
 use crate::scan::{self, ScanLimits};
 
+mod same;
+
 /// One JSON value as compact text, kept exactly as it is sent and executed.
 ///
 /// Guards, tools, events and the log all see the same bytes, so a number such as `9007199254740993` never
@@ -70,6 +72,12 @@ impl RawJson {
     /// When the value does not have the shape of `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
+    }
+
+    /// Whether it is the same value, in whatever order its keys stand and however its texts are escaped. Numbers are the
+    /// same when they are written alike: `1` and `1.0` are two to some program.
+    pub fn same_value(&self, other: &Self) -> bool {
+        self == other || same::same(self.as_str(), other.as_str())
     }
 
     /// Whether the value is a JSON object, the only thing tool arguments may be.

@@ -6,6 +6,7 @@
 //!
 //! * [`ext`]: the native dialect, [`HostFrame`](ext::HostFrame) and [`ExtensionFrame`](ext::ExtensionFrame);
 //! * [`hook`]: the dialect of PicoClaw's hooks, JSON-RPC;
+//! * [`rpc`]: the dialect of programs that drive haft, commands in and events out;
 //! * [`event`], [`message`], [`content`]: the vocabulary that frames, transcripts and front ends share;
 //! * [`project`], [`thinking`], [`names`], [`limits`], [`digest`], [`difference`]: words that several crates share and
 //!   that stand in no frame of their own;
@@ -37,11 +38,13 @@ pub mod limits;
 pub mod message;
 pub mod names;
 pub mod project;
+pub mod rpc;
 pub mod step;
 pub mod thinking;
 
 mod compact;
 mod json;
+mod object;
 mod read;
 mod reader;
 mod scan;

@@ -59,6 +59,16 @@ pub(crate) fn misplaced(frame: &str) -> Option<String> {
     fields.iter().find_map(|(name, value)| misplaced_in(name, value))
 }
 
+/// The first field of a mended object that is none of `texts` and holds a replacement.
+pub(crate) fn misplaced_but(object: &str, texts: &[&str]) -> Option<String> {
+    let Ok(Value::Object(fields)) = serde_json::from_str(object) else { return None };
+    let is_wrong = |(name, value): &(&String, &Value)| {
+        name.contains(char::REPLACEMENT_CHARACTER)
+            || !texts.contains(&name.as_str()) && holds_replacement(value)
+    };
+    fields.iter().find(is_wrong).map(|(name, _)| name.clone())
+}
+
 fn misplaced_in(name: &str, value: &Value) -> Option<String> {
     if TEXT.contains(&name) {
         return None;

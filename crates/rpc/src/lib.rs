@@ -1,14 +1,32 @@
-//! Agent events as lines of JSON, written by one writer.
+//! Agent events as lines of JSON, and the order of commands from programs that drive haft.
 //!
 //! For whom: `haft --json`, and programs that show a run to another process. The promise: one event is one
-//! line in the names of zot's RPC mode, written whole and at once. Never in here: agent logic, a runtime.
+//! line in the names of zot's RPC mode, written whole and at once; a command is answered exactly once. Never in here: agent
+//! logic, a runtime.
 //!
 //! * [`event_line`]: an event as one line;
 //! * [`escaped`]: a line of JSON that no terminal obeys;
-//! * [`EventWriter`]: the only thing that writes them.
+//! * [`EventWriter`]: the only thing that writes them;
+//! * [`Outbox`]: lines that wait for a client which reads in its own time;
+//! * [`Desk`]: the commands of a session, each answered exactly once;
+//! * [`Dialogs`]: questions for the person in front of the client, each over exactly once;
+//! * [`Door`]: who may drive the process; [`Roster`]: which session a command is about.
 
+pub mod timeouts;
+
+mod desk;
+mod dialogs;
+mod door;
 mod line;
+mod outbox;
+mod roster;
 mod writer;
 
-pub use line::{escaped, event_line};
+pub use desk::{Desk, Effect, Job, MOST_WAITING, Ticket};
+pub use dialogs::{Asked, Dialogs, Over, Question};
+pub use door::{Door, Refused};
+pub use haft_protocol::rpc::escaped;
+pub use line::event_line;
+pub use outbox::{Outbox, Room};
+pub use roster::Roster;
 pub use writer::{EventWriter, WriteError};

@@ -7,9 +7,10 @@ use haft_protocol::ext::{
     Event, ExtensionFrame, HostFrame, InterceptKind, Limits, PROTOCOL_VERSION, capability,
 };
 use haft_protocol::hook::{Kind, Line, Method, Results};
+use haft_protocol::rpc::{self, ErrorCode, EventLine, ReplyData, Request, Response, RpcEvent};
 use serde_json::{Value, json};
 
-use super::Output;
+use super::{Output, rpc as commands};
 
 /// The schemas of everything that crosses a process border, and what a program may want to know beside them.
 pub(super) fn outputs() -> Result<Vec<Output>> {
@@ -19,6 +20,10 @@ pub(super) fn outputs() -> Result<Vec<Output>> {
         ("docs/schema/agent_event.schema.json", schema(schemars::schema_for!(AgentEvent))),
         ("docs/schema/hook_call.schema.json", schema(schemars::schema_for!(Line))),
         ("docs/schema/hook_result.schema.json", schema(schemars::schema_for!(Results))),
+        ("docs/schema/rpc_request.schema.json", schema(schemars::schema_for!(Request))),
+        ("docs/schema/rpc_response.schema.json", schema(schemars::schema_for!(Response))),
+        ("docs/schema/rpc_data.schema.json", schema(schemars::schema_for!(ReplyData))),
+        ("docs/schema/rpc_event.schema.json", schema(schemars::schema_for!(EventLine))),
         ("docs/schema/meta.json", meta()),
     ]
     .into_iter()
@@ -49,6 +54,11 @@ fn meta() -> Value {
         "capabilities": capability::ALL,
         "hook_methods": Method::ALL.iter().map(|method| method.name()).collect::<Vec<_>>(),
         "hook_events": Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+        "rpc_commands": commands::command_names(),
+        "rpc_events": commands::event_names(&schema(schemars::schema_for!(RpcEvent))),
+        "rpc_codes": ErrorCode::ALL,
+        "rpc_capabilities": rpc::capability::ALL,
+        "agent_events": commands::event_names(&schema(schemars::schema_for!(AgentEvent))),
         "limits": Limits::default(),
     })
 }

@@ -15,6 +15,7 @@ pub(super) const TARGETS: &[Target] = &[
     Target { name: "envelope", max_len: 1024 },
     Target { name: "hooks", max_len: 1024 },
     Target { name: "manifest", max_len: 512 },
+    Target { name: "rpc", max_len: 512 },
     Target { name: "sanitiser", max_len: 128 },
 ];
 
@@ -105,14 +106,14 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let all = ["chain", "envelope", "hooks", "manifest", "sanitiser"];
+        let all = ["chain", "envelope", "hooks", "manifest", "rpc", "sanitiser"];
         check(&[], Ok((&all, Effort::USUAL)));
         check(&["chain"], Ok((&["chain"], Effort::USUAL)));
         check(&["--runs", "7"], Ok((&all, Effort::Runs(7))));
         check(&["envelope", "--seconds", "60"], Ok((&["envelope"], Effort::Seconds(60))));
         check(&["--seconds", "0"], Err("--seconds needs a number from 1 on"));
         check(&["--runs"], Err("--runs needs a number from 1 on"));
-        let unknown = "no fuzz target \"x\"; there are chain, envelope, hooks, manifest, sanitiser";
+        let unknown = "no fuzz target \"x\"; there are chain, envelope, hooks, manifest, rpc, sanitiser";
         check(&["x"], Err(unknown));
     }
 

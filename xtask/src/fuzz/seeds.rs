@@ -20,13 +20,18 @@ struct Reads {
 const READS: &[Reads] = &[
     Reads {
         target: "envelope",
-        fixtures: |path| !path.contains("/hook/"),
+        fixtures: |path| !path.contains("/hook/") && !path.contains("/rpc/"),
         schemas: &["docs/schema/extension_frame.schema.json", "docs/schema/host_frame.schema.json"],
     },
     Reads {
         target: "hooks",
         fixtures: |path| path.contains("/hook/"),
         schemas: &["docs/schema/hook_call.schema.json", "docs/schema/hook_result.schema.json"],
+    },
+    Reads {
+        target: "rpc",
+        fixtures: |path| path.contains("/rpc/"),
+        schemas: &["docs/schema/rpc_request.schema.json"],
     },
 ];
 

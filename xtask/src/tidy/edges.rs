@@ -37,6 +37,7 @@ const RULES: &[Rule] = &[
     rule("haft-example-hello", &["haft-sdk"]),
     rule("haft-example-notes", &["haft-sdk"]),
     rule("haft-example-policy", &["haft-sdk"]),
+    rule("haft-example-server", &["haft-core", "haft-providers"]),
     rule("haft-example-todo", &["haft-sdk"]),
     rule("haft-example-weather", &["haft-sdk"]),
     rule("xtask", &["haft-config", "haft-protocol"]),

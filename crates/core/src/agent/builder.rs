@@ -22,6 +22,27 @@ use crate::tool::{NameTaken, Tool, ToolSet};
 use crate::transcript::Transcript;
 
 /// Collects what an [`Agent`] is made of. Hooks are asked in the order they are added, those of sources last.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use haft_core::model::{Model, Thinking};
+/// use haft_core::prompt::SystemPrompt;
+/// use haft_core::session::Session;
+/// use haft_core::session::store::Store;
+/// use haft_core::{Agent, BuildError};
+///
+/// fn agent(model: impl Model + 'static, home: &Path, project: &Path) -> Result<Agent, BuildError> {
+///     let facts = vec![format!("Working directory: {}", project.display())];
+///     let session: Session = Store::new(home.join("sessions")).create(project);
+///     Agent::builder(model)
+///         .system_prompt(SystemPrompt { facts, ..SystemPrompt::default() })
+///         .session(session) // kept on the disk; without it, in memory
+///         .thinking(Thinking::Low)
+///         .max_steps(50) // calls of the model for one prompt
+///         .build()
+/// }
+/// ```
 #[must_use = "call build() to get the agent"]
 pub struct AgentBuilder {
     model: Arc<dyn Model>,
@@ -65,9 +86,17 @@ impl AgentBuilder {
     }
 
     /// Adds a tool. Two of one name make [`build`](Self::build) fail.
-    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
-        if let Err(taken) = self.tools.add(Arc::new(tool)) {
-            self.taken.get_or_insert(taken);
+    pub fn tool(self, tool: impl Tool + 'static) -> Self {
+        self.add_tools([Arc::new(tool) as Arc<dyn Tool>])
+    }
+
+    /// Adds tools that are there already, as those of `haft_tools::builtin_tools` or of `haft_host::Host::tools`. Two of
+    /// one name make [`build`](Self::build) fail.
+    pub fn add_tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        for tool in tools {
+            if let Err(taken) = self.tools.add(tool) {
+                self.taken.get_or_insert(taken);
+            }
         }
         self
     }
@@ -176,7 +205,8 @@ impl AgentBuilder {
     }
 
     /// Sets how long all hooks together may take over one tool call, 30 s if nothing is said. When it is used up, the
-    /// call is blocked.
+    /// call is blocked. Hooks that keep [a time of their own](crate::hooks::BeforeToolExecute::patience) have that beside
+    /// it.
     pub fn gate_budget(mut self, budget: Duration) -> Self {
         self.gate_budget = budget;
         self

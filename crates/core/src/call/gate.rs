@@ -2,6 +2,7 @@
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -16,6 +17,7 @@ use crate::chain::{ChainStep, Change, ToolChain, Verdict};
 use crate::hooks::{AfterBlock, Approval, ApproveTool, BeforeToolExecute, HookRole, Hooks, ToolDecision};
 use crate::schema::Validator;
 use crate::session::intervention::Action;
+use crate::timeouts::LONGEST_PATIENCE;
 
 /// Who is named when the hooks' time was up: none of them did anything wrong alone.
 const BUDGET: &str = names::HAFT;
@@ -69,7 +71,7 @@ impl Calling<'_> {
         };
         let mut denier = None;
         if gating.needs_approval(&verdict, &chain)
-            && let Some((who, by, reason)) = self.denied(&approvers, &gating.standing(&chain)).await?
+            && let Some((who, by, reason)) = self.denied(&approvers, &gating.subject(&chain)).await?
         {
             (verdict, denier) = (Verdict::Block { by, reason }, Some(who));
         }
@@ -134,7 +136,7 @@ impl<'a> Gating<'a> {
                 ChainStep::Ask(index) => {
                     last_asked = Some(index);
                     let call = self.standing(chain);
-                    let answer = unless_over(&mut over, self.ask(index, &call)).await;
+                    let answer = self.in_its_time(index, &mut over, self.ask(index, &call)).await;
                     let decision = answer.ok_or(Left::OutOfTime(vec![index]))?.ok_or(Left::Cancelled)?;
                     if let Some(change) = chain.answer(index, decision).cloned() {
                         self.record(change, chain);
@@ -165,6 +167,12 @@ impl<'a> Gating<'a> {
         ToolCall { id: self.call.id.clone(), name: chain.tool().to_owned(), args: chain.args().clone() }
     }
 
+    /// What those who approve calls are asked about.
+    fn subject(&self, chain: &ToolChain) -> ToolCall {
+        let (tool, args) = chain.subject();
+        ToolCall { id: self.call.id.clone(), name: tool.to_owned(), args: args.clone() }
+    }
+
     /// What checks the arguments of a tool that is called instead, and the hooks' parts in its calls.
     fn resolve(&self, tool: &str) -> Result<(&'a Validator, Vec<Option<HookRole>>), String> {
         let Some(others) = self.scope.others else {
@@ -184,7 +192,7 @@ impl<'a> Gating<'a> {
     }
 
     fn needs_approval(&self, verdict: &Verdict, chain: &ToolChain) -> bool {
-        let tool = chain.tool();
+        let (tool, _) = chain.subject();
         let known = self.scope.validator.is_some() || tool != self.call.name;
         let vouched = self.hook(chain.responder()).is_some_and(|hook| hook.vouches(tool));
         verdict.needs_approval(known, vouched)
@@ -198,6 +206,11 @@ impl<'a> Gating<'a> {
         over: &mut Pin<&mut Sleep>,
     ) -> Result<(), Left> {
         let call = self.standing(chain);
+        if let Some(longest) = open.iter().filter_map(|index| self.patience(*index)).max() {
+            // Nobody is asked after these.
+            let until = over.deadline() + longest;
+            over.as_mut().reset(until);
+        }
         let ask = async |index| (index, self.ask(index, &call).await);
         let mut asked: FuturesUnordered<_> = open.into_iter().map(ask).collect();
         while let ChainStep::AskAll(open) = chain.step() {
@@ -208,6 +221,27 @@ impl<'a> Gating<'a> {
             chain.answer(index, decision.ok_or(Left::Cancelled)?);
         }
         Ok(())
+    }
+
+    /// What comes of asking a hook, within the time that all have together. What one takes of its own time is not part of
+    /// that.
+    async fn in_its_time<T>(
+        &self,
+        index: usize,
+        over: &mut Pin<&mut Sleep>,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let Some(patience) = self.patience(index) else { return unless_over(over, work).await };
+        let (begun, until) = (Instant::now(), over.deadline());
+        over.as_mut().reset(until + patience);
+        let done = unless_over(over, work).await;
+        over.as_mut().reset(until + patience.min(begun.elapsed()));
+        done
+    }
+
+    /// How long a hook may take that keeps a time of its own.
+    fn patience(&self, index: usize) -> Option<Duration> {
+        Some(self.hook(Some(index))?.patience()?.min(LONGEST_PATIENCE))
     }
 
     /// Asks one hook; one that panics did not allow the call. `None` when the run was cancelled.

@@ -7,13 +7,11 @@ use haft_protocol::RawJson;
 /// Pointers one rewrite is described by; one that changed more is said to have changed the whole.
 const MAX_CHANGED: usize = 64;
 
-/// The pointers of what differs, the deepest that say it; `""` is the whole. Never empty: whoever asks knows that the
-/// texts differ.
+/// The pointers of what differs in value, the deepest that say it; `""` is the whole.
 pub(super) fn changed(old: &RawJson, new: &RawJson) -> Vec<String> {
     let mut paths = Vec::new();
     walk(String::new(), old, new, &mut paths);
-    // None: the order of keys alone is another.
-    if paths.is_empty() || paths.len() > MAX_CHANGED { vec![String::new()] } else { paths }
+    if paths.len() > MAX_CHANGED { vec![String::new()] } else { paths }
 }
 
 /// Whether a change of one is a change of the other.
@@ -33,6 +31,7 @@ fn walk(path: String, old: &RawJson, new: &RawJson, paths: &mut Vec<String>) {
                 walk(format!("{path}/{index}"), old, new, paths);
             }
         }
+        (Node::Leaf, Node::Leaf) if old.same_value(new) => {}
         (Node::Object(_) | Node::Array(_) | Node::Leaf, _) => paths.push(path),
     }
 }
@@ -95,7 +94,8 @@ mod tests {
         check(r#"{"a":[1]}"#, r#"{"a":{"0":1}}"#, &["/a"]);
         check(r#"{"a/b~":1}"#, r#"{"a/b~":2}"#, &["/a~1b~0"]);
         check(r#"{"n":9007199254740993}"#, r#"{"n":9007199254740992}"#, &["/n"]);
-        check(r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, &[""]);
+        check(r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, &[]);
+        check(r#"{"a":"ä&","b":["ö"],"c":1}"#, r#"{"c":2,"b":["\u00f6"],"a":"\u00e4\u0026"}"#, &["/c"]);
     }
 
     #[test]

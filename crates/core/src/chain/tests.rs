@@ -144,6 +144,18 @@ fn a_rewrite_to_the_same_bytes_asks_nobody_again() {
 }
 
 #[test]
+fn the_same_value_in_another_spelling_is_no_rewrite() {
+    let args = r#"{"b":"ä & \"ö\"","a":[1.0,9007199254740993]}"#;
+    let other = r#"{"a":[1.0,9007199254740993],"b":"\u00e4 \u0026 \u0022\u00f6\u0022"}"#;
+    let first = || ordered(vec![rewrite("a", args)]);
+    let asked = [(0, "{}"), (1, args)];
+    check(&[first(), ordered(vec![rewrite("b", other)])], &asked, runs(args));
+    let float = r#"{"b":"ä & \"ö\"","a":[1,9007199254740993]}"#;
+    let asked = [(0, "{}"), (1, args), (0, float)];
+    check(&[first(), ordered(vec![rewrite("b", float)])], &asked, runs(float));
+}
+
+#[test]
 fn gates_run_before_a_response_counts() {
     let respond = ToolDecision::Respond { by: "a".into(), output: ToolOutput::text("x") };
     for last in [ordered(vec![block("b")]), gate(vec![block("b")])] {

@@ -13,6 +13,30 @@ use super::{AfterBlock, CancellationToken};
 /// [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget). They are asked before a hook answers in place of a
 /// tool, too, unless that hook [vouches](super::BeforeToolExecute::vouches) for it; what only hooks know, nobody is asked
 /// about.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{Approval, ApproveTool, CancellationToken};
+/// use haft_core::protocol::content::ToolCall;
+///
+/// /// Asks somebody, who is told with a word that it is no longer wanted.
+/// struct Ask;
+///
+/// #[async_trait]
+/// impl ApproveTool for Ask {
+///     async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+///         let question = format!("Run {} with {}?", call.name, call.args);
+///         match cancel.run_until_cancelled(yes_or_no(question)).await {
+///             Some(true) => Approval::Approve,
+///             Some(false) | None => Approval::Deny { by: "you".into(), reason: "the user said no".into() },
+///         }
+///     }
+/// }
+///
+/// async fn yes_or_no(_question: String) -> bool {
+///     true // show it, and wait for the answer
+/// }
+/// ```
 #[async_trait]
 pub trait ApproveTool: Send + Sync {
     /// Decides whether the call may run.

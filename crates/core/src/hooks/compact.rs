@@ -8,6 +8,24 @@ use crate::session::EntryId;
 
 /// The context is about to be summed up, so that it fits into the model's window. All such hooks are asked; a refusal
 /// counts whoever says it, and of several replacements the first. One that panics has said nothing.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::compact::Compacting;
+/// use haft_core::hooks::{BeforeCompact, CancellationToken, CompactDecision};
+///
+/// /// Sums up without a model: what was asked, and which files were changed.
+/// struct Plainly;
+///
+/// #[async_trait]
+/// impl BeforeCompact for Plainly {
+///     async fn before_compact(&self, _: &CancellationToken, about: &Compacting) -> CompactDecision {
+///         let earlier = about.previous_summary.clone().unwrap_or_default();
+///         let summary = format!("{earlier}Files that were changed: {}", about.files_modified.join(", "));
+///         CompactDecision::Replace { by: "plainly".into(), summary, first_kept: None }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait BeforeCompact: Send + Sync {
     /// Decides whether it is, and what the summary says.

@@ -6,7 +6,7 @@ use super::CancellationToken;
 
 /// The user is about to see what the model said. Asked for every message with text. While there is such a hook,
 /// deltas of text and thinking are held back until it has decided; a message that was replaced or suppressed takes
-/// its thinking along.
+/// its thinking along. There is an example at the [module](super).
 #[async_trait]
 pub trait BeforeAssistantMessage: Send + Sync {
     /// Decides what the user sees. The transcript keeps the original.

@@ -12,6 +12,26 @@ use crate::tool::ToolSpec;
 /// A request is about to be sent to the model. Asked for each step, and once more when the context was summed up because
 /// the provider found the request too long; the requests for summaries are none of these. One that panics has allowed
 /// nothing: the turn ends.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{
+///     BeforeModelRequest, CancellationToken, OutgoingRequest, RequestDecision, RequestEdit,
+/// };
+/// use haft_core::model::Thinking;
+///
+/// /// Thinks hard about the first step of a prompt, and less about the others.
+/// struct FirstThings;
+///
+/// #[async_trait]
+/// impl BeforeModelRequest for FirstThings {
+///     async fn before_model_request(&self, _: &CancellationToken, request: &OutgoingRequest) -> RequestDecision {
+///         let thinking = if request.step == 1 { Thinking::High } else { Thinking::Low };
+///         let edit = RequestEdit { thinking: Some(thinking), ..RequestEdit::default() };
+///         RequestDecision::Edit { by: "first-things".into(), edit }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait BeforeModelRequest: Send + Sync {
     /// Decides what is sent. An edit is of this one request: the transcript stays as it is, and the next request is made

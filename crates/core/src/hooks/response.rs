@@ -8,6 +8,33 @@ use crate::model::ModelInfo;
 
 /// The model has answered, and nothing has followed from it yet. One that panics has allowed nothing: the turn ends, and
 /// the answer does not stay in the context.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, ResponseDecision};
+///
+/// /// Answers that cost too much end the turn.
+/// struct Budget {
+///     most_tokens: u64,
+/// }
+///
+/// #[async_trait]
+/// impl AfterModelResponse for Budget {
+///     async fn after_model_response(&self, _: &CancellationToken, answer: &ReceivedResponse) -> ResponseDecision {
+///         match answer.usage.output {
+///             spent if spent > self.most_tokens => ResponseDecision::AbortTurn {
+///                 by: "budget".into(),
+///                 reason: format!("{spent} tokens in one answer, of {} allowed", self.most_tokens),
+///             },
+///             _ => ResponseDecision::Keep,
+///         }
+///     }
+///
+///     fn holds_back(&self) -> bool {
+///         false // the user may watch the answer come
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait AfterModelResponse: Send + Sync {
     /// Decides what the answer is. What the hooks leave is what the transcript keeps, what the user is shown and whose
@@ -18,7 +45,7 @@ pub trait AfterModelResponse: Send + Sync {
         response: &ReceivedResponse,
     ) -> ResponseDecision;
 
-    /// Whether the user sees nothing of an answer before this has decided: deltas of text and thinking are held back
+    /// Whether the user sees nothing of an answer before this has decided: deltas of text, thinking and calls are held back
     /// while there is one such hook. Otherwise the user may have seen what the hook then changes.
     fn holds_back(&self) -> bool {
         true

@@ -10,6 +10,34 @@ use crate::tool::ToolOutput;
 
 /// A tool has run. A result that a hook failed to look at, by a panic or because the run was cancelled, is
 /// withheld: it may have been there to redact it.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{AfterToolExecute, CancellationToken, FinishedCall, ResultDecision};
+/// use haft_core::protocol::content::Content;
+/// use haft_core::tool::ToolOutput;
+///
+/// /// The model is not shown what looks like a key.
+/// struct Redact;
+///
+/// #[async_trait]
+/// impl AfterToolExecute for Redact {
+///     async fn after_tool_execute(
+///         &self,
+///         _: &CancellationToken,
+///         _: &FinishedCall,
+///         mut output: ToolOutput,
+///     ) -> ResultDecision {
+///         for block in &mut output.content {
+///             if let Content::Text { text } = block {
+///                 let words = text.split(' ').map(|word| if word.starts_with("sk-") { "[key]" } else { word });
+///                 *text = words.collect::<Vec<_>>().join(" ");
+///             }
+///         }
+///         output.into()
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait AfterToolExecute: Send + Sync {
     /// Decides what the model is shown: `output`, or another.

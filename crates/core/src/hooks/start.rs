@@ -6,6 +6,20 @@ use haft_protocol::content::Content;
 use super::CancellationToken;
 
 /// A prompt is about to be worked on.
+///
+/// ```
+/// use async_trait::async_trait;
+/// use haft_core::hooks::{AgentStart, BeforeAgentStart, CancellationToken, PromptSection};
+///
+/// struct HouseRules;
+///
+/// #[async_trait]
+/// impl BeforeAgentStart for HouseRules {
+///     async fn before_agent_start(&self, _: &CancellationToken, _: &AgentStart) -> Vec<PromptSection> {
+///         vec![PromptSection { owner: "house-rules".into(), text: "Tests come first.".into() }]
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait BeforeAgentStart: Send + Sync {
     /// Adds sections to the system prompt.
@@ -30,7 +44,7 @@ pub struct PromptSection {
     pub text: String,
 }
 
-/// The model is about to be called.
+/// The model is about to be called. There is an example at the [module](super).
 #[async_trait]
 pub trait BeforeTurn: Send + Sync {
     /// Decides whether the turn goes on. `step` is counted from 1 within one prompt.

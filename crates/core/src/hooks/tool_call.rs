@@ -1,5 +1,7 @@
 //! Before a tool runs.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use haft_protocol::RawJson;
 use haft_protocol::content::ToolCall;
@@ -8,12 +10,13 @@ use haft_protocol::ids::ExtensionName;
 use super::CancellationToken;
 use crate::tool::ToolOutput;
 
-/// A tool is about to run.
+/// A tool is about to run. There is an example at the [module](super).
 #[async_trait]
 pub trait BeforeToolExecute: Send + Sync {
     /// Decides what becomes of the call. An ordered hook may be asked a second time when a later one changed the
     /// arguments; then only a refusal counts. Dropped unanswered when somebody before it has refused meanwhile, and when
-    /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
+    /// all hooks together took longer than [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget), beside what
+    /// each may take of [its own time](Self::patience).
     async fn before_tool_execute(&self, cancel: &CancellationToken, call: &ToolCall) -> ToolDecision;
 
     /// The same about a call that an extension makes (see [`Caller`](crate::Caller)); whoever has nothing else to say
@@ -41,6 +44,12 @@ pub trait BeforeToolExecute: Send + Sync {
     /// another tool called.
     fn role(&self, _tool: &str) -> Option<HookRole> {
         Some(HookRole::Ordered)
+    }
+
+    /// How long it may take each time it is asked, where it keeps that time itself and then decides: what it takes of it is
+    /// not part of [`AgentBuilder::gate_budget`](crate::AgentBuilder::gate_budget).
+    fn patience(&self) -> Option<Duration> {
+        None
     }
 
     /// Whether it may answer calls of tools that nobody registered. While there is such a hook, a call of an unknown tool

@@ -102,7 +102,14 @@ impl Turn {
             self.emitter.emit(AgentEvent::AssistantStart);
         }
         let shown = match event {
-            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held != Held::Nothing => None,
+            ModelEvent::Text(_) | ModelEvent::Thinking(_) if held.words() => None,
+            ModelEvent::ToolCallStart { .. }
+            | ModelEvent::ToolCallArgs { .. }
+            | ModelEvent::ToolCallEnd { .. }
+                if held.calls() =>
+            {
+                None
+            }
             ModelEvent::Text(delta) => {
                 self.now().partial.text.push_str(&delta);
                 Some(AgentEvent::TextDelta { delta })

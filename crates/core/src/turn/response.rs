@@ -70,11 +70,13 @@ impl Turn {
 
 /// What is held back of an answer until hooks have decided.
 pub(super) fn held(hooks: &Hooks) -> Held {
-    if !hooks.before_assistant_message.is_empty() {
-        return Held::Thinking;
+    let answers = hooks.after_model_response.iter().any(|hook| hook.holds_back());
+    match (answers, !hooks.before_assistant_message.is_empty()) {
+        (false, false) => Held::Nothing,
+        (true, false) => Held::Deltas,
+        (false, true) => Held::Thinking,
+        (true, true) => Held::Both,
     }
-    let holds_back = hooks.after_model_response.iter().any(|hook| hook.holds_back());
-    if holds_back { Held::Deltas } else { Held::Nothing }
 }
 
 fn received(step: u32, model: &ModelInfo, response: &ModelResponse) -> ReceivedResponse {

@@ -1,8 +1,9 @@
 //! What the user sees of the model's answer. The transcript has the original by now.
 
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
-use haft_protocol::message::{AssistantBlock, text_of};
+use haft_protocol::message::{AssistantBlock, text_of, tool_calls_of};
 
 use super::state::{Held, Input};
 use super::{A_HOOK, Turn};
@@ -22,27 +23,29 @@ impl Turn {
                 let message = if reason.is_empty() { "message suppressed".to_owned() } else { reason };
                 let extension = ExtensionName::new(by);
                 self.emitter.emit(AgentEvent::ExtNotify { extension, level: Level::Warn, message });
+                self.tell_calls(response, held);
                 return Input::Shown;
             }
             None => return Input::Cancelled,
         };
         let content = match text == original {
-            true if held == Held::Thinking => without_thinking(&response.content),
+            true if held.thinking() => without_thinking(&response.content),
             true => response.content.clone(),
             false => {
                 self.remark(None, Action::Replaced, replaced_by);
                 replaced(&response.content, &text)
             }
         };
-        if held != Held::Nothing {
-            self.tell_held(&content, text);
+        if held.words() {
+            self.tell_words(&content, text);
         }
+        self.tell_calls(response, held);
         self.emitter.emit(AgentEvent::AssistantMessage { content, time: self.agent.now() });
         Input::Shown
     }
 
-    /// Tells what was held back of what the user now sees.
-    fn tell_held(&self, content: &[AssistantBlock], text: String) {
+    /// Tells the words that were held back of what the user now sees.
+    fn tell_words(&self, content: &[AssistantBlock], text: String) {
         for block in content {
             if let AssistantBlock::Thinking { text } = block {
                 self.emitter.emit(AgentEvent::ThinkingDelta { delta: text.clone() });
@@ -50,6 +53,16 @@ impl Turn {
         }
         if !text.is_empty() {
             self.emitter.emit(AgentEvent::TextDelta { delta: text });
+        }
+    }
+
+    /// Tells the calls, if they were held back.
+    fn tell_calls(&self, response: &ModelResponse, held: Held) {
+        for ToolCall { id, name, args } in tool_calls_of(&response.content).filter(|_| held.calls()).cloned()
+        {
+            self.emitter.emit(AgentEvent::ToolUseStart { id: id.clone(), name });
+            self.emitter.emit(AgentEvent::ToolUseArgs { id: id.clone(), delta: args.to_string() });
+            self.emitter.emit(AgentEvent::ToolUseEnd { id });
         }
     }
 

@@ -1,5 +1,7 @@
 //! Calls that are passed over because the user has something else in mind.
 
+use haft_protocol::hook::texts;
+
 use super::Turn;
 
 /// Why calls that have not begun are passed over.
@@ -15,16 +17,16 @@ impl Skip {
     /// What the model is told in place of a result.
     pub(super) fn text(self) -> &'static str {
         match self {
-            Self::Interrupted => "Skipped due to graceful interrupt.",
-            Self::Steered => "Skipped due to queued user message.",
+            Self::Interrupted => texts::SKIPPED_FOR_INTERRUPT,
+            Self::Steered => texts::SKIPPED_FOR_STEERING,
         }
     }
 
     /// What observers are told.
     pub(super) fn reason(self) -> &'static str {
         match self {
-            Self::Interrupted => "graceful interrupt requested",
-            Self::Steered => "queued user steering message",
+            Self::Interrupted => texts::INTERRUPT_REASON,
+            Self::Steered => texts::STEERING_REASON,
         }
     }
 }

@@ -30,10 +30,29 @@ pub(super) enum State {
 pub(super) enum Held {
     /// Nothing: hooks cannot unsay any of it.
     Nothing,
-    /// The words and the thinking, which are told when hooks have decided.
+    /// The words, the thinking and the calls, which are told when hooks have decided.
     Deltas,
-    /// The same, and the thinking is not told at all: hooks are asked about the words alone.
+    /// The words and the thinking, and the thinking is not told at all: hooks are asked about the words alone.
     Thinking,
+    /// As [`Self::Deltas`], and the thinking is not told at all.
+    Both,
+}
+
+impl Held {
+    /// The words and the thinking.
+    pub(super) fn words(self) -> bool {
+        self != Self::Nothing
+    }
+
+    /// The calls.
+    pub(super) fn calls(self) -> bool {
+        matches!(self, Self::Deltas | Self::Both)
+    }
+
+    /// The thinking, for good.
+    pub(super) fn thinking(self) -> bool {
+        matches!(self, Self::Thinking | Self::Both)
+    }
 }
 
 /// What follows a step.

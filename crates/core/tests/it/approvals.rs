@@ -125,7 +125,7 @@ async fn nobody_is_asked_about_a_call_that_does_not_run() {
 async fn check_answered(name: &'static str, vouches: bool, asked: bool) {
     let plugin = Gate {
         takes_unknown: true,
-        vouches,
+        vouches: vouches.then_some(name),
         ..Gate::new([("old", HookRole::Ordered), ("plugin_tool", HookRole::Ordered)], vec![respond("cached")])
     };
     let approver = Approver::new("a", Some(name));
@@ -143,6 +143,29 @@ async fn an_answer_in_place_of_a_tool_needs_approval_unless_only_hooks_know_the_
     check_answered("old", true, false).await;
     check_answered("plugin_tool", false, false).await;
     check_answered("plugin_tool", true, false).await;
+}
+
+/// A hook answers in place of `name`, and one behind it has `new` called: what approvers are asked about.
+async fn check_renamed(name: &'static str, vouches: &'static str, asked: &[&str]) {
+    let roles = || [(name, HookRole::Ordered), ("new", HookRole::Ordered)];
+    let plugin =
+        Gate { takes_unknown: true, vouches: Some(vouches), ..Gate::new(roles(), vec![respond("cached")]) };
+    let names = Gate { takes_unknown: true, ..Gate::new(roles(), vec![rename("new", r#"{"n":2}"#)]) };
+    let approver = Approver::new("a", Some(name));
+    let script = script(name);
+    let agent = agent(&script).before_tool_execute(plugin).before_tool_execute(names);
+    let agent = agent.approve_tool(approver.clone()).build().unwrap();
+    run(&agent).await.1.unwrap();
+    assert_eq!(approver.asked(), asked, "{name} {vouches}");
+    let told = if asked.is_empty() { "tool t1 cached" } else { "tool t1 error denied by a" };
+    assert_eq!(transcript(&agent)[2], told, "{name} {vouches}");
+}
+
+#[tokio::test]
+async fn an_answer_needs_approval_for_the_call_that_was_answered_whatever_is_called_behind_it() {
+    check_renamed("old", "new", &[r#"old{"n":1}"#]).await;
+    check_renamed("old", "old", &[]).await;
+    check_renamed("plugin_tool", "nothing", &[]).await;
 }
 
 #[tokio::test(start_paused = true)]

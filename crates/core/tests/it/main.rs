@@ -16,6 +16,7 @@ mod interventions;
 mod kept;
 mod messages;
 mod mishaps;
+mod patience;
 mod queues;
 mod renames;
 mod requests;

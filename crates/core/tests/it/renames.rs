@@ -25,7 +25,8 @@ pub(crate) struct Gate {
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     pub(crate) refused: Arc<Mutex<Vec<String>>>,
     pub(crate) takes_unknown: bool,
-    pub(crate) vouches: bool,
+    /// The tool in whose place its answers count without more.
+    pub(crate) vouches: Option<&'static str>,
 }
 
 impl Gate {
@@ -57,8 +58,8 @@ impl BeforeToolExecute for Gate {
         self.takes_unknown
     }
 
-    fn vouches(&self, _: &str) -> bool {
-        self.vouches
+    fn vouches(&self, tool: &str) -> bool {
+        self.vouches == Some(tool)
     }
 
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {

@@ -17,6 +17,7 @@ use haft_core::session::intervention::{Action, Intervention};
 use haft_core::tool::ToolOutput;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
 use haft_protocol::message::{AssistantBlock, Message, Native, Stop};
 
 use crate::fake::{Answer, Script, answer, call, calls, run, says, tool, transcript};
@@ -195,6 +196,49 @@ async fn deltas_are_held_back_while_a_hook_wants_that_and_thinking_is_told_after
     // Interceptors of messages are not asked about thinking, so where there is one it is not shown.
     assert_eq!(told(true, true).await, ["delta two"]);
     assert_eq!(told(false, true).await, ["delta two"]);
+}
+
+/// An answer with a call, as it comes: piece by piece.
+fn streams_a_call(args: &str) -> Answer {
+    let id = || ToolCallId::new("t1");
+    let mut answer = calls(vec![call("t1", "echo", args)]);
+    let pieces = [
+        ModelEvent::ToolCallStart { id: id(), name: "echo".into() },
+        ModelEvent::ToolCallArgs { id: id(), delta: args.into() },
+        ModelEvent::ToolCallEnd { id: id() },
+    ];
+    answer.items.splice(0..0, pieces.map(Ok));
+    answer
+}
+
+#[tokio::test]
+async fn calls_are_held_back_with_the_rest_and_told_as_the_hook_leaves_them() {
+    let told = |holds_back: bool, edits: Option<AssistantBlock>, intercepted: bool| async move {
+        let script = Script::new(vec![streams_a_call(r#"{"n":1}"#), says("ok")]);
+        let edits = edits.map(|block| edit(vec![block]));
+        let hook = Filter { holds_back, ..Filter::new(Vec::from_iter(edits)) };
+        let builder =
+            script.agent().tool(tool("echo", |_| ToolOutput::text("ran"))).after_model_response(hook);
+        let builder = if intercepted { builder.before_assistant_message(Shows) } else { builder };
+        let (events, outcome) = run(&builder.build().unwrap()).await;
+        outcome.unwrap();
+        let of_calls = |line: &&String| line.contains("tool_use") || line.contains("model_response");
+        let names = events.iter().filter(of_calls).take(4).map(|line| {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = event["name"].as_str().or(event["delta"].as_str()).unwrap_or_default();
+            format!("{} {text}", event["type"].as_str().unwrap())
+        });
+        names.collect::<Vec<_>>()
+    };
+    let (start, args, end) = ("tool_use_start echo", r#"tool_use_args {"n":1}"#, "tool_use_end ");
+    let (answered, other) = ("model_response ", AssistantBlock::ToolCall(call("t1", "echo", r#"{"n":2}"#)));
+    for intercepted in [false, true] {
+        assert_eq!(told(false, None, intercepted).await, [start, args, end, answered]);
+        assert_eq!(told(true, None, intercepted).await, [answered, start, args, end]);
+        let edited = r#"tool_use_args {"n":2}"#;
+        assert_eq!(told(true, Some(other.clone()), intercepted).await, [answered, start, edited, end]);
+        assert_eq!(told(true, Some(text("no")), intercepted).await, [answered]);
+    }
 }
 
 #[tokio::test]

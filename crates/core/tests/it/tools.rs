@@ -349,3 +349,20 @@ async fn a_tool_that_comes_late_is_waited_for() {
     let (events, _) = run(&agent).await;
     check(&events, r#"result t1 error unknown tool "late"; available tools: "#);
 }
+
+#[tokio::test]
+async fn tools_that_are_there_already_are_added_and_two_of_one_name_are_refused() {
+    let script = Script::new(vec![says("ok")]);
+    let shared = |name| Arc::new(tool(name, |_| ToolOutput::text("done"))) as Arc<dyn Tool>;
+    let agent = script
+        .agent()
+        .tool(tool("own", |_| ToolOutput::text("done")))
+        .add_tools([shared("one"), shared("two")]);
+    let agent = agent.build().unwrap();
+    let names: Vec<String> = agent.tools().iter().map(|spec| spec.name.clone()).collect();
+    assert_eq!(names, ["own", "one", "two"]);
+
+    let twice = script.agent().add_tools([shared("one")]).add_tools([shared("two"), shared("one")]);
+    let error = twice.build().unwrap_err();
+    assert_eq!(error.to_string(), r#"a tool named "one" exists already"#);
+}

@@ -1,5 +1,7 @@
 //! The hook before a tool runs.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use haft_core::hooks::{AfterBlock, BeforeToolExecute, HookRole, ToolDecision};
 use haft_protocol::content::ToolCall;
@@ -48,6 +50,10 @@ impl BeforeToolExecute for HookPart {
 
     fn role(&self, _: &str) -> Option<HookRole> {
         Some(HookRole::Ordered)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.hook.time_for(POINT))
     }
 
     fn takes_unknown(&self) -> bool {

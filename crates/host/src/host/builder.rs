@@ -17,6 +17,35 @@ use crate::shared::Shared;
 use crate::spec::{Dialect, ExtensionSpec, Launch, Lifecycle, Origin, Roles};
 
 /// Collects what a [`Host`] needs. Made by [`Host::builder`].
+///
+/// ```
+/// use std::path::PathBuf;
+/// use std::sync::Arc;
+///
+/// use haft_core::model::ModelInfo;
+/// use haft_core::protocol::event::AgentEvent;
+/// use haft_host::discovery::{Discovery, Search};
+/// use haft_host::{Host, HostConfig};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let model = ModelInfo { provider: "scripted".into(), model: "demo".into() };
+/// let search = Search { explicit: vec![PathBuf::from("/opt/app/guard")], ..Search::default() };
+/// let host = Host::builder(HostConfig::new("1.0.0", model, "/srv/app"))
+///     // Asked now and at every reload.
+///     .source(move || Discovery::run(&search).into())
+///     // What goes wrong with an extension is told here, and nowhere else.
+///     .events(Arc::new(|event| {
+///         if let AgentEvent::ExtensionError(fault) = event {
+///             println!("{}: {}", fault.extension, fault.message);
+///         }
+///     }))
+///     .start()
+///     .await;
+/// assert!(host.tools().is_empty()); // there is no such extension; that was told
+/// host.shutdown().await;
+/// # }
+/// ```
 #[must_use = "a builder starts nothing until start"]
 pub struct HostBuilder {
     config: HostConfig,

@@ -21,6 +21,28 @@ use crate::spec::{ExtensionSpec, Launch};
 use crate::timeouts::Timeouts;
 
 /// What a host needs to know of the program around it.
+///
+/// ```no_run
+/// use std::io;
+/// use std::path::Path;
+///
+/// use haft_core::model::ModelInfo;
+/// use haft_host::HostConfig;
+/// use haft_host::launch::Launcher;
+///
+/// fn config(model: ModelInfo, home: &Path, project: &Path) -> io::Result<HostConfig> {
+///     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), model, project);
+///     config.logs = Some(home.join("logs"));
+///     config.data = Some(home.join("data"));
+///     config.state = Some(home.join("state"));
+///     config.home = Some(home.to_owned());
+///     config.secrets = vec![home.join("auth.json")];
+///     config.reserved_tools = vec!["stock".into()]; // the program's own tools keep their names
+///     // The program calls `haft_host::launch::launcher_main` when it is started in this role.
+///     config.launcher = Some(Launcher::this_program("__launcher")?);
+///     Ok(config)
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct HostConfig {
     /// The program's version, for `hello_ack`.

@@ -124,7 +124,7 @@ impl AnswerError {
 }
 
 /// Absent and `null` mean the same for optional fields: Go writes empty lists as `null`.
-pub(super) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Default + Deserialize<'de>,

@@ -7,6 +7,8 @@
 //!
 //! The payload of the reply has the shape of the params, so the new text is two levels below `response`.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::question::{Action, Decided, Malformed, Payload, Question, Reading, Verb};
@@ -133,6 +135,9 @@ impl ResponseDecision {
     }
 }
 
+/// Calls of an answer that a hook changes; as many as the model made, if that are more.
+const MOST_CALLS: usize = 128;
+
 const RESPONSE: Payload = Payload {
     name: "response",
     fields: &["meta", "context", "model", "response", "channel", "chat_id"],
@@ -165,7 +170,7 @@ impl Question for AfterLlm {
             Verb::Respond => return Err(reading.not_here(Action::Respond)),
             Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
         };
-        Ok(Decided::plain(decision))
+        Ok(Decided::plain(decision).with(head.remark))
     }
 }
 
@@ -178,13 +183,15 @@ impl AfterLlm {
         let Some(response) = response else { return Ok(ResponseDecision::Continue) };
         let mut merged = merge(&self.response, response);
         let at = "response.response.tool_calls";
+        let most = MOST_CALLS.max(self.response.tool_calls.len());
+        if merged.tool_calls.len() > most {
+            return Err(reading.malformed(format!("{at}: more than {most} calls")));
+        }
         for (index, call) in merged.tool_calls.iter_mut().enumerate() {
             self.complete(call).map_err(|detail| reading.malformed(format!("{at}[{index}]{detail}")))?;
         }
-        let ids = || merged.tool_calls.iter().map(|call| &call.id);
-        if let Some((index, _)) =
-            ids().enumerate().find(|(index, id)| ids().take(*index).any(|other| other == *id))
-        {
+        let mut ids = HashSet::with_capacity(merged.tool_calls.len());
+        if let Some(index) = merged.tool_calls.iter().position(|call| !ids.insert(&call.id)) {
             return Err(reading.malformed(format!("{at}[{index}].id: another call has it")));
         }
         let own = &self.response;

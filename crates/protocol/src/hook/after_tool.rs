@@ -191,7 +191,7 @@ impl Question for AfterTool {
             Verb::Respond => return Err(reading.not_here(Action::Respond)),
             Verb::DenyTool => return Err(reading.not_here(Action::DenyTool)),
         };
-        Ok(Decided::plain(decision))
+        Ok(Decided::plain(decision).with(head.remark))
     }
 }
 

@@ -52,7 +52,8 @@ impl ApproveTool {
     pub const TRACE_PATH: &'static str = "turn.tool.approve";
 }
 
-/// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies.
+/// The result of `hook.approve_tool`. There is no action: everything but `"approved":true` denies, and that does, too,
+/// beside a word that says otherwise, such as `"action":"deny_tool"`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, expecting = "an object")]
@@ -93,7 +94,15 @@ impl Question for ApproveTool {
         let reading = Reading::new(self, result);
         let ApprovalReply { approved, reason } = reading.read()?;
         if approved {
-            return Ok(Decided::plain(ApprovalDecision::Approve));
+            return Ok(match reading.dissent() {
+                None => Decided::plain(ApprovalDecision::Approve),
+                Some(word) => {
+                    let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
+                    let detail = format!("it approves, and says {word:?} against that, which denies");
+                    decided.report(reading.malformed(detail).to_string());
+                    decided
+                }
+            });
         }
         let mut decided = Decided::plain(ApprovalDecision::Deny { reason });
         if Fields::of(result.as_str()).is_ok_and(|fields| !fields.has("approved")) {

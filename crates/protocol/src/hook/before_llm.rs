@@ -167,7 +167,7 @@ impl Question for BeforeLlm {
         match verb {
             Verb::Go => match head.request {
                 None => Ok(Decided::plain(LlmDecision::Continue)),
-                Some(json) => Ok(edit::edit(self, reading.payload(&json, &REQUEST)?)),
+                Some(json) => Ok(edit::edit(self, reading.payload(&json, &REQUEST)?).with(head.remark)),
             },
             Verb::AbortTurn => Ok(Decided::plain(LlmDecision::AbortTurn { reason })),
             Verb::HardAbort => Ok(Decided::plain(LlmDecision::HardAbort { reason })),

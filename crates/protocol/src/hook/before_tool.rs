@@ -186,10 +186,14 @@ impl Question for BeforeTool {
         let reading = Reading::new(self, result);
         let strays = ["args", "arguments", "modified_args", "tool", "tool_input", "updatedinput"];
         let (verb, head) = reading.head(|head| head.call.is_some(), "call", &strays)?;
-        let Head { action, reason, call, result, .. } = head;
+        let Head { action, reason, call, result, remark, .. } = head;
         let call = || call.as_ref().map(|json| reading.payload::<PartialCall>(json, &CALL)).transpose();
         let decision = match verb {
             Verb::Go => {
+                // A call is not made on a word that nobody knows to be a yes.
+                if let Some(detail) = remark {
+                    return Err(reading.malformed(detail));
+                }
                 let mut decided = Decided::plain(self.changed(call()?.unwrap_or_default()));
                 if result.is_some_and(|result| result.as_str() != "{}") {
                     let stray = "\"result\" counts with the action \"respond\" only";
@@ -218,7 +222,7 @@ impl Question for BeforeTool {
 impl BeforeTool {
     fn changed(&self, PartialCall { tool, arguments, .. }: PartialCall) -> ToolDecision {
         let tool = tool.filter(|tool| !tool.is_empty() && *tool != self.tool);
-        let arguments = arguments.filter(|arguments| *arguments != self.arguments);
+        let arguments = arguments.filter(|arguments| !arguments.same_value(&self.arguments));
         match (&tool, &arguments) {
             (None, None) => ToolDecision::Continue,
             _ => ToolDecision::Modify { tool, arguments },

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::envelope::{Unread, checked, plain_id};
+use super::envelope::{Unread, checked, fields, plain_id};
 use super::question::Question;
 use super::{
     AfterLlm, AfterTool, ApproveTool, BeforeLlm, BeforeTool, Hello, LegacyEvent, RuntimeEvent, fold,
@@ -197,7 +197,7 @@ impl RawLine {
     /// [`Unread`]: its `id` says which request can be answered with an error.
     pub fn read(line: &[u8], bounds: Bounds) -> Result<Self, Unread> {
         let line = checked(line, bounds, Plain::default())?;
-        let fields = line.fields()?;
+        let fields = fields(&line)?;
         let id = fields.get("id")?.and_then(plain_id);
         let owned = |error: String| Unread { id, ..Unread::from(error) };
         let method = fields.get("method").map_err(owned)?.map(fold::read_text::<String>).transpose();

@@ -22,8 +22,7 @@ use crate::defence::{Defence, is_up};
 use crate::error::DecodeError;
 use crate::json::RawJson;
 use crate::limits::{MAX_DEPTH, MAX_NODES, MAX_RESULT_LINE};
-use crate::scan::{self, ScanLimits};
-use crate::surrogate;
+use crate::object::{self, Object, Refused};
 
 /// What a line of a hook may be: up to 8 MiB at any time, since replies repeat the conversation.
 pub const BOUNDS: Bounds = Bounds { line: MAX_RESULT_LINE, depth: MAX_DEPTH, nodes: MAX_NODES };
@@ -123,7 +122,7 @@ impl Reply {
 /// [`Unread`], for the log; never a reason to end the hook.
 pub fn read_reply(line: &[u8], bounds: Bounds, known: Plain) -> Result<Reply, Unread> {
     let line = checked(line, bounds, known)?;
-    let fields = line.fields()?;
+    let fields = fields(&line)?;
     let given = fields.get("id")?;
     let Some(id) = given.and_then(plain_id) else {
         let what = given.map_or("no id", |_| "the id is no whole number above 0");
@@ -153,45 +152,15 @@ pub(super) fn plain_id(json: &str) -> Option<u64> {
     json.bytes().all(|byte| byte.is_ascii_digit()).then(|| json.parse().ok())?.filter(|id| *id > 0)
 }
 
-/// A line that is one JSON object to everybody.
-pub(super) struct Object<'a> {
-    text: Cow<'a, str>,
-    mended: bool,
-}
-
-impl Object<'_> {
-    pub(super) fn fields(&self) -> Result<Fields<'_>, Unread> {
-        Fields::of(&self.text).map_err(|error| Unread::invalid(None, error.to_string()))
-    }
+/// The fields of a line.
+pub(super) fn fields<'a>(line: &'a Object<'_>) -> Result<Fields<'a>, Unread> {
+    Fields::of(&line.text).map_err(|error| Unread::invalid(None, error.to_string()))
 }
 
 pub(super) fn checked(line: &[u8], bounds: Bounds, known: Plain) -> Result<Object<'_>, Unread> {
-    if line.len() > bounds.line {
-        return Err(Unread::of(None, &DecodeError::TooLong { limit: bounds.line }));
-    }
-    let whole = std::str::from_utf8(line).map_err(|_| Unread::of(None, &DecodeError::NotUtf8))?;
-    // Only JSON's own white space: a line that begins with a no-break space is no JSON for anybody.
-    let whole = whole.trim_end_matches(WHITE_SPACE);
-    let text = whole.trim_start_matches(WHITE_SPACE);
-    let limits = ScanLimits { depth: bounds.depth, nodes: bounds.nodes };
-    let known = known.without(whole.len() - text.len());
-    let (text, mended) = match scan::overview_knowing(text, limits, known) {
-        Some(_) => (Cow::Borrowed(text), false),
-        None => {
-            let text = surrogate::mend(text);
-            scan::scan(&text, limits).map_err(|error| Unread::of(salvaged_id(&text), &error))?;
-            let mended = matches!(text, Cow::Owned(_));
-            (text, mended)
-        }
-    };
-    match text.starts_with('{') {
-        true => Ok(Object { text, mended }),
-        false => Err(Unread::of(None, &DecodeError::NotObject)),
-    }
+    object::checked(line, bounds, known)
+        .map_err(|Refused { text, error }| Unread::of(text.as_deref().and_then(salvaged_id), &error))
 }
-
-/// JSON's white space.
-const WHITE_SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// The id of a line that is JSON, but ambiguous or too large in some place.
 #[cold]

@@ -46,6 +46,12 @@ impl<D> Decided<D> {
         Self { decision, reports: Vec::new(), notes: Vec::new() }
     }
 
+    /// The decision, and what is to be reported beside it.
+    pub(super) fn with(mut self, remark: Option<String>) -> Self {
+        remark.into_iter().for_each(|text| self.report(text));
+        self
+    }
+
     pub(super) fn report(&mut self, text: String) {
         if self.reports.len() < MOST_REMARKS {
             self.reports.push(text);
@@ -133,6 +139,9 @@ pub(super) struct Head {
     pub(super) response: Option<RawJson>,
     pub(super) call: Option<RawJson>,
     pub(super) result: Option<RawJson>,
+    /// What is to be reported of the rest.
+    #[serde(skip)]
+    pub(super) remark: Option<String>,
 }
 
 /// What to do with the payload.
@@ -185,7 +194,7 @@ impl<'a, Q: Question> Reading<'a, Q> {
         payload_name: &str,
         strays: &[&str],
     ) -> Result<(Verb, Head), Malformed> {
-        let head: Head = self.read()?;
+        let mut head: Head = self.read()?;
         if head.action.is_none() && self.is_echo() {
             return Ok((Verb::Go, Head::default()));
         }
@@ -201,7 +210,11 @@ impl<'a, Q: Question> Reading<'a, Q> {
                 self.refuse_strays(payload_name, strays)?;
                 Verb::Go
             }
-            Some(Action::Continue | Action::Modify) | None => Verb::Go,
+            None => {
+                head.remark = self.stray_verdict();
+                Verb::Go
+            }
+            Some(Action::Continue | Action::Modify) => Verb::Go,
             Some(Action::Respond) => Verb::Respond,
             Some(Action::DenyTool) => Verb::DenyTool,
             Some(Action::AbortTurn) => Verb::AbortTurn,
@@ -226,13 +239,28 @@ impl<'a, Q: Question> Reading<'a, Q> {
         self.malformed(format!("the action {:?} means nothing here", action.name()))
     }
 
+    /// A word for a verdict beside a payload that counts without an action.
+    fn stray_verdict(&self) -> Option<String> {
+        let fields = Fields::of(self.result.as_str()).ok()?;
+        let mut names = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        let (name, _) = names.find(|(name, value)| is_verdict(name, value))?;
+        Some(says_no_action(&name))
+    }
+
+    /// The word, if there is one, that says something else than that a tool may run.
+    pub(super) fn dissent(&self) -> Option<String> {
+        let fields = Fields::of(self.result.as_str()).ok()?;
+        let mut names = fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        names.find(|(name, value)| disagrees(name, value)).map(|(name, _)| name)
+    }
+
     /// Somebody who says neither action nor payload, and yet something: a wrong word for one of them is not "go on".
     fn refuse_strays(&self, payload: &str, strays: &[&str]) -> Result<(), Malformed> {
         let Ok(fields) = Fields::of(self.result.as_str()) else { return Ok(()) };
         for (name, value) in fields.iter() {
             let name = name.to_ascii_lowercase();
-            if VERDICTS.iter().any(|(verdict, harmless)| *verdict == name && !harmless.contains(&value)) {
-                return Err(self.malformed(format!("it says {name:?} and no \"action\"")));
+            if is_verdict(&name, value) {
+                return Err(self.malformed(says_no_action(&name)));
             }
             if strays.contains(&&*name) {
                 return Err(self.malformed(format!("{name:?} stands beside {payload:?}, not in it")));
@@ -277,3 +305,29 @@ const VERDICTS: &[(&str, &[&str])] = &[
     ("permissiondecision", &[]),
     ("verdict", &[]),
 ];
+
+/// Words that agree with "go on" where a verdict is told in words.
+const AGREEING: &[&str] = &["", "allow", "allowed", "approve", "approved", "continue", "modify"];
+
+/// Whether a field is a verdict in words that are not PicoClaw's, and says more than "go on".
+fn is_verdict(name: &str, value: &str) -> bool {
+    VERDICTS.iter().any(|(verdict, harmless)| *verdict == name && !harmless.contains(&value))
+}
+
+/// Whether a field of an approval says something else than that.
+fn disagrees(name: &str, value: &str) -> bool {
+    match name {
+        "action" | "decision" | "permissiondecision" | "verdict" => {
+            let word = serde_json::from_str::<Option<String>>(value).map(Option::unwrap_or_default);
+            !word.is_ok_and(|word| AGREEING.contains(&&*word.to_ascii_lowercase()))
+        }
+        "hookspecificoutput" if value.starts_with('{') => Fields::of(value).is_ok_and(|fields| {
+            fields.iter().any(|(name, value)| disagrees(&name.to_ascii_lowercase(), value))
+        }),
+        _ => is_verdict(name, value),
+    }
+}
+
+fn says_no_action(name: &str) -> String {
+    format!("it says {name:?} and no \"action\"")
+}

@@ -12,9 +12,6 @@ pub const STEERING_REASON: &str = "queued user steering message";
 /// The reason in the event of a call that is not made because the turn was interrupted.
 pub const INTERRUPT_REASON: &str = "graceful interrupt requested";
 
-/// What stands for the answer of a turn whose calls were all handled.
-pub const HANDLED: &str = "Requested output delivered via tool attachment.";
-
 /// The error of a turn that a hook ended.
 pub const TURN_ABORTED: &str = "hook requested turn abort";
 
@@ -38,11 +35,6 @@ pub fn approval_failed(hook: &str) -> String {
     format!("tool approval hook {hook:?} failed")
 }
 
-/// The error of a turn that a hook ended at a stage (`before_llm`, …), as PicoClaw to 0.2.6 says it.
-pub fn aborted(stage: &str, reason: &str) -> String {
-    with_reason(&format!("hook aborted turn during {stage}"), reason)
-}
-
 fn with_reason(text: &str, reason: &str) -> String {
     match reason.trim() {
         "" => text.to_owned(),
@@ -60,6 +52,5 @@ mod tests {
         assert_eq!(denied_by_hook("no"), "Tool execution denied by hook: no");
         assert_eq!(denied_by_approval("no"), "Tool execution denied by approval hook: no");
         assert_eq!(approval_timed_out("gate"), "tool approval hook \"gate\" timed out");
-        assert_eq!(aborted("after_llm", "no"), "hook aborted turn during after_llm: no");
     }
 }

@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 
 use crate::samples::json;
 
-fn events() -> Vec<AgentEvent> {
+pub(crate) fn events() -> Vec<AgentEvent> {
     let mut events = message_events();
     events.extend(tool_events());
     events.extend(run_events());
@@ -65,6 +65,7 @@ fn message_events() -> Vec<AgentEvent> {
 
 fn tool_events() -> Vec<AgentEvent> {
     let args = || json(r#"{"path": "a"}"#);
+    let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
     vec![
         AgentEvent::ToolUseStart { id: call(), name: "read".into() },
         AgentEvent::ToolUseArgs { id: call(), delta: "{\"pa".into() },
@@ -94,7 +95,7 @@ fn tool_events() -> Vec<AgentEvent> {
             id: call(),
             name: "read".into(),
             is_error: false,
-            content: vec![Content::text("a")],
+            content: vec![Content::text("a"), Content::Image(image)],
             extension: Some(ExtensionName::new("files")),
             synthetic_by: None,
             details: None,
@@ -224,7 +225,7 @@ fn extension_events() -> Vec<AgentEvent> {
 fn lines() {
     let lines: String = events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
     assert_snapshot!(lines, @r#"
-    {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","data":"iVBORw0KGgo="}],"time":"2026-11-21T12:00:00Z"}
+    {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":8}],"time":"2026-11-21T12:00:00Z"}
     {"type":"assistant_start"}
     {"type":"text_delta","delta":"he"}
     {"type":"thinking_delta","delta":"hm"}
@@ -241,7 +242,7 @@ fn lines() {
     {"type":"tool_start","id":"toolu_1","name":"read","args":{"path":"a"}}
     {"type":"tool_end","id":"toolu_1","name":"read","duration_ms":12}
     {"type":"tool_progress","id":"toolu_1","text":"…"}
-    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"}],"extension":"files"}
+    {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","bytes":8}],"extension":"files"}
     {"type":"tool_result","id":"toolu_1","name":"read","is_error":false,"content":[],"synthetic_by":"cache"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}
     {"type":"session","id":"1f"}

@@ -9,6 +9,7 @@ mod fixtures;
 mod hook;
 mod matrix;
 mod properties;
+mod rpc;
 mod samples;
 mod schema;
 mod snapshots;

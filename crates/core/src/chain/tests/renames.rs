@@ -147,3 +147,15 @@ fn a_change_says_which_tool_and_what_of_the_arguments() {
     let change = chain.answer(1, rewrite("w", r#"{"n":2}"#)).cloned().unwrap();
     assert_eq!((change.tool, change.changed), (None, vec!["/n".to_owned()]));
 }
+
+#[test]
+fn an_answer_stays_one_about_the_call_that_was_answered() {
+    let mut chain = ToolChain::new("a", json(r#"{"n":1}"#), [Ordered, Ordered]);
+    assert_eq!(chain.subject(), ("a", &json(r#"{"n":1}"#)));
+    assert_eq!(chain.step(), ChainStep::Ask(0));
+    chain.answer(0, respond());
+    assert_eq!(chain.step(), ChainStep::Ask(1));
+    chain.answer(1, rename("b", r#"{"n":2}"#));
+    assert_eq!((chain.tool(), chain.args()), ("b", &json(r#"{"n":2}"#)));
+    assert_eq!((chain.responder(), chain.subject()), (Some(0), ("a", &json(r#"{"n":1}"#))));
+}

@@ -1,6 +1,6 @@
 //! What a result means for each question, wrong ones included.
 
-use haft_protocol::hook::{Hello, Question};
+use haft_protocol::hook::{Hello, Question, ResponseDecision, ResultDecision};
 
 use super::samples;
 use crate::samples::json;
@@ -152,6 +152,7 @@ fn a_call_is_changed() {
     check(&call, r#"{"call":{"arguments":{}}}"#, Ok("Modify { tool: None, arguments: Some({}) }"));
     check(&call, r#"{"call":{"tool":"","arguments":null}}"#, Ok("Continue"));
     check(&call, r#"{"call":{"arguments":{"command":"ls","n":9007199254740993}}}"#, Ok("Continue"));
+    check(&call, r#"{"call":{"arguments":{"n":9007199254740993,"\u0063ommand":"\u006cs"}}}"#, Ok("Continue"));
     check(&call, r#"{"call":{}}"#, Ok("Continue"));
 }
 
@@ -283,4 +284,62 @@ fn what_is_wrong_and_what_is_right_are_said_in_one_line() {
         wrong.unwrap_err().to_string(),
         r#"the reply to hook.after_tool cannot be used: "result" has "for_llm" and no "result"; it was {"action":"modify","result":{"for_llm":"…"}}, expected {"action":"continue|modify|abort_turn|hard_abort","reason":"…","result":{"result":{"for_llm":"…","is_error":false}}}"#
     );
+}
+
+#[test]
+fn an_approval_that_says_otherwise_denies_and_is_told() {
+    let call = samples::approve_tool();
+    for agrees in [
+        r#""action":"""#,
+        r#""action":"continue""#,
+        r#""action":null"#,
+        r#""decision":"Allow""#,
+        r#""allow":true"#,
+        r#""block":false"#,
+        r#""hookSpecificOutput":{"permissionDecision":"allow"}"#,
+        r#""tool":"bash","action_id":"deny_tool""#,
+    ] {
+        check(&call, &format!(r#"{{"approved":true,{agrees}}}"#), Ok("Approve"));
+    }
+    for (says, word, found) in [
+        (r#""action":"deny_tool""#, "action", r#""action":"deny_tool""#),
+        (r#""Action":"abort_turn""#, "action", r#""Action":"abort_turn""#),
+        (r#""action":7"#, "action", r#""action":a number"#),
+        (r#""decision":"deny""#, "decision", r#""decision":"…""#),
+        (r#""verdict":"no""#, "verdict", r#""verdict":"…""#),
+        (r#""denied":true"#, "denied", r#""denied":true"#),
+        (r#""allow":false"#, "allow", r#""allow":false"#),
+        (
+            r#""hookSpecificOutput":{"permissionDecision":"deny"}"#,
+            "hookspecificoutput",
+            r#""hookSpecificOutput":{"permissionDecision":"…"}"#,
+        ),
+    ] {
+        let result = format!(r#"{{"approved":true,"reason":"no",{says}}}"#);
+        let report = format!(
+            r#"the reply to hook.approve_tool cannot be used: it approves, and says "{word}" against that, which denies; it was {{"approved":true,"reason":"…",{found}}}, expected {{"approved":true|false,"reason":"…"}}"#
+        );
+        check_report(&call, &result, r#"Deny { reason: "no" }"#, &report);
+    }
+}
+
+#[test]
+fn a_payload_beside_a_verdict_counts_and_the_verdict_is_told() {
+    let report = "it says \"decision\" and no \"action\"";
+    let modify = |payload: &str| format!(r#"{{"decision":"modify",{payload}}}"#);
+    let decided =
+        samples::after_tool().decide(&json(&modify(r#""result":{"result":{"for_llm":"x"}}"#))).unwrap();
+    assert!(matches!(decided.decision, ResultDecision::Modify(_)));
+    assert_eq!(decided.reports, [report]);
+    let changed = modify(r#""response":{"response":{"content":"x"}}"#);
+    let decided = samples::after_llm().decide(&json(&changed)).unwrap();
+    assert!(matches!(decided.decision, ResponseDecision::Modify(_)));
+    assert_eq!(decided.reports, [report]);
+    check_report(&samples::before_llm(), &modify(r#""request":{}"#), "Continue", report);
+    // A call might be made that was to be refused.
+    let found = r#"{"decision":"…","call":{"tool":"…"}}"#;
+    check(&samples::before_tool(), &modify(r#""call":{"tool":"exec"}"#), Err((report, found)));
+    let found = r#"{"block":true,"call":{}}"#;
+    let report = "it says \"block\" and no \"action\"";
+    check(&samples::before_tool(), r#"{"block":true,"call":{}}"#, Err((report, found)));
 }

@@ -139,3 +139,21 @@ fn a_result_that_stands_one_level_too_high_is_refused() {
     check(&after_tool(), r#"{"result":{"tool":"x"}}"#, Ok("Continue"));
     check(&after_tool(), r#"{"result":{"result":null}}"#, Ok("Continue"));
 }
+
+#[test]
+fn an_edited_answer_calls_no_more_than_128_tools_or_as_many_as_the_model_did() {
+    let call = |index: usize| format!(r#"{{"id":"c{index}","function":{{"name":"x","arguments":"{{}}"}}}}"#);
+    let said = |calls: usize| {
+        let calls: Vec<String> = (0..calls).map(call).collect();
+        json(&format!(r#"{{"response":{{"response":{{"tool_calls":[{}]}}}}}}"#, calls.join(",")))
+    };
+    let mut asked = after_llm();
+    assert!(asked.decide(&said(128)).is_ok());
+    let refused = |calls: usize| asked.decide(&said(calls)).unwrap_err().detail;
+    assert_eq!(refused(129), "response.response.tool_calls: more than 128 calls");
+    assert_eq!(refused(20_000), "response.response.tool_calls: more than 128 calls");
+    let own = asked.response.tool_calls[0].clone();
+    asked.response.tool_calls = vec![own; 130];
+    assert!(asked.decide(&said(130)).is_ok());
+    assert!(asked.decide(&said(131)).is_err());
+}

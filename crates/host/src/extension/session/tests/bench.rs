@@ -16,6 +16,7 @@ use crate::extension::ids::Ids;
 use crate::extension::session::{Facts, Output, Question, Session};
 use crate::extension::{Greeting, Places};
 use crate::permission::Permissions;
+use crate::timeouts::{HOOK_HELLO, Timeouts};
 
 pub(super) struct Bench {
     pub(super) session: Session<&'static str>,
@@ -84,10 +85,14 @@ impl Bench {
 
     fn speaking(speech: Speech, ids: Ids, limits: Limits, granted: Option<Arc<Permissions>>) -> Self {
         let now = Instant::now();
+        let mut timeouts = Timeouts::default();
+        if let Speech::Hook(_) = &speech {
+            timeouts.hello = HOOK_HELLO;
+        }
         let facts = Facts {
             name: ExtensionName::new("ext"),
             speech,
-            timeouts: Arc::default(),
+            timeouts: timeouts.into(),
             limits: Arc::new(limits),
             services: true,
             granted,

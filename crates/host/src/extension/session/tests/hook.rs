@@ -65,8 +65,8 @@ fn hello_has_its_time() {
     insta::assert_snapshot!(bench.transcript, @r#"
     +0.000 ← starting up
     +0.000 · log: skipped: not JSON: expected value in "starting up"
-    +10.000 ! hello_timeout: did not answer hook.hello within 10 s
-    +10.000 · Failed { code: HelloTimeout, message: "did not answer hook.hello within 10 s" }
+    +5.000 ! hello_timeout: did not answer hook.hello within 5 s
+    +5.000 · Failed { code: HelloTimeout, message: "did not answer hook.hello within 5 s" }
     "#);
 }
 

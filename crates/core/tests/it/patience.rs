@@ -1,0 +1,93 @@
+//! Hooks over a tool call that keep a time of their own, beside the one that all have together.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use haft_core::hooks::{BeforeToolExecute, CancellationToken, HookRole, ToolDecision};
+use haft_core::tool::ToolOutput;
+use haft_protocol::RawJson;
+use haft_protocol::content::ToolCall;
+use tokio::time::{Instant, sleep};
+
+use crate::fake::{Script, call, calls, run, says, tool};
+
+/// Decides after so many seconds.
+#[derive(Clone)]
+struct Slow {
+    name: &'static str,
+    takes: u64,
+    patience: Option<u64>,
+    role: HookRole,
+    decision: ToolDecision,
+}
+
+#[async_trait]
+impl BeforeToolExecute for Slow {
+    async fn before_tool_execute(&self, _: &CancellationToken, _: &ToolCall) -> ToolDecision {
+        sleep(Duration::from_secs(self.takes)).await;
+        self.decision.clone()
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn role(&self, _: &str) -> Option<HookRole> {
+        Some(self.role)
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        self.patience.map(Duration::from_secs)
+    }
+}
+
+fn slow(name: &'static str, takes: u64, patience: Option<u64>) -> Slow {
+    Slow { name, takes, patience, role: HookRole::Ordered, decision: ToolDecision::Allow }
+}
+
+/// How long a call takes with these hooks, and its result.
+#[track_caller]
+fn check(hooks: Vec<Slow>, takes: u64, expect: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let (events, took) = runtime.unwrap().block_on(async {
+        let builder = Script::new(vec![calls(vec![call("t1", "echo", r#"{"n":1}"#)]), says("ok")]).agent();
+        let builder = builder.tool(tool("echo", |args| ToolOutput::text(args)));
+        let agent = hooks.into_iter().fold(builder, |builder, hook| builder.before_tool_execute(hook));
+        let (agent, begun) = (agent.build().unwrap(), Instant::now());
+        let (events, _) = run(&agent).await;
+        (events, begun.elapsed())
+    });
+    let result = events.iter().find(|line| line.starts_with("result t1")).unwrap();
+    assert!(result.contains(expect), "{result}");
+    assert_eq!(took, Duration::from_secs(takes));
+}
+
+#[test]
+fn who_keeps_a_time_of_its_own_has_all_of_it() {
+    check(vec![slow("a", 59, Some(60))], 59, r#"{"n":1}"#);
+    let refuses = ToolDecision::Block { by: "a".into(), reason: "after thinking about it".into() };
+    check(vec![Slow { decision: refuses, ..slow("a", 59, Some(60)) }], 59, "error after thinking about it");
+    let six = ["a", "b", "c", "d", "e", "f"].map(|name| slow(name, 10, Some(10)));
+    check(six.to_vec(), 60, r#"{"n":1}"#);
+    check(vec![slow("a", 59, Some(u64::MAX))], 59, r#"{"n":1}"#);
+}
+
+#[test]
+fn it_has_it_again_when_it_is_asked_about_a_rewrite() {
+    let args = RawJson::parse(r#"{"n":2}"#).unwrap();
+    let rewrite = ToolDecision::Rewrite { by: "b".into(), tool: None, args };
+    let rewriter = Slow { decision: rewrite, ..slow("b", 50, Some(60)) };
+    check(vec![slow("a", 50, Some(60)), rewriter], 150, r#"{"n":2}"#);
+    let gates = [50, 40].map(|takes| Slow { role: HookRole::Gate, ..slow("a", takes, Some(60)) });
+    check(gates.to_vec(), 50, r#"{"n":1}"#);
+}
+
+#[test]
+fn the_others_have_what_they_had() {
+    let stuck = |name, patience| slow(name, 10_000, patience);
+    check(vec![slow("a", 1, Some(60)), stuck("b", None)], 31, "30 s together, and b had");
+    check(vec![slow("a", 60, Some(60)), slow("b", 29, None)], 89, r#"{"n":1}"#);
+    check(vec![slow("a", 29, None), slow("b", 60, Some(60)), slow("c", 2, None)], 90, "and c had");
+    // Who does not keep its own time ends in that of all.
+    check(vec![stuck("a", Some(60))], 90, "and a had not answered");
+}

@@ -1,0 +1,57 @@
+//! How an extension is, for listings.
+
+use std::path::PathBuf;
+
+use haft_protocol::ids::ExtensionName;
+
+use crate::entry::Entry;
+use crate::extension::ExtensionState;
+use crate::spec::Origin;
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtensionStatus {
+    /// Its name.
+    pub name: ExtensionName,
+    /// Its version, as the manifest says.
+    pub version: Option<String>,
+    /// What it says of itself.
+    pub description: Option<String>,
+    /// Where it was found.
+    pub origin: Origin,
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// Whether its manifest says that what it guards must not happen without it.
+    pub required: bool,
+    /// How it is.
+    pub state: ExtensionState,
+    /// Whether the person goes on without it in this session: it is not asked about anything.
+    pub gates_off: bool,
+    /// Its log file, if logs are written.
+    pub log: Option<PathBuf>,
+    /// The commands it registered, whether or not it got the names.
+    pub commands: Vec<String>,
+    /// The tools it registered, whether or not it got the names.
+    pub tools: Vec<String>,
+    /// Events that it was not told, because it does not read fast enough.
+    pub events_dropped: usize,
+}
+
+/// That of one extension, but for what only the host knows.
+pub(super) fn status(entry: &Entry, log: Option<PathBuf>) -> ExtensionStatus {
+    let offers = entry.offers();
+    ExtensionStatus {
+        name: entry.name().clone(),
+        version: entry.spec.version.clone(),
+        description: entry.spec.description.clone(),
+        origin: entry.spec.origin,
+        dir: entry.spec.dir.clone(),
+        required: entry.spec.roles.required,
+        gates_off: false,
+        state: entry.state(),
+        log,
+        commands: offers.commands.iter().map(|command| command.name.clone()).collect(),
+        tools: offers.tools.iter().map(|tool| tool.name.clone()).collect(),
+        events_dropped: entry.events_dropped(),
+    }
+}

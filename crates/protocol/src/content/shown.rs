@@ -1,0 +1,71 @@
+//! Content as front ends are told it: images by their kind and size, without their data.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::Content;
+
+/// A piece of content as it is told in events and replies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ShownContent<'a> {
+    /// Text.
+    Text {
+        /// The text.
+        text: Cow<'a, str>,
+    },
+    /// An image, of which only this is told.
+    Image {
+        /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+        mime_type: Cow<'a, str>,
+        /// Its size in bytes, decoded.
+        bytes: u64,
+    },
+}
+
+impl<'a> From<&'a Content> for ShownContent<'a> {
+    fn from(content: &'a Content) -> Self {
+        match content {
+            Content::Text { text } => Self::Text { text: text.into() },
+            Content::Image(image) => {
+                Self::Image { mime_type: (&image.mime_type).into(), bytes: decoded_len(&image.data) }
+            }
+        }
+    }
+}
+
+impl ShownContent<'_> {
+    /// The same, without a loan.
+    pub fn into_owned(self) -> ShownContent<'static> {
+        match self {
+            Self::Text { text } => ShownContent::Text { text: text.into_owned().into() },
+            Self::Image { mime_type, bytes } => {
+                ShownContent::Image { mime_type: mime_type.into_owned().into(), bytes }
+            }
+        }
+    }
+}
+
+/// Writes content as it is shown.
+pub(crate) fn shown<S: Serializer>(content: &[Content], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(content.iter().map(ShownContent::from))
+}
+
+/// How many bytes a base64 text stands for.
+fn decoded_len(base64: &str) -> u64 {
+    (base64.trim_end_matches('=').len() * 3 / 4) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_counted_in_the_bytes_it_stands_for() {
+        for (text, bytes) in [("", 0), ("YQ==", 1), ("YWI=", 2), ("YWJj", 3), ("YWJjZA==", 4)] {
+            assert_eq!(decoded_len(text), bytes, "{text}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Whether two texts of JSON say the same.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Whether two compact texts are one value; see [`RawJson::same_value`](super::RawJson::same_value). What cannot be read
+/// is the same as its own text alone.
+pub(super) fn same(one: &str, other: &str) -> bool {
+    one == other
+        || match (one.as_bytes().first(), other.as_bytes().first()) {
+            (Some(b'{'), Some(b'{')) => same_objects(one, other),
+            (Some(b'['), Some(b'[')) => same_arrays(one, other),
+            (Some(b'"'), Some(b'"')) => read::<String>(one).is_some_and(|text| Some(text) == read(other)),
+            _ => false,
+        }
+}
+
+fn same_objects(one: &str, other: &str) -> bool {
+    let (Some(one), Some(other)) =
+        (read::<BTreeMap<String, &RawValue>>(one), read::<BTreeMap<String, &RawValue>>(other))
+    else {
+        return false;
+    };
+    one.len() == other.len()
+        && one.iter().zip(&other).all(|((name, value), (other_name, other_value))| {
+            name == other_name && same(value.get(), other_value.get())
+        })
+}
+
+fn same_arrays(one: &str, other: &str) -> bool {
+    let (Some(one), Some(other)) = (read::<Vec<&RawValue>>(one), read::<Vec<&RawValue>>(other)) else {
+        return false;
+    };
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one.get(), other.get()))
+}
+
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::RawJson;
+
+    #[track_caller]
+    fn check(one: &str, other: &str, expect: bool) {
+        let (one, other) = (RawJson::parse(one).unwrap(), RawJson::parse(other).unwrap());
+        assert_eq!(one.same_value(&other), expect, "{one} {other}");
+        assert_eq!(other.same_value(&one), expect, "{other} {one}");
+    }
+
+    #[test]
+    fn the_spelling_does_not_matter() {
+        check(r#"{"a":1,"b":{"c":[],"d":null}}"#, r#"{ "b": {"d":null,"c":[]}, "a": 1 }"#, true);
+        check(r#"{"ä":"a&b\n/\t"}"#, r#"{"\u00e4":"a\u0026b\u000a\/\u0009"}"#, true);
+        check(r#"["\ud83d\ude00"]"#, r#"["😀"]"#, true);
+        check("[true,[]]", "[ true, [ ] ]", true);
+    }
+
+    #[test]
+    fn every_value_does() {
+        check(r#"{"a":1}"#, r#"{"a":1,"b":1}"#, false);
+        check(r#"{"a":1}"#, r#"{"b":1}"#, false);
+        check("[1,2]", "[2,1]", false);
+        check("[1]", "[1,1]", false);
+        check(r#"{"a":"1"}"#, r#"{"a":1}"#, false);
+        check("[]", "{}", false);
+        check("null", "false", false);
+    }
+
+    #[test]
+    fn a_number_is_its_digits() {
+        check("1", "1.0", false);
+        check("10", "1e1", false);
+        check("9007199254740993", "9007199254740992", false);
+        check("9007199254740993", "9007199254740993", true);
+    }
+}

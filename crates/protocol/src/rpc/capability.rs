@@ -1,0 +1,22 @@
+//! What `hello` says that this haft can do beyond zot's RPC mode: words that stay, so that a client need not try.
+
+/// `steer`, `follow_up` and `interrupt`: saying something to the agent at work.
+pub const STEERING: &str = "steering";
+/// `set_thinking`, `get_tools` and `set_tools`.
+pub const SETUP: &str = "setup";
+/// Several sessions in one process, each named by commands and events: `new_session`, `switch_session`, `close_session`,
+/// `list_sessions`, `fork` and `tree`.
+pub const SESSIONS: &str = "sessions";
+/// Extensions and their commands: `list_commands`, `run_command`, `list_extensions` and `reload_ext`.
+pub const EXTENSIONS: &str = "extensions";
+/// Panels of extensions are shown to the client: the `panel_` events and commands, and `insert`.
+pub const PANELS: &str = "panels";
+/// Questions for the person in front of the client: `ui_request`, `ui_response`, `ui_done`.
+pub const DIALOGS: &str = "dialogs";
+/// A client that reads too slowly loses pieces of text only, and is told with `event_gap`.
+pub const EVENT_GAP: &str = "event_gap";
+/// The command `shutdown`.
+pub const SHUTDOWN: &str = "shutdown";
+
+/// Every capability of this version.
+pub const ALL: &[&str] = &[STEERING, SETUP, SESSIONS, EXTENSIONS, PANELS, DIALOGS, EVENT_GAP, SHUTDOWN];

@@ -1,0 +1,63 @@
+//! `list_commands`, `run_command`, `list_extensions`, `reload_ext`, `panel_key`, `panel_close`: extensions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ext::null_is_default;
+use crate::ids::{ExtensionName, PanelId};
+
+/// The commands that a person can type.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListCommands {}
+
+/// A command is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunCommand {
+    /// Its name, without the slash.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub name: String,
+    /// What was typed after the name.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub args: String,
+}
+
+/// The extensions there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListExtensions {}
+
+/// Extensions are looked for again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReloadExt {
+    /// The extension that is started again; absent: all are looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<ExtensionName>,
+}
+
+/// A key, while an extension's panel has the focus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PanelKey {
+    /// Whose panel.
+    pub extension: ExtensionName,
+    /// Which panel.
+    pub panel_id: PanelId,
+    /// `up down left right enter esc tab pageup pagedown home end backspace delete rune`.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub key: String,
+    /// For `rune`: what was typed; more than one character when pasted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// The person closed a panel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PanelClose {
+    /// Whose panel.
+    pub extension: ExtensionName,
+    /// Which panel.
+    pub panel_id: PanelId,
+}

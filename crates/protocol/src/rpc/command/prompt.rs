@@ -1,0 +1,58 @@
+//! `prompt`, `steer`, `follow_up`, `interrupt`, `abort`: what is said to the agent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::Image;
+use crate::ext::null_is_default;
+
+/// A message for the model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Prompt {
+    /// The text; may be empty beside images. One that begins with `/` and the name of a command or a template is run as
+    /// that.
+    pub message: String,
+    /// Images for the model.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// Something for the agent at work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Steer {
+    /// The text.
+    pub message: String,
+    /// Images for the model.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FollowUp {
+    /// The text.
+    pub message: String,
+    /// Images for the model.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// Comes to an end in good order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interrupt {
+    /// What the model is told when it is asked for the last time; without it, words of haft's own.
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+}
+
+/// Stops at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Abort {
+    /// Whether prompts that wait are taken back, too: each is replied to with `aborted` and never begins. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<bool>,
+}

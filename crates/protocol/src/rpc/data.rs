@@ -1,0 +1,24 @@
+//! What replies carry, by what it is about.
+
+mod extension;
+mod greeting;
+mod message;
+mod session;
+mod setup;
+mod state;
+
+use serde::{Deserialize, Serialize};
+
+pub use extension::{
+    CommandAction, CommandInfo, CommandResult, CommandsData, ExtensionInfo, ExtensionsData, ReloadData,
+};
+pub use greeting::{HelloData, Pong};
+pub use message::{MessagesData, ShownBlock, ShownMessage};
+pub use session::{EntryInfo, SessionData, SessionInfo, SessionsData, TreeData};
+pub use setup::{ModelData, ModelInfo, ModelsData, ThinkingData, ToolInfo, ToolsData, ToolsSet};
+pub use state::{ContextData, InterruptData, QueueData, QueuedData, Started, StateData};
+
+/// Nothing: the reply has no `data`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoData {}

@@ -1,0 +1,115 @@
+//! What answers commands about extensions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::ExtensionFault;
+use crate::ids::ExtensionName;
+
+/// The commands that a person can type.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandsData {
+    /// The commands, those of extensions first.
+    pub commands: Vec<CommandInfo>,
+}
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandInfo {
+    /// Its name, without the slash.
+    pub name: String,
+    /// One line; may be empty.
+    pub description: String,
+    /// The extension whose command it is; absent for a template or a skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<ExtensionName>,
+}
+
+/// What a command came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommandResult {
+    /// What it wanted.
+    pub action: CommandAction,
+    /// The extension whose command it is; absent for a template or a skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<ExtensionName>,
+}
+
+/// What a command wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CommandAction {
+    /// A prompt: it is worked on, or waits behind another one; events follow as for the command `prompt`.
+    Prompt,
+    /// A text for the editor: the event `insert` says it.
+    Insert,
+    /// A text to be shown: the event `ext_display` says it.
+    Display,
+    /// A panel: the event `panel_open` says it.
+    OpenPanel,
+    /// Nothing more.
+    Noop,
+}
+
+/// The extensions there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExtensionsData {
+    /// The extensions, in the order in which they are asked.
+    pub extensions: Vec<ExtensionInfo>,
+}
+
+/// An extension, and how it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExtensionInfo {
+    /// Its name.
+    pub name: ExtensionName,
+    /// Its version, as its manifest says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How it is: `starting`, `ready`, `restarting`, `idle`, `stopping`, `stopped` or `failed`.
+    pub state: String,
+    /// How it failed, when it is `restarting` or `failed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<ExtensionFault>,
+    /// Where it was found: `explicit`, `built_in`, `global`, `project` or `hook`.
+    pub origin: String,
+    /// Where it lies.
+    pub dir: String,
+    /// Whether what it guards must not happen without it.
+    pub required: bool,
+    /// Whether the person decided to go on without it: it is not asked about anything.
+    pub gates_off: bool,
+    /// Its log file, if logs are written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// The commands that it registered.
+    #[serde(default)]
+    pub commands: Vec<String>,
+    /// The tools that it registered.
+    #[serde(default)]
+    pub tools: Vec<String>,
+}
+
+/// What a reload did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReloadData {
+    /// Extensions that ran before and were stopped: replaced, or not there any more.
+    pub stopped: u64,
+    /// Extensions that were found and started.
+    pub loaded: u64,
+    /// Of those, the ones that are ready.
+    pub ready: u64,
+    /// Extensions that go on as they were, because what is there now does not work.
+    pub kept: u64,
+    /// What went wrong; each was told as an event, too.
+    pub errors: Vec<ExtensionFault>,
+}

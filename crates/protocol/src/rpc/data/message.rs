@@ -1,0 +1,101 @@
+//! What answers `get_messages`: the conversation as it is shown.
+
+use serde::Serialize;
+
+use crate::content::{Content, ShownContent};
+use crate::ids::{ExtensionName, ToolCallId};
+use crate::json::RawJson;
+use crate::message::{AssistantBlock, Message, Time};
+
+/// The conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MessagesData {
+    /// The messages, oldest first.
+    pub messages: Vec<ShownMessage>,
+}
+
+/// A message as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum ShownMessage {
+    /// What the user said.
+    User {
+        /// Text and images.
+        content: Vec<ShownContent<'static>>,
+        /// When.
+        time: Time,
+    },
+    /// What the model said.
+    Assistant {
+        /// The blocks in the model's order.
+        content: Vec<AssistantBlock>,
+        /// When the message was complete.
+        time: Time,
+    },
+    /// What a tool call came to.
+    Tool {
+        /// One block, of the type `tool_result`.
+        content: Vec<ShownBlock>,
+        /// When.
+        time: Time,
+    },
+}
+
+/// What a tool call came to, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ShownBlock {
+    /// A result.
+    ToolResult {
+        /// The call.
+        call_id: ToolCallId,
+        /// The tool. Since haft.
+        name: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// What the model is shown.
+        content: Vec<ShownContent<'static>>,
+        /// The extension whose tool gave it. Since haft.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extension: Option<ExtensionName>,
+        /// What people and programs may want to see, such as the diff of a change. Since haft.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<RawJson>,
+    },
+}
+
+impl From<&Message> for ShownMessage {
+    fn from(message: &Message) -> Self {
+        match message {
+            Message::User { content, time } => Self::User { content: shown(content), time: time.clone() },
+            Message::Assistant(said) => {
+                Self::Assistant { content: said.content.clone(), time: said.time.clone() }
+            }
+            Message::Tool(result) => Self::Tool {
+                content: vec![ShownBlock::ToolResult {
+                    call_id: result.call_id.clone(),
+                    name: result.name.clone(),
+                    is_error: result.is_error,
+                    content: shown(&result.content),
+                    extension: result.extension.clone(),
+                    details: result.details.clone(),
+                }],
+                time: result.time.clone(),
+            },
+        }
+    }
+}
+
+impl MessagesData {
+    /// These messages, as they are shown.
+    pub fn of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        Self { messages: messages.into_iter().map(ShownMessage::from).collect() }
+    }
+}
+
+fn shown(content: &[Content]) -> Vec<ShownContent<'static>> {
+    content.iter().map(|content| ShownContent::from(content).into_owned()).collect()
+}

@@ -1,0 +1,103 @@
+//! What answers commands about sessions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Time, Usage};
+
+/// A session that is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionData {
+    /// Its id, by which commands name it.
+    pub session: String,
+    /// Whether it leaves no file.
+    pub ephemeral: bool,
+    /// Its file, which is there as soon as something was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// The sessions there are.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionsData {
+    /// Those that are open in the order in which they were opened, then those of this directory on the disk, the one that
+    /// was written last first.
+    pub sessions: Vec<SessionInfo>,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionInfo {
+    /// Its id.
+    pub session: String,
+    /// Whether it is open in this process.
+    pub open: bool,
+    /// Whether commands mean it that name none.
+    pub current: bool,
+    /// Whether it is at work.
+    pub busy: bool,
+    /// Its file, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The directory that it is about.
+    pub cwd: String,
+    /// When it began.
+    pub created: Time,
+    /// When something was last said in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Time>,
+    /// The name that it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its tags.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the user said first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_text: Option<String>,
+    /// How many messages it has, on all branches.
+    pub messages: u64,
+    /// What all answers used.
+    pub usage: Usage,
+    /// The session that it was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
+}
+
+/// The entries of a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TreeData {
+    /// Every entry behind the one that it follows.
+    pub entries: Vec<EntryInfo>,
+    /// The entry that the next one will follow; absent at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<String>,
+}
+
+/// An entry of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EntryInfo {
+    /// Its id.
+    pub id: String,
+    /// The entry that it follows; absent for a first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// What it is, by its name in the session's file: `message`, `compaction`, `model_change`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Of a message: `user`, `assistant` or `tool`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The first line of what it says, if it says something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The mark that a person put on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// When it was written.
+    pub time: Time,
+}

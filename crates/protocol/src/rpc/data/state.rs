@@ -1,0 +1,86 @@
+//! What answers `get_state`, and what is said to the agent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Usage;
+use crate::thinking::Thinking;
+
+/// Work has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Started {
+    /// Always `true`.
+    pub started: bool,
+}
+
+/// A message waits for its place in the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QueuedData {
+    /// Whether a prompt is worked on, which takes it; if not, it waits for the next one.
+    pub running: bool,
+}
+
+/// Whether there was something to interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InterruptData {
+    /// Whether a prompt was worked on.
+    pub interrupted: bool,
+}
+
+/// How a session is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StateData {
+    /// The provider of the model.
+    pub provider: String,
+    /// The model, as its provider calls it.
+    pub model: String,
+    /// The directory that is worked in, absolute.
+    pub cwd: String,
+    /// How many messages the conversation has.
+    pub message_count: u64,
+    /// Whether a prompt is worked on, or the conversation is being summed up.
+    pub busy: bool,
+    /// What was used since the session began.
+    pub usage: Usage,
+    /// The session. Since haft.
+    pub session: String,
+    /// Its file, which is there as soon as something was said; absent when nothing is recorded. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// How much the model thinks. Since haft.
+    pub thinking: Thinking,
+    /// How full the model's window is. Since haft.
+    pub context: ContextData,
+    /// How many prompts wait behind the one that is worked on. Since haft.
+    pub prompts: u64,
+    /// What waits for its place in the work. Since haft.
+    pub queue: QueueData,
+}
+
+/// How full the model's window is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextData {
+    /// Tokens of the conversation and all that is sent along with it.
+    pub tokens: u64,
+    /// How many of them are estimated.
+    pub estimated: u64,
+    /// How many the model can read and write in one request, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+}
+
+/// Messages that wait, oldest first, as text. Images are told by a word.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct QueueData {
+    /// For the end of the current tools.
+    pub steering: Vec<String>,
+    /// For the moment when the agent would stop.
+    pub follow_up: Vec<String>,
+    /// For the next prompt.
+    pub next_turn: Vec<String>,
+}

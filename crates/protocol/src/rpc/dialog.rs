@@ -1,0 +1,142 @@
+//! `ui_request` and `ui_response`: questions for the person in front of the client.
+//!
+//! ```json
+//! {"type":"ui_request","id":"ui-1","kind":"confirm","title":"Delete?","message":"3 files","timeout_ms":60000,"default":{"confirmed":false},"session":"0199"}
+//! {"id":"9","type":"ui_response","request":"ui-1","confirmed":true}
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ExtensionName;
+
+/// A question for the person. Sent to clients that said `"ui":true`; when nobody answers in time, `default` is the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UiRequest {
+    /// Names the question in `ui_response` and `ui_done`.
+    pub id: String,
+    /// Who asks; absent when haft does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<ExtensionName>,
+    /// What is asked for.
+    pub kind: UiKind,
+    /// A line.
+    pub title: String,
+    /// What there is to know beside it; may be empty.
+    pub message: String,
+    /// What can be chosen, for `select` and `gate_failing`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+    /// How long the answer is waited for, in milliseconds.
+    pub timeout_ms: u64,
+    /// The answer without an answer.
+    pub default: UiAnswer,
+}
+
+/// What a question asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UiKind {
+    /// Yes or no: `confirmed`.
+    Confirm,
+    /// One of `options`: `value`.
+    Select,
+    /// A text: `value`.
+    Input,
+    /// An extension whose approval is needed keeps failing: `value` is one of `restart`, `continue_without` and `stop`.
+    GateFailing,
+}
+
+/// An answer: exactly one of these fields.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Fields", into = "Fields")]
+pub enum UiAnswer {
+    /// Yes or no, to `confirm`.
+    Confirmed(bool),
+    /// What was chosen or typed.
+    Value(String),
+    /// No answer: the default counts.
+    Cancelled,
+}
+
+/// The answer to a `ui_request`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UiResponse {
+    /// The `id` of the question.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub request: String,
+    /// The answer.
+    #[serde(flatten)]
+    pub answer: UiAnswer,
+}
+
+/// Why a question is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UiEnd {
+    /// The client answered.
+    Answered,
+    /// Nobody answered in time.
+    Timeout,
+    /// Nobody needs the answer any more, or the client gave none.
+    Cancelled,
+    /// The process ends, or the session was closed.
+    Shutdown,
+}
+
+/// The fields of an answer.
+#[derive(Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(expecting = "an object")]
+struct Fields {
+    /// For `confirm`: yes or no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    confirmed: Option<bool>,
+    /// For `select`, `input` and `gate_failing`: what was chosen or typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    /// `true`: no answer, the default counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cancelled: Option<bool>,
+}
+
+impl From<UiAnswer> for Fields {
+    fn from(answer: UiAnswer) -> Self {
+        match answer {
+            UiAnswer::Confirmed(yes) => Self { confirmed: Some(yes), ..Self::default() },
+            UiAnswer::Value(value) => Self { value: Some(value), ..Self::default() },
+            UiAnswer::Cancelled => Self { cancelled: Some(true), ..Self::default() },
+        }
+    }
+}
+
+impl TryFrom<Fields> for UiAnswer {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<Self, &'static str> {
+        match (fields.confirmed, fields.value, fields.cancelled.unwrap_or(false)) {
+            (Some(yes), None, false) => Ok(Self::Confirmed(yes)),
+            (None, Some(value), false) => Ok(Self::Value(value)),
+            (None, None, true) => Ok(Self::Cancelled),
+            _ => Err("exactly one of confirmed, value and cancelled is needed"),
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for UiAnswer {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "UiAnswer".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Fields::json_schema(generator)
+    }
+}

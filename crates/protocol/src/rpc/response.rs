@@ -1,0 +1,231 @@
+//! The reply to a command: one, always.
+//!
+//! ```json
+//! {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
+//! {"type":"response","id":"2","command":"set_model","success":false,"error":"…","code":"model_not_found"}
+//! ```
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{CommandKind, Params, line};
+use crate::json::RawJson;
+
+/// The reply to one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// The command's id, if it had one.
+    pub id: Option<String>,
+    /// The command's name as it was sent; empty when the line could not be read.
+    pub command: String,
+    /// What it came to; without data where there is nothing to say.
+    pub outcome: Result<Option<RawJson>, Failure>,
+}
+
+/// Why a command did nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct Failure {
+    /// The case, for programs.
+    pub code: ErrorCode,
+    /// What went wrong and what to do next, for people.
+    pub error: String,
+}
+
+impl Failure {
+    /// Says what went wrong.
+    pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
+        Self { code, error: error.into() }
+    }
+}
+
+/// Why a command did nothing, for programs. Words are added and none changes its meaning; what a client does not know, it
+/// takes for `failed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The line is not one JSON object with an `id` and a `type` that are text.
+    Malformed,
+    /// The line is longer than 16 MiB.
+    LineTooLong,
+    /// There is no such command.
+    UnknownCommand,
+    /// A field of the command is missing or wrong.
+    BadRequest,
+    /// The first line must be `hello` with the token.
+    AuthRequired,
+    /// The token is wrong; the process ends.
+    AuthFailed,
+    /// The session is at work with something that this cannot be done beside.
+    Busy,
+    /// The client took it back before it began: a prompt that waited was aborted.
+    Aborted,
+    /// The process ends, or the session was closed, before it was done.
+    Shutdown,
+    /// There is nothing to do: nothing to sum up, no run to interrupt.
+    NothingToDo,
+    /// The message says nothing.
+    EmptyMessage,
+    /// An image is not base64, too large, or of a kind that models do not read.
+    BadImage,
+    /// Too many messages wait.
+    QueueFull,
+    /// No session of that id is open or on the disk, or more than one begins so.
+    SessionNotFound,
+    /// Another process has the session open.
+    SessionLocked,
+    /// The session has no such entry.
+    EntryNotFound,
+    /// No such model can be asked.
+    ModelNotFound,
+    /// No extension has such a command.
+    CommandNotFound,
+    /// There is no extension of that name, or it does not run.
+    ExtensionNotFound,
+    /// The question is not open: it was answered, or its time is over.
+    NotOpen,
+    /// This haft cannot do it, such as extensions of an agent that has none.
+    Unsupported,
+    /// Anything else; `error` says what.
+    #[serde(other)]
+    Failed,
+}
+
+impl ErrorCode {
+    /// Every code.
+    pub const ALL: &'static [Self] = &[
+        Self::Malformed,
+        Self::LineTooLong,
+        Self::UnknownCommand,
+        Self::BadRequest,
+        Self::AuthRequired,
+        Self::AuthFailed,
+        Self::Busy,
+        Self::Aborted,
+        Self::Shutdown,
+        Self::NothingToDo,
+        Self::EmptyMessage,
+        Self::BadImage,
+        Self::QueueFull,
+        Self::SessionNotFound,
+        Self::SessionLocked,
+        Self::EntryNotFound,
+        Self::ModelNotFound,
+        Self::CommandNotFound,
+        Self::ExtensionNotFound,
+        Self::NotOpen,
+        Self::Unsupported,
+        Self::Failed,
+    ];
+}
+
+impl Response {
+    /// A command was done. Data that says nothing is left out.
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn success<C: Params>(id: Option<String>, data: &C::Data) -> Result<Self, serde_json::Error> {
+        Ok(Self::done(id, C::KIND, RawJson::from_value(data)?))
+    }
+
+    /// [`success`](Self::success) where the command is only known by its kind; the data must be that of the kind.
+    pub fn done(id: Option<String>, kind: CommandKind, data: RawJson) -> Self {
+        let data = Some(data).filter(|data| data.as_str() != "{}");
+        Self { id, command: kind.name().to_owned(), outcome: Ok(data) }
+    }
+
+    /// A command was not done.
+    pub fn failure(id: Option<String>, kind: CommandKind, failure: Failure) -> Self {
+        Self { id, command: kind.name().to_owned(), outcome: Err(failure) }
+    }
+
+    /// The line, newline included.
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn encode(&self) -> Result<String, serde_json::Error> {
+        line(self).map(|line| line + "\n")
+    }
+}
+
+/// The form on the wire.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Response"))]
+struct Wire {
+    /// Says that it is a reply and no event.
+    #[serde(rename = "type")]
+    tag: Tag,
+    /// The command's id, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// The command's name as it was sent; empty when the line could not be read.
+    command: String,
+    /// Whether it was done.
+    success: bool,
+    /// What it came to; absent where there is nothing to say. Its fields are those of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    data: Option<RawJson>,
+    /// Why it was not done and what to do next, for people; there whenever `success` is false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// The same for programs. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<ErrorCode>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum Tag {
+    Response,
+}
+
+impl Serialize for Response {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let failure = self.outcome.as_ref().err();
+        let wire = Wire {
+            tag: Tag::Response,
+            id: self.id.clone(),
+            command: self.command.clone(),
+            success: failure.is_none(),
+            data: self.outcome.as_ref().ok().cloned().flatten(),
+            error: failure.map(|failure| failure.error.clone()),
+            code: failure.map(|failure| failure.code),
+        };
+        wire.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Response {
+    /// For clients. A reply without a `code`, as zot writes it, is [`ErrorCode::Failed`].
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Wire { tag: Tag::Response, id, command, success, data, error, code } =
+            Wire::deserialize(deserializer)?;
+        let failed = || Failure::new(code.unwrap_or(ErrorCode::Failed), error.unwrap_or_default());
+        let outcome = if success { Ok(data) } else { Err(failed()) };
+        Ok(Self { id, command, outcome })
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Response {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Wire::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = Wire::json_schema(generator);
+        schema.insert("description".into(), "The reply to one command.".into());
+        schema
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    /// The word on the wire.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}

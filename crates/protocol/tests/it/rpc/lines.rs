@@ -1,0 +1,124 @@
+//! The exact bytes of what both sides say. Shell clients match on them, so a change here is a change of the protocol.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{
+    BOUNDS, CommandKind, ErrorCode, EventLine, ReplyData, Request, Response, RpcEvent, read_request,
+};
+use serde_json::Value;
+
+use super::samples;
+
+/// What the file holds; with `HAFT_UPDATE_FIXTURES` in the environment it is written anew first.
+fn fixture(name: &str, lines: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rpc").join(name);
+    if std::env::var_os("HAFT_UPDATE_FIXTURES").is_some() {
+        std::fs::write(&path, lines).unwrap();
+    }
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn client() -> String {
+    samples::requests().iter().map(|request| request.encode().unwrap()).collect()
+}
+
+fn server() -> String {
+    let replies = samples::replies().into_iter().map(|reply| reply.encode().unwrap());
+    replies.chain(samples::events().into_iter().map(|event| event.encode().unwrap())).collect()
+}
+
+#[test]
+fn every_command_is_written_like_this_and_read_again() {
+    let lines = client();
+    assert_eq!(lines, fixture("client.jsonl", &lines));
+    for (text, sample) in lines.lines().zip(samples::requests()) {
+        assert_eq!(read_request(text.as_bytes(), BOUNDS), Ok(sample), "{text}");
+    }
+    let kinds: BTreeSet<_> = samples::requests().iter().map(|request| request.command.kind()).collect();
+    assert_eq!(kinds, CommandKind::ALL.iter().copied().collect(), "commands without a sample");
+}
+
+#[test]
+fn every_reply_and_every_event_is_written_like_this() {
+    let lines = server();
+    assert_eq!(lines, fixture("server.jsonl", &lines));
+    for (text, sample) in lines.lines().zip(samples::replies()) {
+        assert_eq!(serde_json::from_str::<Response>(text).unwrap(), sample, "{text}");
+    }
+}
+
+#[test]
+fn every_event_has_a_sample() {
+    let kinds: BTreeSet<String> = samples::events()
+        .iter()
+        .map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned())
+        .collect();
+    let mut expect = kinds_of(&schemars::schema_for!(AgentEvent));
+    expect.extend(kinds_of(&schemars::schema_for!(RpcEvent)));
+    assert_eq!(kinds, expect);
+}
+
+fn kinds_of(schema: &schemars::Schema) -> BTreeSet<String> {
+    let branches = schema.get("oneOf").and_then(Value::as_array).unwrap().iter();
+    branches.map(|branch| branch["properties"]["type"]["const"].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn fits(schema: &Value, lines: impl Iterator<Item = Value>) {
+    let schema = jsonschema::validator_for(schema).unwrap();
+    for value in lines {
+        if let Err(error) = schema.validate(&value) {
+            panic!("{error}: {value}");
+        }
+    }
+}
+
+#[test]
+fn lines_fit_their_schema() {
+    let values = |lines: String| -> Vec<Value> {
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    fits(schemars::schema_for!(Request).as_value(), values(client()).into_iter());
+    let (replies, events): (Vec<_>, Vec<_>) =
+        values(server()).into_iter().partition(|value| value["type"] == "response");
+    fits(schemars::schema_for!(Response).as_value(), replies.into_iter());
+    fits(schemars::schema_for!(EventLine).as_value(), events.into_iter());
+}
+
+#[test]
+fn data_fits_the_schema_of_its_command() {
+    let root = schemars::schema_for!(ReplyData).to_value();
+    for Response { command, outcome, .. } in samples::replies() {
+        let Ok(data) = outcome else { continue };
+        let mut schema = root["properties"][&command].clone();
+        assert!(schema.is_object(), "{command} has no schema of its data");
+        schema["$defs"] = root["$defs"].clone();
+        let data = data.map_or_else(|| serde_json::json!({}), |data| data.read().unwrap());
+        fits(&schema, std::iter::once(data));
+    }
+}
+
+#[test]
+fn nothing_ends_a_line_too_early() {
+    for line in client().lines().chain(server().lines()) {
+        assert!(!line.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')), "{line}");
+    }
+}
+
+#[test]
+fn every_code_is_its_word() {
+    let words: Vec<String> = ErrorCode::ALL.iter().map(ToString::to_string).collect();
+    let schema = schemars::schema_for!(ErrorCode).to_value();
+    let consts: Vec<&str> =
+        schema["oneOf"].as_array().unwrap().iter().map(|branch| branch["const"].as_str().unwrap()).collect();
+    assert_eq!(words, consts);
+    assert_eq!(serde_json::from_str::<ErrorCode>("\"of_tomorrow\"").unwrap(), ErrorCode::Failed);
+}
+
+#[test]
+fn a_token_is_not_shown() {
+    let shown = format!("{:?}", samples::requests());
+    assert!(!shown.contains("s3cret") && shown.contains("Token(…)"), "{shown}");
+}

@@ -1,0 +1,72 @@
+//! Every event, in its session.
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::*;
+
+use super::{panel, todo};
+
+pub(crate) fn events() -> Vec<EventLine> {
+    let agent = crate::events::events().into_iter().map(Event::from);
+    let own = own().into_iter().map(Event::from);
+    agent.chain(own).map(|event| EventLine { session: session(&event), event }).collect()
+}
+
+/// What concerns all sessions names none.
+fn session(event: &Event) -> Option<String> {
+    let of_all = matches!(event, Event::Agent(AgentEvent::TrustRequired { .. }));
+    (!of_all).then(|| "0199".to_owned())
+}
+
+fn own() -> Vec<RpcEvent> {
+    let mut own = dialogs();
+    own.extend(panels());
+    own.extend([
+        RpcEvent::CompactDone { summary: "half is done".into() },
+        RpcEvent::SessionOpened { ephemeral: true, path: None },
+        RpcEvent::SessionOpened { ephemeral: false, path: Some("/s/0199.jsonl".into()) },
+        RpcEvent::SessionClosed { reason: SessionEnd::Requested },
+        RpcEvent::SessionClosed { reason: SessionEnd::Shutdown },
+        RpcEvent::SessionClosed { reason: SessionEnd::Failed },
+    ]);
+    own
+}
+
+fn dialogs() -> Vec<RpcEvent> {
+    let ask = |id: &str, kind, default| UiRequest {
+        id: id.into(),
+        extension: None,
+        kind,
+        title: "Delete?".into(),
+        message: "3 files".into(),
+        options: Vec::new(),
+        timeout_ms: 60_000,
+        default,
+    };
+    let options = || ["restart", "continue_without", "stop"].map(str::to_owned).to_vec();
+    let failing = ask("ui-4", UiKind::GateFailing, UiAnswer::Value("stop".into()));
+    let choice = ask("ui-2", UiKind::Select, UiAnswer::Cancelled);
+    let over = [UiEnd::Answered, UiEnd::Timeout, UiEnd::Cancelled, UiEnd::Shutdown];
+    let mut dialogs = vec![
+        RpcEvent::UiRequest(ask("ui-1", UiKind::Confirm, UiAnswer::Confirmed(false))),
+        RpcEvent::UiRequest(UiRequest { options: vec!["main".into(), "dev".into()], ..choice }),
+        RpcEvent::UiRequest(ask("ui-3", UiKind::Input, UiAnswer::Cancelled)),
+        RpcEvent::UiRequest(UiRequest { extension: Some(todo()), options: options(), ..failing }),
+    ];
+    dialogs.extend(over.map(|why| RpcEvent::UiDone { id: "ui-1".into(), why }));
+    dialogs
+}
+
+fn panels() -> Vec<RpcEvent> {
+    let content = |title: &str| PanelContent {
+        panel_id: panel(),
+        title: title.into(),
+        lines: vec!["□ milk".into()],
+        footer: "esc".into(),
+    };
+    vec![
+        RpcEvent::PanelOpen { extension: todo(), panel: content("Todos") },
+        RpcEvent::PanelRender { extension: todo(), panel: content("") },
+        RpcEvent::PanelClose { extension: todo(), panel_id: panel() },
+        RpcEvent::Insert { extension: todo(), text: "/todo ".into() },
+    ]
+}

@@ -1,0 +1,274 @@
+//! A reply to every command of the samples, and every way in which one fails.
+
+use haft_protocol::content::{Content, Image, ToolCall};
+use haft_protocol::event::ExtensionFault;
+use haft_protocol::ids::ToolCallId;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Time, ToolMessage, Usage};
+use haft_protocol::rpc::*;
+use haft_protocol::thinking::Thinking;
+
+use super::{requests, todo};
+use crate::samples::json;
+
+pub(crate) fn replies() -> Vec<Response> {
+    let done = requests().into_iter().map(|Request { id, command, .. }| success(id, &command));
+    let failed = ErrorCode::ALL.iter().map(|code| {
+        let failure = Failure::new(*code, "no disk; free some");
+        Response::failure(Some("99".into()), CommandKind::Prompt, failure)
+    });
+    let unread = Unread {
+        id: None,
+        command: String::new(),
+        failure: Failure::new(ErrorCode::Malformed, "malformed json: line is not UTF-8"),
+    };
+    done.chain(failed).chain([unread.into_response()]).collect()
+}
+
+fn success(id: Option<String>, command: &Command) -> Response {
+    let no = NoData {};
+    let reply = match command {
+        Command::Hello(_) => Response::success::<Hello>(id, &hello()),
+        Command::Prompt(_) => Response::success::<Prompt>(id, &Started { started: true }),
+        Command::Abort(_) => Response::success::<Abort>(id, &no),
+        Command::Steer(_) => Response::success::<Steer>(id, &QueuedData { running: true }),
+        Command::FollowUp(_) => Response::success::<FollowUp>(id, &QueuedData { running: false }),
+        Command::Interrupt(_) => Response::success::<Interrupt>(id, &InterruptData { interrupted: true }),
+        Command::Compact(_) => Response::success::<Compact>(id, &Started { started: true }),
+        Command::GetState(_) => Response::success::<GetState>(id, &state()),
+        Command::GetMessages(_) => Response::success::<GetMessages>(id, &MessagesData::of(&messages())),
+        Command::Clear(_) => Response::success::<Clear>(id, &no),
+        Command::SetModel(_) => Response::success::<SetModel>(id, &model()),
+        Command::GetModels(_) => Response::success::<GetModels>(id, &models()),
+        Command::SetThinking(_) => {
+            Response::success::<SetThinking>(id, &ThinkingData { level: Thinking::High })
+        }
+        Command::GetTools(_) => Response::success::<GetTools>(id, &tools()),
+        Command::SetTools(_) => Response::success::<SetTools>(id, &ToolsSet { active: vec!["read".into()] }),
+        Command::NewSession(_) => Response::success::<NewSession>(id, &ephemeral()),
+        Command::SwitchSession(_) => Response::success::<SwitchSession>(id, &kept()),
+        Command::CloseSession(_) => Response::success::<CloseSession>(id, &no),
+        Command::ListSessions(_) => Response::success::<ListSessions>(id, &sessions()),
+        Command::Fork(_) => Response::success::<Fork>(id, &kept()),
+        Command::Tree(_) => Response::success::<Tree>(id, &tree()),
+        Command::ListCommands(_) => Response::success::<ListCommands>(id, &commands()),
+        Command::RunCommand(_) => Response::success::<RunCommand>(id, &ran()),
+        Command::ListExtensions(_) => Response::success::<ListExtensions>(id, &extensions()),
+        Command::ReloadExt(_) => Response::success::<ReloadExt>(id, &reloaded()),
+        Command::PanelKey(_) => Response::success::<PanelKey>(id, &no),
+        Command::PanelClose(_) => Response::success::<PanelClose>(id, &no),
+        Command::UiResponse(_) => Response::success::<UiResponse>(id, &no),
+        Command::Ping(_) => Response::success::<Ping>(id, &Pong { pong: true }),
+        Command::Shutdown(_) => Response::success::<Shutdown>(id, &no),
+    };
+    reply.unwrap()
+}
+
+fn hello() -> HelloData {
+    HelloData {
+        protocol_version: PROTOCOL_VERSION,
+        version: "0.1.0".into(),
+        provider: "anthropic".into(),
+        model: "claude".into(),
+        capabilities: capability::ALL.iter().map(|word| (*word).to_owned()).collect(),
+        session: "0199".into(),
+    }
+}
+
+fn usage() -> Usage {
+    Usage { input: 10, output: 2, cache_read: 4, cache_write: 0, cost_usd: 0.25 }
+}
+
+fn time() -> Time {
+    Time("2026-11-21T12:00:00Z".into())
+}
+
+fn state() -> StateData {
+    StateData {
+        provider: "anthropic".into(),
+        model: "claude".into(),
+        cwd: "/src/app".into(),
+        message_count: 3,
+        busy: true,
+        usage: usage(),
+        session: "0199".into(),
+        path: Some("/s/0199.jsonl".into()),
+        thinking: Thinking::Default,
+        context: ContextData { tokens: 4000, estimated: 20, window: Some(200_000) },
+        prompts: 1,
+        queue: QueueData { steering: vec!["not in src/".into()], ..QueueData::default() },
+    }
+}
+
+fn messages() -> Vec<Message> {
+    let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    let call = || ToolCallId::new("toolu_1");
+    let read = ToolCall { id: call(), name: "read".into(), args: json(r#"{"path":"a.png"}"#) };
+    let content = vec![
+        AssistantBlock::Thinking { text: "hm".into() },
+        AssistantBlock::Text { text: "I look.".into() },
+        AssistantBlock::ToolCall(read),
+    ];
+    vec![
+        Message::User { content: vec![Content::text("hi"), Content::Image(image.clone())], time: time() },
+        Message::Assistant(AssistantMessage { content, time: time(), native: None }),
+        Message::Tool(ToolMessage {
+            call_id: call(),
+            name: "read".into(),
+            content: vec![Content::text("a picture"), Content::Image(image)],
+            is_error: false,
+            extension: Some(todo()),
+            details: Some(json(r#"{"lines":3}"#)),
+            time: time(),
+        }),
+    ]
+}
+
+fn model() -> ModelData {
+    ModelData { provider: "anthropic".into(), model: "claude".into() }
+}
+
+fn models() -> ModelsData {
+    let known = ModelInfo {
+        id: "claude".into(),
+        provider: "anthropic".into(),
+        context_window: 200_000,
+        max_output: 64_000,
+        reasoning: true,
+        name: Some("Claude".into()),
+        thinking: Some(vec![Thinking::Off, Thinking::High]),
+        images: Some(true),
+    };
+    let unknown = ModelInfo {
+        id: "mine".into(),
+        provider: "local".into(),
+        context_window: 0,
+        max_output: 0,
+        reasoning: false,
+        name: None,
+        thinking: None,
+        images: None,
+    };
+    ModelsData { models: vec![known, unknown] }
+}
+
+fn tools() -> ToolsData {
+    let schema = json(r#"{"type":"object"}"#);
+    let weather = ToolInfo {
+        name: "weather".into(),
+        description: "Current weather.".into(),
+        schema,
+        active: false,
+        extension: Some(todo()),
+    };
+    let read = ToolInfo { name: "read".into(), active: true, extension: None, ..weather.clone() };
+    ToolsData { tools: vec![read, weather] }
+}
+
+fn ephemeral() -> SessionData {
+    SessionData { session: "01aa".into(), ephemeral: true, path: None }
+}
+
+fn kept() -> SessionData {
+    SessionData { session: "0199".into(), ephemeral: false, path: Some("/s/0199.jsonl".into()) }
+}
+
+fn sessions() -> SessionsData {
+    let open = SessionInfo {
+        session: "0199".into(),
+        open: true,
+        current: true,
+        busy: false,
+        path: Some("/s/0199.jsonl".into()),
+        cwd: "/src/app".into(),
+        created: time(),
+        last: Some(time()),
+        name: Some("tidy".into()),
+        tags: vec!["work".into()],
+        first_text: Some("hi".into()),
+        messages: 3,
+        usage: usage(),
+        forked_from: Some("0198".into()),
+    };
+    let new = SessionInfo {
+        session: "01aa".into(),
+        current: false,
+        path: None,
+        last: None,
+        name: None,
+        tags: Vec::new(),
+        first_text: None,
+        messages: 0,
+        usage: Usage::default(),
+        forked_from: None,
+        ..open.clone()
+    };
+    SessionsData { sessions: vec![open, new] }
+}
+
+fn tree() -> TreeData {
+    let said = |id: &str, parent: Option<&str>, role: &str, text: &str| EntryInfo {
+        id: id.into(),
+        parent: parent.map(str::to_owned),
+        kind: "message".into(),
+        role: Some(role.into()),
+        text: Some(text.into()),
+        label: None,
+        time: time(),
+    };
+    let marked =
+        EntryInfo { label: Some("good".into()), ..said("3f2b", Some("3f2a"), "assistant", "I look.") };
+    let change = EntryInfo {
+        kind: "model_change".into(),
+        role: None,
+        text: None,
+        ..said("3f2c", Some("3f2b"), "", "")
+    };
+    TreeData { entries: vec![said("3f2a", None, "user", "hi"), marked, change], leaf: Some("3f2c".into()) }
+}
+
+fn commands() -> CommandsData {
+    let of_extension =
+        CommandInfo { name: "todo".into(), description: "show the list".into(), extension: Some(todo()) };
+    let template = CommandInfo { name: "review".into(), extension: None, ..of_extension.clone() };
+    CommandsData { commands: vec![of_extension, template] }
+}
+
+fn ran() -> CommandResult {
+    CommandResult { action: CommandAction::OpenPanel, extension: Some(todo()) }
+}
+
+fn fault() -> ExtensionFault {
+    ExtensionFault { extension: todo(), code: "exited".into(), message: "ended with status 1".into() }
+}
+
+fn extensions() -> ExtensionsData {
+    let ready = ExtensionInfo {
+        name: todo(),
+        version: Some("1.0.0".into()),
+        description: Some("a list".into()),
+        state: "ready".into(),
+        fault: None,
+        origin: "global".into(),
+        dir: "/h/extensions/todo".into(),
+        required: true,
+        gates_off: false,
+        log: Some("/h/logs/todo.log".into()),
+        commands: vec!["todo".into()],
+        tools: vec!["todo_add".into()],
+    };
+    let failed = ExtensionInfo {
+        version: None,
+        description: None,
+        state: "failed".into(),
+        fault: Some(fault()),
+        log: None,
+        commands: Vec::new(),
+        tools: Vec::new(),
+        ..ready.clone()
+    };
+    ExtensionsData { extensions: vec![ready, failed] }
+}
+
+fn reloaded() -> ReloadData {
+    ReloadData { stopped: 1, loaded: 2, ready: 1, kept: 1, errors: vec![fault()] }
+}

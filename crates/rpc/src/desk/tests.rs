@@ -1,0 +1,383 @@
+//! Commands and what becomes of the work, line by line; then by chance.
+
+mod random;
+
+use haft_protocol::rpc::{BOUNDS, read_request};
+use insta::assert_snapshot;
+
+use super::*;
+
+/// Plays a script: a command as `ID TYPE [FIELDS]`, or what becomes of the work in the words of [`Desk`]'s methods.
+#[track_caller]
+fn played(script: &str) -> String {
+    let mut desk = Desk::default();
+    script.lines().map(str::trim).filter(|line| !line.is_empty()).map(|line| turn(&mut desk, line)).collect()
+}
+
+fn turn(desk: &mut Desk, line: &str) -> String {
+    let words: Vec<&str> = line.splitn(3, ' ').collect();
+    let effects = match words.as_slice() {
+        ["ended"] => desk.ended(),
+        ["finish"] => desk.finish(),
+        ["shutdown"] => desk.shutdown(),
+        ["closed"] => desk.closed(),
+        ["done", ticket] => desk.done(Ticket(ticket.parse().unwrap()), Ok(RawJson::empty_object())),
+        ["failed", ticket] => {
+            let failure = Failure::new(ErrorCode::Failed, "no disk");
+            desk.done(Ticket(ticket.parse().unwrap()), Err(failure))
+        }
+        ["add", message] => match desk.add(prompt(message)) {
+            Ok(effects) => effects,
+            Err(failure) => return format!("{line}\n  not added: {failure}\n"),
+        },
+        [id, kind] => desk.command(request(id, kind, "")),
+        [id, kind, fields] => desk.command(request(id, kind, fields)),
+        _ => panic!("no turn: {line}"),
+    };
+    let shown: String = effects.iter().map(|effect| format!("  {}\n", shown(effect))).collect();
+    format!("{line}\n{shown}")
+}
+
+fn prompt(message: &str) -> Job {
+    Job::Prompt(Prompt { message: message.to_owned(), images: Vec::new() })
+}
+
+fn request(id: &str, kind: &str, fields: &str) -> Request {
+    let comma = if fields.is_empty() { "" } else { "," };
+    let line = format!(r#"{{"id":"{id}","type":"{kind}"{comma}{fields}}}"#);
+    read_request(line.as_bytes(), BOUNDS).unwrap()
+}
+
+fn shown(effect: &Effect) -> String {
+    match effect {
+        Effect::Reply(Response { id, command, outcome }) => {
+            let id = id.as_deref().unwrap_or("-");
+            match outcome {
+                Ok(data) => format!("{id} {command}: {}", data.as_ref().map_or("done", RawJson::as_str)),
+                Err(failure) => format!("{id} {command}: {}: {failure}", failure.code),
+            }
+        }
+        Effect::Do(Ticket(ticket), command) => format!("do {} as {ticket}", command.kind()),
+        Effect::Start(Job::Prompt(prompt)) => format!("start {:?}", prompt.message),
+        Effect::Start(Job::Compact(_)) => "start compact".to_owned(),
+        Effect::Stop => "stop".to_owned(),
+        Effect::Close => "close".to_owned(),
+    }
+}
+
+#[test]
+fn prompts_are_worked_on_in_order_and_answered_as_they_begin() {
+    let script = r#"
+        1 prompt "message":"a"
+        2 prompt "message":"b"
+        3 compact
+        4 prompt "message":"c"
+        ended
+        ended
+        ended
+        ended
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":"a"
+      1 prompt: {"started":true}
+      start "a"
+    2 prompt "message":"b"
+    3 compact
+    4 prompt "message":"c"
+    ended
+      2 prompt: {"started":true}
+      start "b"
+    ended
+      3 compact: {"started":true}
+      start compact
+    ended
+      4 prompt: {"started":true}
+      start "c"
+    ended
+    "#);
+}
+
+#[test]
+fn what_has_no_place_in_the_order_is_done_at_once() {
+    let script = r#"
+        1 get_state
+        2 prompt "message":"a"
+        3 steer "message":"b"
+        4 set_model "model":"m"
+        failed 3
+        done 1
+        done 1
+        done 4
+        done 9
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 get_state
+      do get_state as 1
+    2 prompt "message":"a"
+      2 prompt: {"started":true}
+      start "a"
+    3 steer "message":"b"
+      do steer as 3
+    4 set_model "model":"m"
+      do set_model as 4
+    failed 3
+      3 steer: failed: no disk
+    done 1
+      1 get_state: done
+    done 1
+    done 4
+      4 set_model: done
+    done 9
+    "#);
+}
+
+#[test]
+fn an_abort_stops_what_is_worked_on_and_what_waits_goes_on() {
+    let script = r#"
+        1 abort
+        2 prompt "message":"a"
+        3 prompt "message":"b"
+        4 abort
+        ended
+        5 prompt "message":"c"
+        6 prompt "message":"d"
+        add e
+        7 abort "queued":true
+        ended
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 abort
+      1 abort: done
+    2 prompt "message":"a"
+      2 prompt: {"started":true}
+      start "a"
+    3 prompt "message":"b"
+    4 abort
+      4 abort: done
+      stop
+    ended
+      3 prompt: {"started":true}
+      start "b"
+    5 prompt "message":"c"
+    6 prompt "message":"d"
+    add e
+    7 abort "queued":true
+      7 abort: done
+      5 prompt: aborted: taken back by `abort` before it began
+      6 prompt: aborted: taken back by `abort` before it began
+      stop
+    ended
+    "#);
+}
+
+#[test]
+fn the_conversation_is_cleared_only_while_nothing_is_worked_on() {
+    let script = r#"
+        1 clear
+        done 1
+        2 prompt "message":"a"
+        3 clear
+        ended
+        4 clear
+        failed 3
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 clear
+      do clear as 1
+    done 1
+      1 clear: done
+    2 prompt "message":"a"
+      2 prompt: {"started":true}
+      start "a"
+    3 clear
+      3 clear: busy: the session is at work; wait for `done`, or send `abort` first
+    ended
+    4 clear
+      do clear as 3
+    failed 3
+      4 clear: failed: no disk
+    "#);
+}
+
+#[test]
+fn what_says_nothing_is_no_prompt_and_a_picture_says_something() {
+    let script = r#"
+        1 prompt "message":" \n"
+        2 prompt "message":"","images":[{"mime_type":"image/png","data":"AA=="}]
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":" \n"
+      1 prompt: empty_message: the message is empty; say something
+    2 prompt "message":"","images":[{"mime_type":"image/png","data":"AA=="}]
+      2 prompt: {"started":true}
+      start ""
+    "#);
+}
+
+#[test]
+fn so_many_wait_and_no_more() {
+    let mut desk = Desk::default();
+    for n in 0..=MOST_WAITING {
+        desk.command(request("1", "prompt", &format!(r#""message":"{n}""#)));
+    }
+    assert_eq!(desk.waiting(), MOST_WAITING);
+    assert_snapshot!(turn(&mut desk, r#"2 prompt "message":"x""#) + &turn(&mut desk, "add x") + &turn(&mut desk, "3 compact"), @r#"
+    2 prompt "message":"x"
+      2 prompt: queue_full: 64 prompts wait already; wait for some to begin, or abort them
+    add x
+      not added: 64 prompts wait already; wait for some to begin, or abort them
+    3 compact
+      3 compact: queue_full: 64 prompts wait already; wait for some to begin, or abort them
+    "#);
+}
+
+#[test]
+fn the_prompt_of_a_command_is_worked_on_without_an_answer() {
+    let script = r#"
+        1 run_command "name":"todo"
+        add a
+        done 1
+        2 prompt "message":"b"
+        ended
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 run_command "name":"todo"
+      do run_command as 1
+    add a
+      start "a"
+    done 1
+      1 run_command: done
+    2 prompt "message":"b"
+    ended
+      2 prompt: {"started":true}
+      start "b"
+    "#);
+}
+
+#[test]
+fn at_the_end_of_the_input_what_was_accepted_is_finished() {
+    let script = r#"
+        1 prompt "message":"a"
+        2 prompt "message":"b"
+        3 run_command "name":"todo"
+        finish
+        ended
+        ended
+        add c
+        done 3
+        ended
+        closed
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":"a"
+      1 prompt: {"started":true}
+      start "a"
+    2 prompt "message":"b"
+    3 run_command "name":"todo"
+      do run_command as 3
+    finish
+    ended
+      2 prompt: {"started":true}
+      start "b"
+    ended
+    add c
+      start "c"
+    done 3
+      3 run_command: done
+    ended
+      close
+    closed
+    "#);
+    assert_snapshot!(played("finish\nclosed\nfinish\nshutdown"), @r#"
+    finish
+      close
+    closed
+    finish
+    shutdown
+    "#);
+}
+
+#[test]
+fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
+    let script = r#"
+        1 prompt "message":"a"
+        2 prompt "message":"b"
+        3 get_state
+        4 close_session
+        5 prompt "message":"c"
+        6 close_session
+        done 2
+        add d
+        ended
+        7 get_state
+        closed
+        closed
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":"a"
+      1 prompt: {"started":true}
+      start "a"
+    2 prompt "message":"b"
+    3 get_state
+      do get_state as 3
+    4 close_session
+      2 prompt: shutdown: the session is closed; open another one
+      3 get_state: shutdown: the session is closed; open another one
+      stop
+    5 prompt "message":"c"
+      5 prompt: shutdown: the session is closed; open another one
+    6 close_session
+      6 close_session: shutdown: the session is closed; open another one
+    done 2
+    add d
+      not added: the session is closed; open another one
+    ended
+      close
+    7 get_state
+      7 get_state: shutdown: the session is closed; open another one
+    closed
+      4 close_session: done
+    closed
+    "#);
+    assert_snapshot!(played("1 close_session\nclosed"), @r#"
+    1 close_session
+      close
+    closed
+      1 close_session: done
+    "#);
+}
+
+#[test]
+fn a_shutdown_answers_whoever_waits() {
+    let script = r#"
+        1 prompt "message":"a"
+        2 compact
+        3 run_command "name":"todo"
+        shutdown
+        shutdown
+        finish
+        done 3
+        ended
+        ended
+        closed
+    "#;
+    assert_snapshot!(played(script), @r#"
+    1 prompt "message":"a"
+      1 prompt: {"started":true}
+      start "a"
+    2 compact
+    3 run_command "name":"todo"
+      do run_command as 3
+    shutdown
+      2 compact: shutdown: the session is closed; open another one
+      3 run_command: shutdown: the session is closed; open another one
+      stop
+    shutdown
+    finish
+    done 3
+    ended
+      close
+    ended
+    closed
+    "#);
+}

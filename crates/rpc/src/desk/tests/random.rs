@@ -1,0 +1,169 @@
+//! Random commands: each is answered once, one thing is worked on at a time, and nothing is lost.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What may happen to a desk.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Command(usize),
+    /// One of the things that are done beside the work, by its place.
+    Done(usize, bool),
+    Add,
+    Ended,
+    Finish,
+    Shutdown,
+}
+
+/// Commands of every kind that a desk treats in its own way.
+const COMMANDS: [(&str, &str); 9] = [
+    ("prompt", r#""message":"x""#),
+    ("prompt", r#""message":"""#),
+    ("compact", ""),
+    ("abort", ""),
+    ("abort", r#""queued":true"#),
+    ("clear", ""),
+    ("get_state", ""),
+    ("run_command", r#""name":"x""#),
+    ("close_session", ""),
+];
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        // Closing a session is the end of nearly everything, so it is rare.
+        24 => (0..COMMANDS.len() - 1).prop_map(Step::Command),
+        1 => Just(Step::Command(COMMANDS.len() - 1)),
+        8 => (any::<usize>(), any::<bool>()).prop_map(|(at, fails)| Step::Done(at, fails)),
+        2 => Just(Step::Add),
+        12 => Just(Step::Ended),
+        1 => Just(Step::Finish),
+        1 => Just(Step::Shutdown),
+    ]
+}
+
+/// Whoever carries the effects out, as far as the promise is about it.
+#[derive(Default)]
+struct Shell {
+    desk: Desk,
+    /// How often each command was answered, by its id.
+    answers: BTreeMap<String, usize>,
+    doing: Vec<Ticket>,
+    works: bool,
+    closed: bool,
+    finished: bool,
+    /// Jobs that were accepted and have not begun: by the id of their command, or none.
+    waiting: VecDeque<Option<String>>,
+    /// The command whose job begins next.
+    begins: Option<String>,
+}
+
+impl Shell {
+    fn step(&mut self, n: usize, step: Step) {
+        match step {
+            Step::Command(at) => self.command(n.to_string(), COMMANDS[at]),
+            Step::Done(at, fails) if !self.doing.is_empty() => {
+                let ticket = self.doing.remove(at % self.doing.len());
+                let failure = || Failure::new(ErrorCode::Failed, "x");
+                let outcome = if fails { Err(failure()) } else { Ok(RawJson::empty_object()) };
+                let effects = self.desk.done(ticket, outcome);
+                self.carry_out(effects);
+            }
+            Step::Add if !self.finished => {
+                if let Ok(effects) = self.desk.add(prompt("x")) {
+                    self.waiting.push_back(None);
+                    self.carry_out(effects);
+                }
+            }
+            Step::Ended if self.works => {
+                self.works = false;
+                let effects = self.desk.ended();
+                self.carry_out(effects);
+            }
+            Step::Finish => {
+                self.finished = true;
+                let effects = self.desk.finish();
+                self.carry_out(effects);
+            }
+            Step::Shutdown => {
+                self.finished = true;
+                let effects = self.desk.shutdown();
+                self.waiting.clear();
+                self.carry_out(effects);
+            }
+            Step::Done(..) | Step::Add | Step::Ended => {}
+        }
+        assert_eq!(self.desk.works(), self.works);
+        assert_eq!(self.desk.waiting(), self.waiting.len());
+        assert!(self.works || self.waiting.is_empty(), "something waits behind nothing");
+    }
+
+    fn command(&mut self, id: String, (kind, fields): (&str, &str)) {
+        if self.finished {
+            return;
+        }
+        self.answers.insert(id.clone(), 0);
+        let effects = self.desk.command(request(&id, kind, fields));
+        let refused = |effect: &Effect| matches!(effect, Effect::Reply(reply) if reply.id.as_deref() == Some(&id) && reply.outcome.is_err());
+        let is_job = matches!(kind, "prompt" | "compact") && !effects.iter().any(refused);
+        if is_job {
+            self.waiting.push_back(Some(id.clone()));
+        }
+        if kind == "close_session" || fields.contains("queued") {
+            self.waiting.clear();
+        }
+        self.carry_out(effects);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            assert!(!self.closed || matches!(effect, Effect::Reply(_)), "{effect:?} behind the end");
+            match effect {
+                Effect::Reply(Response { id, outcome, command }) => {
+                    let id = id.unwrap();
+                    let begins = matches!(command.as_str(), "prompt" | "compact") && outcome.is_ok();
+                    self.begins = begins.then(|| id.clone());
+                    *self.answers.get_mut(&id).unwrap() += 1;
+                    assert_eq!(self.answers[&id], 1, "{command} {id} is answered twice");
+                }
+                Effect::Do(ticket, command) => {
+                    assert!(!matches!(command, Command::Clear(_)) || !self.works, "cleared at work");
+                    self.doing.push(ticket);
+                }
+                Effect::Start(_) => {
+                    assert!(!self.works, "two things at a time");
+                    self.works = true;
+                    assert_eq!(self.waiting.pop_front(), Some(self.begins.take()), "not in order");
+                }
+                Effect::Stop => assert!(self.works, "nothing to stop"),
+                Effect::Close => {
+                    assert!(!self.works, "closed at work");
+                    self.closed = true;
+                    let last = self.desk.closed();
+                    self.carry_out(last);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_command_is_answered_once(steps in prop::collection::vec(step(), 0..120), at_once in any::<bool>()) {
+        let mut shell = Shell::default();
+        let count = steps.len();
+        for (n, step) in steps.into_iter().enumerate() {
+            shell.step(n, step);
+        }
+        // The end: in good order, or at once.
+        shell.step(count, if at_once { Step::Shutdown } else { Step::Finish });
+        for _ in 0..2 * count + 2 {
+            shell.step(count, Step::Done(0, false));
+            shell.step(count, Step::Ended);
+        }
+        prop_assert!(shell.closed && shell.desk.is_closed());
+        prop_assert!(shell.answers.values().all(|times| *times == 1), "{:?}", shell.answers);
+    }
+}

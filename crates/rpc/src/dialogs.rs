@@ -1,0 +1,174 @@
+//! `Dialogs`: the questions that wait for a person.
+//!
+//! A state machine without IO and without a clock. The promise: every question is over exactly once, with an answer that fits
+//! it, and with its default when nobody gives another one in time.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use haft_protocol::ids::ExtensionName;
+use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Who asks, if it is an extension.
+    pub extension: Option<ExtensionName>,
+    /// What is asked for.
+    pub kind: UiKind,
+    /// A line.
+    pub title: String,
+    /// What there is to know beside it.
+    pub message: String,
+    /// What can be chosen, where something can.
+    pub options: Vec<String>,
+    /// The answer without an answer: the careful one.
+    pub default: UiAnswer,
+    /// How long the answer is waited for: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
+    pub within: Duration,
+}
+
+/// What becomes of a question at once.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The client is sent this, and [`Over`] comes later.
+    Sent(UiRequest),
+    /// The client answers no questions: this is the answer.
+    Answered(UiAnswer),
+}
+
+/// A question that is over: whoever asked gets the answer, and the client is told why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// The `id` of its `ui_request`.
+    pub id: String,
+    /// The answer; the default unless the client gave one.
+    pub answer: UiAnswer,
+    /// Why.
+    pub why: UiEnd,
+}
+
+/// The questions that are open.
+#[derive(Debug, Default)]
+pub struct Dialogs {
+    /// Whether the client answers questions.
+    answers: bool,
+    /// How many were asked.
+    asked: u64,
+    open: BTreeMap<u64, Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    kind: UiKind,
+    options: Vec<String>,
+    default: UiAnswer,
+    deadline: Instant,
+}
+
+impl Dialogs {
+    /// The client says whether it answers questions. Those that are open stay so.
+    pub fn set_answers(&mut self, answers: bool) {
+        self.answers = answers;
+    }
+
+    /// Asks.
+    pub fn ask(&mut self, question: Question, now: Instant) -> Asked {
+        let Question { extension, kind, title, message, options, default, within } = question;
+        if !self.answers {
+            return Asked::Answered(default);
+        }
+        self.asked += 1;
+        let timeout_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
+        let open = Open { kind, options: options.clone(), default: default.clone(), deadline: now + within };
+        self.open.insert(self.asked, open);
+        let id = name(self.asked);
+        Asked::Sent(UiRequest { id, extension, kind, title, message, options, timeout_ms, default })
+    }
+
+    /// The client's answer.
+    ///
+    /// # Errors
+    /// [`Failure`]: the question is not open, or the answer does not fit it; then it stays open.
+    pub fn answer(&mut self, response: UiResponse) -> Result<Over, Failure> {
+        let UiResponse { request, answer } = response;
+        let number = self.number(&request).ok_or_else(|| not_open(&request))?;
+        let open = self.open.remove(&number).ok_or_else(|| not_open(&request))?;
+        match open.judge(&answer) {
+            Ok(()) if answer == UiAnswer::Cancelled => Ok(over(number, open, UiEnd::Cancelled)),
+            Ok(()) => Ok(Over { id: request, answer, why: UiEnd::Answered }),
+            Err(expected) => {
+                self.open.insert(number, open);
+                Err(Failure::new(ErrorCode::BadRequest, format!("{request} is answered with {expected}")))
+            }
+        }
+    }
+
+    /// The questions whose time is over.
+    pub fn expire(&mut self, now: Instant) -> Vec<Over> {
+        let late = self.open.extract_if(.., |_, open| open.deadline <= now);
+        late.map(|(number, open)| over(number, open, UiEnd::Timeout)).collect()
+    }
+
+    /// When [`expire`](Self::expire) has something to say next.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.open.values().map(|open| open.deadline).min()
+    }
+
+    /// Nobody needs the answer any more; nothing if it is over already.
+    pub fn cancel(&mut self, id: &str) -> Option<Over> {
+        let number = self.number(id)?;
+        self.open.remove(&number).map(|open| over(number, open, UiEnd::Cancelled))
+    }
+
+    /// Ends all questions: there is no client any more who could answer, and none is asked from here on.
+    pub fn end(&mut self) -> Vec<Over> {
+        self.answers = false;
+        let open = std::mem::take(&mut self.open);
+        open.into_iter().map(|(number, open)| over(number, open, UiEnd::Shutdown)).collect()
+    }
+
+    fn number(&self, id: &str) -> Option<u64> {
+        self.open.keys().copied().find(|number| name(*number) == id)
+    }
+}
+
+impl Open {
+    /// What an answer has to be, if it is not.
+    fn judge(&self, answer: &UiAnswer) -> Result<(), String> {
+        match (self.kind, answer) {
+            (_, UiAnswer::Cancelled)
+            | (UiKind::Confirm, UiAnswer::Confirmed(_))
+            | (UiKind::Input, UiAnswer::Value(_)) => Ok(()),
+            (UiKind::Select | UiKind::GateFailing, UiAnswer::Value(value))
+                if self.options.contains(value) =>
+            {
+                Ok(())
+            }
+            (UiKind::Confirm, UiAnswer::Value(_)) => Err("`confirmed`".to_owned()),
+            (UiKind::Input, UiAnswer::Confirmed(_)) => Err("a `value`".to_owned()),
+            (UiKind::Select | UiKind::GateFailing, UiAnswer::Value(_) | UiAnswer::Confirmed(_)) => {
+                Err(format!("one of these as `value`: {}", self.options.join(", ")))
+            }
+        }
+    }
+}
+
+fn over(number: u64, open: Open, why: UiEnd) -> Over {
+    Over { id: name(number), answer: open.default, why }
+}
+
+fn name(number: u64) -> String {
+    format!("ui-{number}")
+}
+
+fn not_open(id: &str) -> Failure {
+    let id: String = id.chars().take(64).collect();
+    Failure::new(
+        ErrorCode::NotOpen,
+        format!("no question {id:?} is open: it was answered, or its time is over"),
+    )
+}

@@ -1,0 +1,171 @@
+//! Questions with a clock that is moved by hand.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn question(kind: UiKind) -> Question {
+    let (options, default) = match kind {
+        UiKind::Confirm => (vec![], UiAnswer::Confirmed(false)),
+        UiKind::Input => (vec![], UiAnswer::Cancelled),
+        UiKind::Select => (vec!["main", "dev"], UiAnswer::Cancelled),
+        UiKind::GateFailing => (vec!["restart", "stop"], UiAnswer::Value("stop".into())),
+    };
+    Question {
+        extension: None,
+        kind,
+        title: "Now?".into(),
+        message: String::new(),
+        options: options.into_iter().map(str::to_owned).collect(),
+        default,
+        within: Duration::from_secs(60),
+    }
+}
+
+/// Dialogs with one open question of this kind, and its time.
+fn asked(kind: UiKind) -> (Dialogs, Instant) {
+    let (mut dialogs, now) = (Dialogs::default(), Instant::now());
+    dialogs.set_answers(true);
+    let Asked::Sent(request) = dialogs.ask(question(kind), now) else { panic!("not sent") };
+    assert_eq!((request.id.as_str(), request.kind, request.timeout_ms), ("ui-1", kind, 60_000));
+    (dialogs, now)
+}
+
+fn response(answer: UiAnswer) -> UiResponse {
+    UiResponse { request: "ui-1".into(), answer }
+}
+
+fn value(text: &str) -> UiAnswer {
+    UiAnswer::Value(text.into())
+}
+
+/// The answer that counts, or what is said of one that does not fit.
+#[track_caller]
+fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>) {
+    let (mut dialogs, _) = asked(kind);
+    match (dialogs.answer(response(answer)), expect) {
+        (Ok(over), Ok(expect)) => {
+            assert_eq!((over.answer, over.why), expect);
+            assert_eq!(dialogs.deadline(), None);
+        }
+        (Err(failure), Err(expect)) => {
+            assert_eq!((failure.code, failure.error.as_str()), (ErrorCode::BadRequest, expect));
+            assert!(dialogs.deadline().is_some(), "it stays open");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_answer_fits_its_question() {
+    use UiAnswer::{Cancelled, Confirmed};
+    use UiKind::{Confirm, GateFailing, Input, Select};
+    check(Confirm, Confirmed(true), Ok((Confirmed(true), UiEnd::Answered)));
+    check(Confirm, Cancelled, Ok((Confirmed(false), UiEnd::Cancelled)));
+    check(Confirm, value("yes"), Err("ui-1 is answered with `confirmed`"));
+    check(Input, value("x"), Ok((value("x"), UiEnd::Answered)));
+    check(Input, Confirmed(true), Err("ui-1 is answered with a `value`"));
+    check(Select, value("dev"), Ok((value("dev"), UiEnd::Answered)));
+    check(Select, Cancelled, Ok((Cancelled, UiEnd::Cancelled)));
+    check(Select, value("x"), Err("ui-1 is answered with one of these as `value`: main, dev"));
+    check(GateFailing, value("restart"), Ok((value("restart"), UiEnd::Answered)));
+    check(GateFailing, Cancelled, Ok((value("stop"), UiEnd::Cancelled)));
+    check(GateFailing, Confirmed(true), Err("ui-1 is answered with one of these as `value`: restart, stop"));
+}
+
+#[test]
+fn a_question_is_over_once() {
+    let not_open = |dialogs: &mut Dialogs| {
+        let failure = dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap_err();
+        assert_eq!(failure.code, ErrorCode::NotOpen, "{failure}");
+    };
+    let (mut dialogs, now) = asked(UiKind::Confirm);
+    dialogs.answer(response(UiAnswer::Confirmed(true))).unwrap();
+    not_open(&mut dialogs);
+    assert_eq!(dialogs.cancel("ui-1"), None);
+    assert_eq!(dialogs.expire(now + Duration::from_secs(61)), []);
+
+    let (mut dialogs, now) = asked(UiKind::Confirm);
+    assert_eq!(dialogs.deadline(), Some(now + Duration::from_secs(60)));
+    assert_eq!(dialogs.expire(now + Duration::from_secs(59)), []);
+    let over = Over { id: "ui-1".into(), answer: UiAnswer::Confirmed(false), why: UiEnd::Timeout };
+    assert_eq!(dialogs.expire(now + Duration::from_secs(60)), [over]);
+    not_open(&mut dialogs);
+
+    let (mut dialogs, _) = asked(UiKind::Confirm);
+    assert_eq!(dialogs.cancel("ui-1").map(|over| over.why), Some(UiEnd::Cancelled));
+    not_open(&mut dialogs);
+}
+
+#[test]
+fn without_a_client_that_answers_the_default_counts_at_once() {
+    let mut dialogs = Dialogs::default();
+    let answered = Asked::Answered(value("stop"));
+    assert_eq!(dialogs.ask(question(UiKind::GateFailing), Instant::now()), answered);
+    let (mut dialogs, now) = asked(UiKind::Confirm);
+    assert_eq!(dialogs.end().into_iter().map(|over| over.why).collect::<Vec<_>>(), [UiEnd::Shutdown]);
+    assert_eq!(dialogs.ask(question(UiKind::GateFailing), now), answered);
+}
+
+/// What may happen to dialogs.
+#[derive(Debug, Clone)]
+enum Step {
+    Ask(UiKind, u64),
+    Answer(u64, UiAnswer),
+    Cancel(u64),
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let kind = prop_oneof![
+        Just(UiKind::Confirm),
+        Just(UiKind::Select),
+        Just(UiKind::Input),
+        Just(UiKind::GateFailing),
+    ];
+    let answer = prop_oneof![
+        any::<bool>().prop_map(UiAnswer::Confirmed),
+        Just(value("main")),
+        Just(value("stop")),
+        Just(UiAnswer::Cancelled),
+    ];
+    prop_oneof![
+        (kind, 0..100u64).prop_map(|(kind, within)| Step::Ask(kind, within)),
+        (0..12u64, answer).prop_map(|(number, answer)| Step::Answer(number, answer)),
+        (0..12u64).prop_map(Step::Cancel),
+        (0..40u64).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_question_is_over_exactly_once(steps in prop::collection::vec(step(), 0..60)) {
+        let (mut dialogs, mut now) = (Dialogs::default(), Instant::now());
+        dialogs.set_answers(true);
+        let (mut sent, mut ended) = (Vec::new(), Vec::new());
+        for step in steps {
+            match step {
+                Step::Ask(kind, within) => {
+                    let within = Duration::from_secs(within);
+                    let asked = dialogs.ask(Question { within, ..question(kind) }, now);
+                    let Asked::Sent(request) = asked else { panic!("not sent") };
+                    sent.push(request.id);
+                }
+                Step::Answer(number, answer) => {
+                    ended.extend(dialogs.answer(UiResponse { request: name(number), answer }).ok().map(|over| over.id));
+                }
+                Step::Cancel(number) => ended.extend(dialogs.cancel(&name(number)).map(|over| over.id)),
+                Step::Wait(seconds) => {
+                    now += Duration::from_secs(seconds);
+                    ended.extend(dialogs.expire(now).into_iter().map(|over| over.id));
+                    prop_assert!(dialogs.deadline().is_none_or(|deadline| deadline > now));
+                }
+            }
+        }
+        ended.extend(dialogs.end().into_iter().map(|over| over.id));
+        sent.sort();
+        ended.sort();
+        prop_assert_eq!(sent, ended);
+        prop_assert_eq!(dialogs.deadline(), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! `Door`: who may drive the process.
+//!
+//! The promise: while a token is asked for, no command is done before `hello` has shown it, and a wrong one ends the
+//! connection.
+
+use std::hint::black_box;
+
+use haft_protocol::rpc::{Command, ErrorCode, Failure, Token};
+
+/// Lets commands through: all of them when no token is asked for, and otherwise once `hello` has shown it.
+#[derive(Debug, Default)]
+pub struct Door {
+    /// What is asked for; none any more when it was shown.
+    token: Option<Token>,
+}
+
+/// A command that is not let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// It is answered with this, and the next one may do better.
+    Closed(Failure),
+    /// It is answered with this, and the connection ends.
+    Wrong(Failure),
+}
+
+impl Door {
+    /// A door that asks for this token, if there is one. An empty one is none.
+    pub fn new(token: Option<Token>) -> Self {
+        Self { token: token.filter(|token| !token.0.is_empty()) }
+    }
+
+    /// Whether the command may be done.
+    ///
+    /// # Errors
+    /// [`Refused`], which says whether the connection goes on.
+    pub fn admit(&mut self, command: &Command) -> Result<(), Refused> {
+        let Some(expected) = &self.token else { return Ok(()) };
+        let Command::Hello(hello) = command else { return Err(closed()) };
+        match &hello.token {
+            Some(token) if is_same(token, expected) => {
+                self.token = None;
+                Ok(())
+            }
+            Some(_) => Err(wrong()),
+            None => Err(closed()),
+        }
+    }
+}
+
+/// Whether two tokens are one, in a time that does not depend on where they differ.
+fn is_same(Token(one): &Token, Token(other): &Token) -> bool {
+    let differences = one.bytes().zip(other.bytes()).fold(0, |found, (a, b)| black_box(found | (a ^ b)));
+    differences == 0 && one.len() == other.len()
+}
+
+fn closed() -> Refused {
+    Refused::Closed(Failure::new(ErrorCode::AuthRequired, "auth required: send hello with token first"))
+}
+
+fn wrong() -> Refused {
+    Refused::Wrong(Failure::new(ErrorCode::AuthFailed, "the token is wrong; start again with the right one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::rpc::{Hello, Ping};
+
+    use super::*;
+
+    fn hello(token: Option<&str>) -> Command {
+        Hello { token: token.map(|token| Token(token.into())), ..Hello::default() }.into()
+    }
+
+    fn ping() -> Command {
+        Ping {}.into()
+    }
+
+    #[track_caller]
+    fn check(token: Option<&str>, commands: &[Command], expect: &[Result<(), Refused>]) {
+        let mut door = Door::new(token.map(|token| Token(token.into())));
+        let admitted: Vec<_> = commands.iter().map(|command| door.admit(command)).collect();
+        assert_eq!(admitted, expect);
+    }
+
+    #[test]
+    fn without_a_token_everything_is_let_through() {
+        check(None, &[ping(), hello(None), hello(Some("x"))], &[Ok(()), Ok(()), Ok(())]);
+        check(Some(""), &[ping()], &[Ok(())]);
+    }
+
+    #[test]
+    fn the_token_comes_first_and_once() {
+        let commands = [ping(), hello(None), hello(Some("s3cret")), ping(), hello(Some("x")), hello(None)];
+        let expect = [Err(closed()), Err(closed()), Ok(()), Ok(()), Ok(()), Ok(())];
+        check(Some("s3cret"), &commands, &expect);
+    }
+
+    #[test]
+    fn a_wrong_token_is_wrong_wherever_it_differs() {
+        for token in ["", "s", "s3cre", "s3crets", "S3cret", "s3creT"] {
+            check(Some("s3cret"), &[hello(Some(token)), ping()], &[Err(wrong()), Err(closed())]);
+        }
+    }
+}

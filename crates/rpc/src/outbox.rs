@@ -1,0 +1,211 @@
+//! `Outbox`: what waits for a client that reads in its own time.
+//!
+//! The agent never waits for it. What a client cannot do without is kept however long it takes: replies, messages, results
+//! and ends. Pieces of what comes as a whole later are left out while much waits, and how many is told before the next line
+//! of their session. Of a panel, the newest content takes the place of the one that waits.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{Event, EventLine, Response, RpcEvent};
+
+/// How much may wait before something is left out, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// For pieces: of text, of thinking, of arguments, of a tool's output. Beyond it, panels are replaced.
+    pub pieces: usize,
+    /// For what extensions tell without end: notes, and what they have haft do.
+    pub notes: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { pieces: 1024 * 1024, notes: 8 * 1024 * 1024 }
+    }
+}
+
+/// The lines that wait, oldest first.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    room: Room,
+    lines: VecDeque<String>,
+    /// How many lines were taken out so far: the number of the first one.
+    first: u64,
+    /// Of all lines.
+    bytes: usize,
+    /// Where the newest content of each panel waits.
+    panels: BTreeMap<PanelOf, u64>,
+    /// How many of each session were left out and are not told of yet.
+    gaps: BTreeMap<Session, u64>,
+}
+
+/// The session of an event, if it is about one.
+type Session = Option<String>;
+
+/// Whose panel.
+type PanelOf = (Session, ExtensionName, PanelId);
+
+/// What a client loses with an event.
+enum Worth {
+    /// Something that nothing else tells.
+    All,
+    /// A piece of what comes as a whole.
+    Piece,
+    /// Something that an extension tells as often as it likes.
+    Note,
+    /// What the next content of the same panel replaces.
+    Render(ExtensionName, PanelId),
+    /// Something that nothing else tells, about a panel.
+    Panel(ExtensionName, PanelId),
+}
+
+impl Outbox {
+    /// An empty one.
+    pub fn new(room: Room) -> Self {
+        Self { room, ..Self::default() }
+    }
+
+    /// Adds a reply.
+    ///
+    /// # Errors
+    /// When it has no JSON form, which none lacks; then nothing is added.
+    pub fn reply(&mut self, reply: &Response) -> Result<(), serde_json::Error> {
+        self.push(reply.encode()?);
+        Ok(())
+    }
+
+    /// Adds an event, or leaves it out.
+    ///
+    /// # Errors
+    /// When it has no JSON form, which none lacks; then nothing is added.
+    pub fn event(&mut self, session: Session, event: impl Into<Event>) -> Result<(), serde_json::Error> {
+        let event = event.into();
+        let worth = worth(&event);
+        let room = match worth {
+            Worth::All | Worth::Render(..) | Worth::Panel(..) => usize::MAX,
+            Worth::Piece => self.room.pieces,
+            Worth::Note => self.room.notes,
+        };
+        if self.bytes > room {
+            self.lose(session);
+            return Ok(());
+        }
+        let line = EventLine { event, session: session.clone() }.encode()?;
+        let waits = match worth {
+            Worth::Render(extension, id) => {
+                let panel = (session.clone(), extension, id);
+                if self.replace(&panel, &line) {
+                    return Ok(());
+                }
+                Some(panel)
+            }
+            Worth::Panel(extension, id) => {
+                // It counts behind the content that waits, so that stays where it is.
+                self.panels.remove(&(session.clone(), extension, id));
+                None
+            }
+            Worth::All | Worth::Piece | Worth::Note => None,
+        };
+        self.tell_gap(session)?;
+        if let Some(panel) = waits {
+            self.panels.insert(panel, self.next());
+        }
+        self.push(line);
+        Ok(())
+    }
+
+    /// Takes the next lines, as many as `most` bytes hold and at least one. Nothing when none waits.
+    ///
+    /// # Errors
+    /// None in truth: what was left out last is told of here, and that has a JSON form.
+    pub fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
+        if self.bytes == 0 {
+            while let Some((session, _)) = self.gaps.first_key_value() {
+                self.tell_gap(session.clone())?;
+            }
+        }
+        let mut taken = String::new();
+        while let Some(line) = self.lines.front()
+            && (taken.is_empty() || taken.len() + line.len() <= most)
+        {
+            taken.push_str(line);
+            self.bytes -= line.len();
+            self.lines.pop_front();
+            self.first += 1;
+        }
+        let first = self.first;
+        self.panels.retain(|_, at| *at >= first);
+        Ok((!taken.is_empty()).then_some(taken))
+    }
+
+    /// How many bytes wait.
+    pub fn waiting(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether so much waits that no more commands should be read: their replies would only wait, too.
+    pub fn is_full(&self) -> bool {
+        self.bytes > self.room.notes
+    }
+
+    fn push(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+    }
+
+    /// The number of the next line that is added.
+    fn next(&self) -> u64 {
+        self.first + self.lines.len() as u64
+    }
+
+    fn lose(&mut self, session: Session) {
+        *self.gaps.entry(session).or_default() += 1;
+    }
+
+    /// While much waits, puts a panel's new content in the place of an older one that waits, if one does.
+    fn replace(&mut self, panel: &PanelOf, line: &str) -> bool {
+        let older = self.panels.get(panel).filter(|_| self.bytes > self.room.pieces);
+        let place = older.and_then(|at| usize::try_from(at - self.first).ok());
+        let Some(older) = place.and_then(|place| self.lines.get_mut(place)) else { return false };
+        self.bytes = self.bytes - older.len() + line.len();
+        line.clone_into(older);
+        true
+    }
+
+    /// Says how many of a session were left out, if any were.
+    fn tell_gap(&mut self, session: Session) -> Result<(), serde_json::Error> {
+        let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
+        let event = AgentEvent::EventGap { lost }.into();
+        self.push(EventLine { event, session }.encode()?);
+        Ok(())
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "nothing is left out unless it is named here")]
+fn worth(event: &Event) -> Worth {
+    match event {
+        Event::Agent(
+            AgentEvent::TextDelta { .. }
+            | AgentEvent::ThinkingDelta { .. }
+            | AgentEvent::ToolUseArgs { .. }
+            | AgentEvent::ToolProgress { .. },
+        ) => Worth::Piece,
+        Event::Agent(
+            AgentEvent::ExtNotify { .. } | AgentEvent::HostCallStart { .. } | AgentEvent::HostCallEnd { .. },
+        ) => Worth::Note,
+        Event::Rpc(RpcEvent::PanelRender { extension, panel }) => {
+            Worth::Render(extension.clone(), panel.panel_id.clone())
+        }
+        Event::Rpc(RpcEvent::PanelOpen { extension, panel }) => {
+            Worth::Panel(extension.clone(), panel.panel_id.clone())
+        }
+        Event::Rpc(RpcEvent::PanelClose { extension, panel_id }) => {
+            Worth::Panel(extension.clone(), panel_id.clone())
+        }
+        _ => Worth::All,
+    }
+}

@@ -1,0 +1,261 @@
+//! What is kept, what is left out, and what is said of that.
+
+use haft_protocol::event::{AgentEvent, Level};
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{Event, PanelContent, Ping, Pong, Response, RpcEvent};
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+/// Little room, so that little text fills it.
+const ROOM: Room = Room { pieces: 200, notes: 400 };
+
+fn outbox() -> Outbox {
+    Outbox::new(ROOM)
+}
+
+fn session(name: &str) -> Session {
+    Some(name.to_owned())
+}
+
+fn piece(n: usize) -> Event {
+    AgentEvent::TextDelta { delta: format!("piece {n}") }.into()
+}
+
+/// Something that is never left out.
+fn said(text: String) -> AgentEvent {
+    AgentEvent::ExtDisplay { extension: ExtensionName::new("todo"), text }
+}
+
+fn whole(n: usize) -> Event {
+    said(format!("whole {n}")).into()
+}
+
+fn note(n: usize) -> Event {
+    let message = format!("note {n}");
+    AgentEvent::ExtNotify { extension: ExtensionName::new("todo"), level: Level::Info, message }.into()
+}
+
+fn panel(id: &str, n: usize) -> Event {
+    let panel = PanelContent {
+        panel_id: PanelId::new(id),
+        title: String::new(),
+        lines: vec![format!("row {n}")],
+        footer: String::new(),
+    };
+    RpcEvent::PanelRender { extension: ExtensionName::new("todo"), panel }.into()
+}
+
+/// Fills the room for pieces.
+fn filled() -> Outbox {
+    let mut outbox = outbox();
+    outbox.event(session("s"), whole(0)).unwrap();
+    outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
+    outbox.take(1).unwrap();
+    outbox
+}
+
+fn all(outbox: &mut Outbox) -> String {
+    std::iter::from_fn(|| outbox.take(usize::MAX).unwrap()).collect::<String>().replace(&"x".repeat(200), "…")
+}
+
+#[test]
+fn what_fits_comes_as_it_is() {
+    let mut outbox = outbox();
+    outbox.event(session("s"), piece(1)).unwrap();
+    outbox.event(None, whole(2)).unwrap();
+    outbox.reply(&Response::success::<Ping>(Some("1".into()), &Pong { pong: true }).unwrap()).unwrap();
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"text_delta","delta":"piece 1","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"whole 2"}
+    {"type":"response","id":"1","command":"ping","success":true,"data":{"pong":true}}
+    "#);
+    assert_eq!((outbox.waiting(), outbox.take(1).unwrap()), (0, None));
+}
+
+#[test]
+fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() {
+    let mut outbox = filled();
+    outbox.event(session("s"), piece(1)).unwrap();
+    outbox.event(session("s"), piece(2)).unwrap();
+    outbox.event(session("t"), piece(3)).unwrap();
+    outbox.event(session("u"), whole(4)).unwrap();
+    outbox.reply(&Response::success::<Ping>(None, &Pong { pong: true }).unwrap()).unwrap();
+    outbox.event(session("s"), whole(5)).unwrap();
+    outbox.event(session("s"), piece(6)).unwrap();
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"whole 4","session":"u"}
+    {"type":"response","command":"ping","success":true,"data":{"pong":true}}
+    {"type":"event_gap","lost":2,"session":"s"}
+    {"type":"ext_display","extension":"todo","text":"whole 5","session":"s"}
+    {"type":"event_gap","lost":1,"session":"s"}
+    {"type":"event_gap","lost":1,"session":"t"}
+    "#);
+}
+
+#[test]
+fn notes_have_more_room() {
+    let mut outbox = filled();
+    outbox.event(session("s"), note(1)).unwrap();
+    assert!(!outbox.is_full());
+    outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
+    assert!(outbox.is_full());
+    outbox.event(session("s"), note(2)).unwrap();
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"ext_notify","extension":"todo","level":"info","message":"note 1","session":"s"}
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"event_gap","lost":1,"session":"s"}
+    "#);
+}
+
+#[test]
+fn only_the_newest_content_of_a_panel_waits() {
+    let mut outbox = filled();
+    for (id, n) in [("a", 1), ("b", 2), ("a", 3), ("a", 4)] {
+        outbox.event(session("s"), panel(id, n)).unwrap();
+    }
+    outbox.event(session("t"), panel("a", 5)).unwrap();
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 4"],"footer":"","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"b","title":"","lines":["row 2"],"footer":"","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 5"],"footer":"","session":"t"}
+    "#);
+    // With room, each content comes.
+    outbox.event(session("s"), panel("a", 6)).unwrap();
+    outbox.event(session("s"), panel("a", 7)).unwrap();
+    assert_eq!(all(&mut outbox).lines().count(), 2);
+}
+
+#[test]
+fn the_content_of_a_panel_stays_before_its_end() {
+    let mut outbox = filled();
+    let close =
+        || RpcEvent::PanelClose { extension: ExtensionName::new("todo"), panel_id: PanelId::new("a") };
+    outbox.event(session("s"), panel("a", 1)).unwrap();
+    outbox.event(session("s"), close()).unwrap();
+    outbox.event(session("s"), panel("a", 2)).unwrap();
+    outbox.event(session("s"), panel("a", 3)).unwrap();
+    assert_snapshot!(all(&mut outbox), @r#"
+    {"type":"ext_display","extension":"todo","text":"…","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 1"],"footer":"","session":"s"}
+    {"type":"panel_close","extension":"todo","panel_id":"a","session":"s"}
+    {"type":"panel_render","extension":"todo","panel_id":"a","title":"","lines":["row 3"],"footer":"","session":"s"}
+    "#);
+}
+
+#[test]
+fn a_panel_whose_content_was_read_is_not_taken_back() {
+    let mut outbox = outbox();
+    outbox.event(session("s"), panel("a", 1)).unwrap();
+    outbox.take(1).unwrap();
+    outbox.event(session("s"), said("x".repeat(ROOM.pieces))).unwrap();
+    outbox.event(session("s"), panel("a", 2)).unwrap();
+    assert_eq!(all(&mut outbox).lines().count(), 2);
+}
+
+#[test]
+fn lines_are_taken_whole() {
+    let mut outbox = outbox();
+    (0..3).for_each(|n| outbox.event(None, whole(n)).unwrap());
+    let length = outbox.waiting() / 3;
+    for (most, expect) in [(2 * length, 2), (0, 1)] {
+        let taken = outbox.take(most).unwrap().unwrap();
+        assert_eq!((taken.lines().count(), taken.ends_with('\n')), (expect, true));
+    }
+}
+
+/// What may happen to an outbox.
+#[derive(Debug, Clone)]
+enum Step {
+    Event { session: usize, kind: usize, length: usize },
+    Take(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..3usize, 0..4usize, 0..120usize)
+            .prop_map(|(session, kind, length)| Step::Event { session, kind, length }),
+        1 => (0..600usize).prop_map(Step::Take),
+    ]
+}
+
+/// Kinds of events.
+const PANEL: usize = 2;
+const WHOLE: usize = 3;
+
+/// The event of a kind, numbered, with a text of some length.
+fn numbered(kind: usize, n: usize, length: usize) -> Event {
+    let text = format!("{n} {}", "x".repeat(length));
+    match kind {
+        0 => AgentEvent::TextDelta { delta: text }.into(),
+        1 => note(n),
+        PANEL => panel("a", n),
+        WHOLE.. => said(text).into(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_matters_always_comes_and_what_is_missing_is_counted(steps in prop::collection::vec(step(), 0..80)) {
+        let mut outbox = outbox();
+        let (mut sent, mut read) = (Vec::new(), String::new());
+        for (n, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Event { session: at, kind, length } => {
+                    let before = outbox.waiting();
+                    let event = numbered(kind, n, length);
+                    let line = EventLine { event: event.clone(), session: session(&at.to_string()) };
+                    outbox.event(line.session.clone(), event).unwrap();
+                    prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting() == before, "a piece without room");
+                    sent.push((kind, line.encode().unwrap()));
+                }
+                Step::Take(most) => read.extend(outbox.take(most).unwrap()),
+            }
+        }
+        read.extend(std::iter::from_fn(|| outbox.take(100).unwrap()));
+        check(&sent, &read);
+    }
+}
+
+/// Everything that was sent is there in order, or told as missing; of the panels at least the newest content.
+fn check(sent: &[(usize, String)], read: &str) {
+    let mut lines = read
+        .split_inclusive('\n')
+        .filter(|line| !is(line, "event_gap") && !is(line, "panel_render"))
+        .peekable();
+    let mut missing = BTreeMap::<String, u64>::new();
+    let mut newest = BTreeMap::new();
+    for (kind, line) in sent {
+        if *kind == PANEL {
+            newest.insert(session_of(line), line.as_str());
+        } else if lines.next_if_eq(&line.as_str()).is_none() {
+            assert_ne!(*kind, WHOLE, "{line} is missing or out of order in {read}");
+            *missing.entry(session_of(line)).or_default() += 1;
+        }
+    }
+    assert_eq!(lines.next(), None);
+    let mut told = BTreeMap::<String, u64>::new();
+    for line in read.lines().filter(|line| is(line, "event_gap")) {
+        let lost = serde_json::from_str::<Value>(line).unwrap()["lost"].as_u64().unwrap();
+        *told.entry(session_of(line)).or_default() += lost;
+    }
+    assert_eq!(told, missing);
+    let mut shown = BTreeMap::new();
+    for line in read.split_inclusive('\n').filter(|line| is(line, "panel_render")) {
+        shown.insert(session_of(line), line);
+    }
+    assert_eq!(shown, newest);
+}
+
+fn is(line: &str, kind: &str) -> bool {
+    line.starts_with(&format!(r#"{{"type":"{kind}""#))
+}
+
+fn session_of(line: &str) -> String {
+    serde_json::from_str::<Value>(line).unwrap()["session"].to_string()
+}

@@ -1,0 +1,179 @@
+//! `Roster`: the sessions that are open, and which one a command is about.
+
+use haft_protocol::rpc::{ErrorCode, Failure};
+
+/// The open sessions, in the order in which they were opened. There is always one: it begins with one, and the last one
+/// stays.
+#[derive(Debug)]
+pub struct Roster<S> {
+    /// By id.
+    open: Vec<(String, S)>,
+    /// The id of the one that commands mean which name none.
+    current: String,
+}
+
+impl<S> Roster<S> {
+    /// With the first session, which is the current one.
+    pub fn new(id: impl Into<String>, session: S) -> Self {
+        let id = id.into();
+        Self { current: id.clone(), open: vec![(id, session)] }
+    }
+
+    /// Another session beside the others. One of that id takes the place of the old one, which is returned.
+    pub fn add(&mut self, id: impl Into<String>, session: S) -> Option<S> {
+        let id = id.into();
+        if let Some((_, old)) = self.open.iter_mut().find(|(known, _)| *known == id) {
+            return Some(std::mem::replace(old, session));
+        }
+        self.open.push((id, session));
+        None
+    }
+
+    /// The id of the session that a command is about: the one whose id begins as it says, or the current one.
+    ///
+    /// # Errors
+    /// [`Failure`] when no open session is meant, or more than one.
+    pub fn find(&self, named: Option<&str>) -> Result<&str, Failure> {
+        let Some(named) = named else { return Ok(&self.current) };
+        if let Some((id, _)) = self.open.iter().find(|(id, _)| id == named) {
+            return Ok(id);
+        }
+        let mut alike = self.open.iter().filter(|(id, _)| !named.is_empty() && id.starts_with(named));
+        match (alike.next(), alike.next()) {
+            (Some((id, _)), None) => Ok(id),
+            (first, _) => Err(not_found(named, first.is_some())),
+        }
+    }
+
+    /// The session of exactly this id.
+    pub fn get_mut(&mut self, id: &str) -> Option<&mut S> {
+        self.open.iter_mut().find(|(known, _)| known == id).map(|(_, session)| session)
+    }
+
+    /// From here on, commands that name none mean this session.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find); then it may still be on the disk.
+    pub fn switch(&mut self, named: &str) -> Result<&str, Failure> {
+        self.current = self.find(Some(named))?.to_owned();
+        Ok(&self.current)
+    }
+
+    /// Whether the session may be closed.
+    ///
+    /// # Errors
+    /// [`Failure`] when it is the last one.
+    pub fn may_close(&self, id: &str) -> Result<(), Failure> {
+        let others = self.open.iter().any(|(known, _)| known != id);
+        others.then_some(()).ok_or_else(|| {
+            Failure::new(ErrorCode::Busy, "the last session stays; send `shutdown` to end the process")
+        })
+    }
+
+    /// Takes a session out. When it was the current one, the first that is still open is current from here on. The last one
+    /// stays.
+    pub fn remove(&mut self, id: &str) -> Option<S> {
+        self.may_close(id).ok()?;
+        let at = self.open.iter().position(|(known, _)| known == id)?;
+        let (_, session) = self.open.remove(at);
+        if let Some((first, _)) = self.open.first().filter(|_| self.current == id) {
+            self.current = first.clone();
+        }
+        Some(session)
+    }
+
+    /// The id of the session that commands mean which name none.
+    pub fn current(&self) -> &str {
+        &self.current
+    }
+
+    /// All open sessions by id, in the order in which they were opened.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &S)> {
+        self.open.iter().map(|(id, session)| (id.as_str(), session))
+    }
+
+    /// As [`iter`](Self::iter), to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut S)> {
+        self.open.iter_mut().map(|(id, session)| (id.as_str(), session))
+    }
+}
+
+fn not_found(named: &str, several: bool) -> Failure {
+    let named: String = named.chars().take(64).collect();
+    let what = if several {
+        "more than one open session begins with"
+    } else {
+        "no session is open whose id begins with"
+    };
+    Failure::new(
+        ErrorCode::SessionNotFound,
+        format!("{what} {named:?}; `list_sessions` says which there are"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roster() -> Roster<u8> {
+        let mut roster = Roster::new("0199", 1);
+        assert_eq!((roster.add("01aa", 2), roster.add("02", 3)), (None, None));
+        roster
+    }
+
+    /// The session that is meant, or what is said when none is.
+    #[track_caller]
+    fn check(named: Option<&str>, expect: Result<&str, &str>) {
+        let roster = roster();
+        let found = roster.find(named).map_err(|failure| {
+            assert_eq!(failure.code, ErrorCode::SessionNotFound);
+            failure.error
+        });
+        assert_eq!(found.as_deref().map_err(String::as_str), expect);
+    }
+
+    #[test]
+    fn a_session_is_named_by_the_beginning_of_its_id() {
+        check(None, Ok("0199"));
+        check(Some("02"), Ok("02"));
+        check(Some("019"), Ok("0199"));
+        check(Some("01a"), Ok("01aa"));
+        let several = "more than one open session begins with \"01\"; `list_sessions` says which there are";
+        check(Some("01"), Err(several));
+        let none = "no session is open whose id begins with \"9\"; `list_sessions` says which there are";
+        check(Some("9"), Err(none));
+        let empty = "no session is open whose id begins with \"\"; `list_sessions` says which there are";
+        check(Some(""), Err(empty));
+    }
+
+    #[test]
+    fn a_whole_id_wins_over_the_beginning_of_another() {
+        let mut roster = Roster::new("0199", 1);
+        roster.add("01", 2);
+        assert_eq!(roster.find(Some("01")), Ok("01"));
+    }
+
+    #[test]
+    fn what_is_opened_is_not_current_before_it_is_switched_to() {
+        let mut roster = roster();
+        assert_eq!(roster.current(), "0199");
+        assert_eq!(roster.switch("01a"), Ok("01aa"));
+        assert!(roster.switch("9").is_err());
+        assert_eq!((roster.current(), roster.find(None)), ("01aa", Ok("01aa")));
+        assert_eq!(roster.get_mut("01aa"), Some(&mut 2));
+        assert_eq!(roster.add("01aa", 7), Some(2));
+    }
+
+    #[test]
+    fn the_first_that_is_open_follows_a_current_one_that_is_closed_and_the_last_stays() {
+        let mut roster = roster();
+        assert_eq!(roster.remove("9"), None);
+        assert_eq!((roster.remove("01aa"), roster.current()), (Some(2), "0199"));
+        assert_eq!((roster.remove("0199"), roster.current()), (Some(1), "02"));
+        assert_eq!(roster.may_close("02").unwrap_err().code, ErrorCode::Busy);
+        assert_eq!((roster.remove("02"), roster.current()), (None, "02"));
+        assert_eq!(roster.iter().collect::<Vec<_>>(), [("02", &3)]);
+        roster.iter_mut().for_each(|(_, session)| *session += 1);
+        assert_eq!(roster.get_mut("02"), Some(&mut 4));
+    }
+}

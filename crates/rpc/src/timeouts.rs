@@ -1,0 +1,6 @@
+//! Every duration of this crate.
+
+use std::time::Duration;
+
+/// How long a question waits for a person, unless whoever asks says otherwise. As long as a gate may take for its answer.
+pub const DIALOG: Duration = Duration::from_secs(60);

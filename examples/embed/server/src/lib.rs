@@ -1,0 +1,167 @@
+//! An agent for each chat, events to the browser as they come: the routes of `haft-example-server`.
+//!
+//! A chat's events are kept as a list, so a page that connects late, again, or beside another one reads all of them.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures::{Stream, StreamExt as _, stream};
+use haft_core::protocol::event::AgentEvent;
+use haft_core::session::SessionId;
+use haft_core::{Agent, QueueError, Run, RunHandle};
+use tokio::sync::watch;
+
+/// The page, whole: it loads nothing else.
+pub const PAGE: &str = include_str!("../static/index.html");
+
+/// How many chats there may be. A server for more people would end those that nobody has looked at for long.
+const MAX_CHATS: usize = 100;
+
+/// Makes the agent of a new chat.
+type MakeAgent = Box<dyn Fn() -> Result<Agent, String> + Send + Sync>;
+
+struct Chats {
+    make_agent: MakeAgent,
+    open: Mutex<HashMap<String, Arc<Chat>>>,
+}
+
+struct Chat {
+    agent: Agent,
+    /// The latest run.
+    run: Mutex<Option<RunHandle>>,
+    /// Every event so far, as JSON.
+    told: watch::Sender<Vec<Arc<str>>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Said {
+    text: String,
+}
+
+/// The routes. An agent may act on this machine, so requests that other sites have a browser make are refused.
+pub fn app(make_agent: impl Fn() -> Result<Agent, String> + Send + Sync + 'static) -> Router {
+    let chats = Chats { make_agent: Box::new(make_agent), open: Mutex::default() };
+    Router::new()
+        .route("/", get(|| async { ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(PAGE)) }))
+        .route("/chats", post(begin))
+        .route("/chats/{id}/events", get(events))
+        .route("/chats/{id}/say", post(say))
+        .route("/chats/{id}/abort", post(abort))
+        .layer(middleware::from_fn(only_from_here))
+        .with_state(Arc::new(chats))
+}
+
+/// The page needs its own script and style, and this server.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Begins a chat: `{"id": …}`. The id is random, so whoever knows it was told.
+async fn begin(State(chats): State<Arc<Chats>>) -> Result<Json<serde_json::Value>, Problem> {
+    let mut open = lock(&chats.open);
+    if open.len() >= MAX_CHATS {
+        return Err((StatusCode::SERVICE_UNAVAILABLE, "too many chats".to_owned()));
+    }
+    let agent = (chats.make_agent)().map_err(|error| (StatusCode::INTERNAL_SERVER_ERROR, error))?;
+    let id = SessionId::new().to_string();
+    open.insert(id.clone(), Arc::new(Chat { agent, run: Mutex::default(), told: watch::Sender::default() }));
+    Ok(Json(serde_json::json!({ "id": id })))
+}
+
+/// What a chat's page is sent: one JSON object an event. A browser that connects again says what it had last.
+async fn events(
+    State(chats): State<Arc<Chats>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let told = chats.find(&id)?.told.subscribe();
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse::<usize>().ok());
+    let next = last.map_or(0, |last| last.saturating_add(1));
+    let events = stream::unfold((told, next), async |(mut told, next)| {
+        let event = told.wait_for(|told| told.len() > next).await.ok()?.get(next)?.clone();
+        Some((Ok(Event::default().id(next.to_string()).data(event)), (told, next.saturating_add(1))))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+}
+
+/// Says something: to the agent at work, or else as a new prompt.
+async fn say(
+    State(chats): State<Arc<Chats>>,
+    Path(id): Path<String>,
+    Json(Said { text }): Json<Said>,
+) -> Result<StatusCode, Problem> {
+    let chat = chats.find(&id)?;
+    let mut running = lock(&chat.run);
+    let said = running.as_ref().map_or(Err(QueueError::NotUnderWay), |run| run.steer(text.as_str()));
+    if said == Err(QueueError::NotUnderWay) {
+        let run = chat.agent.prompt(text);
+        *running = Some(run.handle());
+        // It goes on whether or not a browser listens.
+        tokio::spawn(show(chat.clone(), run));
+        return Ok(StatusCode::ACCEPTED);
+    }
+    said.map(|()| StatusCode::ACCEPTED).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+}
+
+/// Ends what the agent does.
+async fn abort(State(chats): State<Arc<Chats>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    lock(&chats.find(&id)?.run).iter().for_each(RunHandle::abort);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Works on a prompt and tells what happens.
+async fn show(chat: Arc<Chat>, mut run: Run) {
+    while let Some(event) = run.next().await {
+        chat.tell(&event);
+    }
+}
+
+impl Chat {
+    fn tell(&self, event: &AgentEvent) {
+        if let Ok(json) = serde_json::to_string(event) {
+            self.told.send_modify(|told| told.push(json.into()));
+        }
+    }
+}
+
+/// A status and what to tell people.
+type Problem = (StatusCode, String);
+
+impl Chats {
+    fn find(&self, id: &str) -> Result<Arc<Chat>, Problem> {
+        let chat = lock(&self.open).get(id).cloned();
+        chat.ok_or_else(|| (StatusCode::NOT_FOUND, "there is no such chat".to_owned()))
+    }
+}
+
+/// Refuses requests that a page of another site has a browser make: they bear that site's name as `Host` (a name that was
+/// bent to this address) or as `Origin`. A server for others than the person at this machine needs a login in this place.
+async fn only_from_here(request: Request, next: Next) -> Response {
+    match is_from_here(request.headers()) {
+        true => next.run(request).await,
+        false => (StatusCode::FORBIDDEN, "open this page as http://localhost").into_response(),
+    }
+}
+
+fn is_from_here(headers: &HeaderMap) -> bool {
+    let local = |name: &str| {
+        let host = name.rsplit_once(':').map_or(name, |(host, _port)| host);
+        matches!(host, "localhost" | "127.0.0.1" | "[::1]")
+    };
+    let named = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let origin = named(header::ORIGIN);
+    named(header::HOST).is_some_and(local)
+        && origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(local))
+}
+
+/// What is locked here is changed in one step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

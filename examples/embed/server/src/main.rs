@@ -1,0 +1,49 @@
+//! An agent behind a page in the browser. `cargo run -p haft-example-server`, then open the address that it prints.
+
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::Agent;
+use haft_core::protocol::content::ToolCall;
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_example_server::app;
+use haft_providers::Scripted;
+
+/// What the model says, over and over. Pauses, so that it can be watched.
+const SCRIPT: &str = r#"{"steps": [
+    {"repeat": true, "when": {"last_role": "user"}, "chunk": 4, "pause_ms": 40,
+     "say": [{"text": "I had better roll a die about that."}, {"call": {"name": "dice", "args": {"sides": 6}}}]},
+    {"repeat": true, "chunk": 4, "pause_ms": 40,
+     "say": [{"text": "The die says {{last_tool_result}}. <b>Bold words</b> are shown as they are written."}]}]}"#;
+
+struct Dice;
+
+#[async_trait]
+impl Tool for Dice {
+    fn spec(&self) -> Arc<ToolSpec> {
+        let schema =
+            serde_json::json!({ "type": "object", "properties": { "sides": { "type": "integer" } } });
+        Arc::new(ToolSpec::new("dice", "Rolls a die.").with_schema(schema.into()))
+    }
+
+    async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
+        ToolOutput::text("4")
+    }
+}
+
+/// Each chat has an agent of its own. For a real model see `haft_providers::choose`.
+fn agent() -> Result<Agent, String> {
+    let model = Scripted::from_json(SCRIPT).map_err(|error| error.to_string())?;
+    Agent::builder(model).tool(Dice).max_steps(20).build().map_err(|error| error.to_string())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let port = std::env::args().nth(1).unwrap_or_else(|| "0".to_owned());
+    // This machine only: whoever reaches the page has the agent do things.
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port.parse()?)).await?;
+    println!("http://{}", listener.local_addr()?);
+    Ok(axum::serve(listener, app(agent)).await?)
+}

@@ -1,0 +1,115 @@
+//! A client that speaks to the server as a browser does.
+
+use haft_core::Agent;
+use haft_example_server::app;
+use serde_json::Value;
+
+/// To one server.
+pub(crate) struct Client {
+    http: reqwest::Client,
+    pub(crate) address: String,
+}
+
+/// A server on a port of its own, which ends with the test.
+pub(crate) async fn serve(agent: fn() -> Result<Agent, String>) -> Client {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // What reqwest wants before its first client, although none here speaks TLS. An error says that it has it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app(agent)).await });
+    Client { http: reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap(), address }
+}
+
+impl Client {
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+        let request = self.http.get(format!("{}{path}", self.address));
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        request.send().await.unwrap()
+    }
+
+    /// Posts JSON, if any; the status.
+    pub(crate) async fn post(&self, path: &str, json: Option<&str>) -> u16 {
+        let request = self.http.post(format!("{}{path}", self.address));
+        let request = match json {
+            Some(json) => request.header("content-type", "application/json").body(json.to_owned()),
+            None => request,
+        };
+        request.send().await.unwrap().status().as_u16()
+    }
+
+    /// Posts as a form can; the status.
+    pub(crate) async fn post_text(&self, path: &str, text: &str) -> u16 {
+        let request = self.http.post(format!("{}{path}", self.address));
+        let request = request.header("content-type", "text/plain").body(text.to_owned());
+        request.send().await.unwrap().status().as_u16()
+    }
+
+    pub(crate) async fn begin(&self) -> String {
+        let answer = self.http.post(format!("{}/chats", self.address)).send().await.unwrap();
+        let answer: Value = answer.json().await.unwrap();
+        answer["id"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn say(&self, chat: &str, text: &str) {
+        let said = serde_json::json!({ "text": text }).to_string();
+        assert_eq!(self.post(&format!("/chats/{chat}/say"), Some(&said)).await, 202);
+    }
+
+    pub(crate) async fn events(&self, chat: &str, last: Option<&str>) -> Events {
+        let headers: Vec<_> = last.map(|last| ("last-event-id", last)).into_iter().collect();
+        let response = self.get(&format!("/chats/{chat}/events"), &headers).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Events { response, read: String::new(), last_id: String::new() }
+    }
+}
+
+/// A stream of server-sent events.
+pub(crate) struct Events {
+    response: reqwest::Response,
+    read: String,
+    pub(crate) last_id: String,
+}
+
+impl Events {
+    /// The next event of those that a person would notice, as a line.
+    pub(crate) async fn next(&mut self) -> String {
+        loop {
+            if let Some((event, rest)) = self.read.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.read = rest;
+                let field = |name| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+                let Some(data) = field("data:") else { continue };
+                self.last_id = field("id:").unwrap().to_owned();
+                match line(&serde_json::from_str(data).unwrap()) {
+                    Some(line) => return line,
+                    None => continue,
+                }
+            }
+            let more = self.response.chunk().await.unwrap().unwrap();
+            self.read.push_str(std::str::from_utf8(&more).unwrap());
+        }
+    }
+
+    pub(crate) async fn until_done(&mut self) -> Vec<String> {
+        let mut lines = vec![self.next().await];
+        while lines.last().unwrap() != "done" {
+            lines.push(self.next().await);
+        }
+        lines
+    }
+}
+
+fn line(event: &Value) -> Option<String> {
+    let text = |content: &Value| content[0]["text"].as_str().map(str::to_owned);
+    let detail = match event["type"].as_str().unwrap() {
+        "done" => return Some("done".to_owned()),
+        "user_message" | "assistant_message" | "tool_result" => text(&event["content"]),
+        "text_delta" => event["delta"].as_str().map(str::to_owned),
+        "tool_call" => Some(format!("{} {}", event["name"].as_str()?, event["args"])),
+        "queue_update" => event["steering"][0].as_str().map(str::to_owned),
+        "turn_end" => event["error"].as_str().map(str::to_owned),
+        _ => None,
+    };
+    Some(format!("{} {}", event["type"].as_str()?, detail?))
+}

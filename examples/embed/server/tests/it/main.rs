@@ -1,0 +1,168 @@
+//! The server as a browser sees it: real requests over the loopback address.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod browser;
+mod client;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use client::serve;
+use futures::{StreamExt as _, stream};
+use haft_core::Agent;
+use haft_core::hooks::CancellationToken;
+use haft_core::model::{Model, ModelError, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream};
+use haft_core::protocol::RawJson;
+use haft_core::protocol::content::{ToolCall, joined_text};
+use haft_core::protocol::ids::ToolCallId;
+use haft_core::protocol::message::Message;
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+
+/// Calls `echo` with what it was told, and repeats what that gives; begins and never ends when told to wait.
+struct Parrot;
+
+#[async_trait]
+impl Model for Parrot {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { provider: "zoo".into(), model: "parrot".into() }
+    }
+
+    async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
+        let answer = match request.messages.last() {
+            Some(Message::User { content, .. }) if joined_text(content) == "wait" => {
+                let begun = stream::iter([Ok(ModelEvent::Text("half an ans".into()))]);
+                return Ok(begun.chain(stream::pending()).boxed());
+            }
+            Some(Message::User { content, .. }) => {
+                let args = RawJson::from_value(&serde_json::json!({ "text": joined_text(content) })).unwrap();
+                ModelResponse::calls([ToolCall { id: ToolCallId::new("t1"), name: "echo".into(), args }])
+            }
+            Some(Message::Tool(result)) => {
+                ModelResponse::text(format!("It says: {}", joined_text(&result.content)))
+            }
+            Some(Message::Assistant(_)) | None => ModelResponse::text("?"),
+        };
+        Ok(answer.into_stream())
+    }
+}
+
+struct Echo;
+
+#[async_trait]
+impl Tool for Echo {
+    fn spec(&self) -> Arc<ToolSpec> {
+        let schema = serde_json::json!({ "type": "object", "properties": { "text": { "type": "string" } } });
+        Arc::new(ToolSpec::new("echo", "Says it again.").with_schema(schema.into()))
+    }
+
+    async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+        ToolOutput::text(call.args.read::<serde_json::Value>().unwrap()["text"].as_str().unwrap())
+    }
+}
+
+/// The agents of the tests.
+fn agent() -> Result<Agent, String> {
+    Agent::builder(Parrot).tool(Echo).build().map_err(|error| error.to_string())
+}
+
+#[tokio::test]
+async fn a_turn_with_a_tool_call_comes_as_events() {
+    let client = serve(agent).await;
+    let chat = client.begin().await;
+    let mut events = client.events(&chat, None).await;
+    client.say(&chat, "hello").await;
+    assert_eq!(
+        events.until_done().await,
+        [
+            "user_message hello",
+            "tool_call echo {\"text\":\"hello\"}",
+            "tool_result hello",
+            "text_delta It says: hello",
+            "assistant_message It says: hello",
+            "done"
+        ]
+    );
+    // The next prompt goes on in the same stream.
+    client.say(&chat, "again").await;
+    assert_eq!(events.until_done().await.first().unwrap(), "user_message again");
+}
+
+#[tokio::test]
+async fn what_is_aborted_ends_with_what_was_said() {
+    let client = serve(agent).await;
+    let chat = client.begin().await;
+    let mut events = client.events(&chat, None).await;
+    client.say(&chat, "wait").await;
+    assert_eq!(events.next().await, "user_message wait");
+    assert_eq!(events.next().await, "text_delta half an ans");
+    client.post(&format!("/chats/{chat}/abort"), None).await;
+    assert_eq!(events.until_done().await, ["assistant_message half an ans", "turn_end aborted", "done"]);
+    // The chat goes on.
+    client.say(&chat, "hello").await;
+    assert_eq!(events.until_done().await.last().unwrap(), "done");
+}
+
+/// Two pages on one chat see the same, and one on another chat nothing of it, while both work.
+#[tokio::test]
+async fn two_browsers_at_once() {
+    let client = serve(agent).await;
+    let (one, other) = (client.begin().await, client.begin().await);
+    let (mut first, mut second) = (client.events(&one, None).await, client.events(&one, None).await);
+    let mut apart = client.events(&other, None).await;
+    client.say(&one, "wait").await;
+    client.say(&other, "hello").await;
+    let of_other = apart.until_done().await;
+    assert_eq!(of_other.first().unwrap(), "user_message hello");
+    assert!(!of_other.iter().any(|line| line.contains("wait")), "{of_other:?}");
+    client.post(&format!("/chats/{one}/abort"), None).await;
+    let seen = first.until_done().await;
+    assert_eq!(seen, second.until_done().await);
+    assert_eq!(seen.last().unwrap(), "done");
+}
+
+/// A browser that lost its connection says what it had last.
+#[tokio::test]
+async fn who_comes_late_reads_all_and_who_comes_back_reads_the_rest() {
+    let client = serve(agent).await;
+    let chat = client.begin().await;
+    client.say(&chat, "hello").await;
+    let whole = client.events(&chat, None).await.until_done().await;
+    assert_eq!(whole.first().unwrap(), "user_message hello");
+    let mut events = client.events(&chat, None).await;
+    events.next().await;
+    let last = events.last_id.clone();
+    drop(events);
+    assert_eq!(client.events(&chat, Some(&last)).await.until_done().await, whole[1..]);
+}
+
+/// What is said to an agent at work is told to it, and is no second prompt.
+#[tokio::test]
+async fn what_is_said_meanwhile_steers() {
+    let client = serve(agent).await;
+    let chat = client.begin().await;
+    let mut events = client.events(&chat, None).await;
+    client.say(&chat, "wait").await;
+    assert_eq!(events.next().await, "user_message wait");
+    client.say(&chat, "hello").await;
+    while events.next().await != "queue_update hello" {}
+    assert_eq!(client.post(&format!("/chats/{chat}/say"), Some(r#"{"text": " "}"#)).await, 422);
+    client.post(&format!("/chats/{chat}/abort"), None).await;
+    events.until_done().await;
+}
+
+#[tokio::test]
+async fn who_is_somewhere_else_is_turned_away() {
+    let client = serve(agent).await;
+    for (header, value) in [("host", "evil.example"), ("origin", "http://evil.example"), ("origin", "null")] {
+        assert_eq!(client.get("/", &[(header, value)]).await.status(), 403, "{header}: {value}");
+    }
+    for (header, value) in [("host", "localhost:1"), ("origin", "http://127.0.0.1:1")] {
+        assert_eq!(client.get("/", &[(header, value)]).await.status(), 200, "{header}: {value}");
+    }
+    assert_eq!(client.get("/chats/0123/events", &[]).await.status(), 404);
+    assert_eq!(client.post("/chats/0123/say", Some(r#"{"text": "hello"}"#)).await, 404);
+    // A form of another site cannot say anything: it cannot send JSON.
+    let chat = client.begin().await;
+    assert_eq!(client.post_text(&format!("/chats/{chat}/say"), r#"{"text": "hello"}"#).await, 415);
+}

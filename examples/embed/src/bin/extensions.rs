@@ -1,0 +1,46 @@
+//! Extensions, which are programs in any language: here one in Python. `cargo run -p haft-example-embed --bin extensions`
+
+#![expect(clippy::print_stdout, reason = "a program for people prints")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use haft_core::Agent;
+use haft_core::model::Model as _;
+use haft_core::protocol::content::joined_text;
+use haft_core::protocol::event::AgentEvent;
+use haft_example_embed::scripted;
+use haft_host::discovery::{Discovery, Search};
+use haft_host::{Host, HostConfig};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let model = scripted(
+        r#"[{"say": [{"call": {"name": "glossary", "args": {"term": "turn"}}}]},
+            {"say": [{"text": "A turn? {{last_tool_result:glossary}}"}]}]"#,
+    )?;
+    // Which extensions: directories with an `extension.json`. They are found anew at every `host.reload()`.
+    let py_guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../extensions/py-guide");
+    let search = Search { explicit: vec![py_guide], path: std::env::var_os("PATH"), ..Search::default() };
+    // What goes wrong with one of them comes as an event, and harms nobody else.
+    let config = HostConfig::new("1.0.0", model.info(), std::env::current_dir()?);
+    let tell = Arc::new(|event: AgentEvent| println!("{event:?}"));
+
+    // The two lines more: start them, and give the agent their hooks and tools.
+    let host =
+        Host::builder(config).source(move || Discovery::run(&search).into()).events(tell).start().await;
+    let agent = Agent::builder(model).hook_source(host.hook_source()).add_tools(host.tools()).build()?;
+
+    let mut run = agent.prompt("What is a turn?");
+    while let Some(event) = run.next().await {
+        if let AgentEvent::ToolResult { extension: Some(extension), content, .. } = &event {
+            println!("{extension} says: {}", joined_text(content));
+        } else if let AgentEvent::TextDelta { delta } = &event {
+            println!("{delta}");
+        }
+    }
+    let outcome = run.finish().await;
+    host.shutdown().await;
+    Ok(outcome?)
+}

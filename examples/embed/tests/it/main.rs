@@ -1,0 +1,59 @@
+//! Each program of `src/bin` is run, and what it prints is compared.
+
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use std::process::Command;
+
+/// Runs a program, which ends well and prints this.
+#[track_caller]
+#[expect(clippy::disallowed_methods, reason = "the programs of this package are what is tested")]
+fn check(program: &str, expect: &[&str]) {
+    let output = Command::new(program).output().unwrap();
+    let (printed, errors) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{}: {errors}", output.status);
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expect);
+    assert_eq!(errors, "");
+}
+
+#[test]
+fn minimal() {
+    check(env!("CARGO_BIN_EXE_minimal"), &["An agent is a model, tools, and a loop around both."]);
+}
+
+#[test]
+fn custom_tool() {
+    check(env!("CARGO_BIN_EXE_custom-tool"), &["I looked: teapots: 12 left."]);
+}
+
+#[test]
+fn custom_model() {
+    let expect = ["You said 5 words.", "You said 2 words.", "4 messages with house/counter-1"];
+    check(env!("CARGO_BIN_EXE_custom-model"), &expect);
+}
+
+#[test]
+fn hooks() {
+    let expect = [
+        "dice: 4",
+        "blocked by one-roll",
+        "dice failed: one roll is enough",
+        "A 4, and then, […]: one roll is enough",
+    ];
+    check(env!("CARGO_BIN_EXE_hooks"), &expect);
+}
+
+#[test]
+fn extensions() {
+    let expect = [
+        "py-guide says: One call of the model and the tools it asks for.",
+        "A turn? One call of the model and the tools it asks for.",
+    ];
+    check(env!("CARGO_BIN_EXE_extensions"), &expect);
+}
+
+#[test]
+fn several_agents() {
+    let expect = ["Old pond. A frog leaps in. The sound of water.", "Tea: it is warm."];
+    check(env!("CARGO_BIN_EXE_several-agents"), &expect);
+}

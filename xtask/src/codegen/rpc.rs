@@ -1,0 +1,134 @@
+//! The generated parts of `docs/rpc-protocol.md`: the reference of every command with its reply, of every event and of every
+//! code, with examples taken from the fixtures.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{CommandKind, ErrorCode, ReplyData, Request, RpcEvent};
+use serde_json::Value;
+
+use super::docs::{replace, write_fields};
+use super::fields::{self, Field};
+use super::{Output, schema};
+use crate::repo;
+
+const PATH: &str = "docs/rpc-protocol.md";
+
+/// The document as it stands, with its generated parts replaced.
+pub(super) fn output() -> Result<Output> {
+    let server = repo::read("crates/protocol/fixtures/rpc/server.jsonl")?;
+    let commands = Commands {
+        requests: schema::schema(schemars::schema_for!(Request)),
+        data: schema::schema(schemars::schema_for!(ReplyData)),
+        client: repo::read("crates/protocol/fixtures/rpc/client.jsonl")?,
+        server: server.clone(),
+    };
+    let own = events(&schema::schema(schemars::schema_for!(RpcEvent)), &server)?;
+    let agent = events(&schema::schema(schemars::schema_for!(AgentEvent)), &server)?;
+    let mut text = repo::read(PATH)?;
+    let end = "<!-- /generated -->";
+    replace(&mut text, "<!-- generated: commands -->", end, &commands.reference()?)?;
+    replace(&mut text, "<!-- generated: agent events -->", end, &agent)?;
+    replace(&mut text, "<!-- generated: rpc events -->", end, &own)?;
+    replace(&mut text, "<!-- generated: codes -->", end, &codes()?)?;
+    Ok(Output { path: PATH, text })
+}
+
+/// What the reference of commands is made of: schemas and lines of both sides.
+struct Commands {
+    requests: Value,
+    data: Value,
+    client: String,
+    server: String,
+}
+
+impl Commands {
+    /// A section for every command: meaning, fields, the reply's data, examples of both.
+    fn reference(&self) -> Result<String> {
+        let mut out = String::from("\n");
+        for (name, branch) in fields::branches(&self.requests, &self.requests, "type") {
+            writeln!(out, "\n### `{name}`\n\n{}\n", fields::description(branch))?;
+            write_fields(&mut out, &rows(&self.requests, branch))?;
+            let calls = with(&self.client, &format!("\"type\":{name:?}"));
+            writeln!(out, "```json\n{}\n```", calls.join("\n"))?;
+            self.reply(&mut out, &name, calls.first().with_context(|| format!("no fixture for {name}"))?)?;
+        }
+        Ok(out)
+    }
+
+    fn reply(&self, out: &mut String, name: &str, call: &str) -> Result<()> {
+        let data = rows(&self.data, &self.data["properties"][name]);
+        match data.is_empty() {
+            true => writeln!(out, "\nThe reply has no `data`.\n")?,
+            false => {
+                writeln!(out, "\nThe reply's `data`:\n")?;
+                write_fields(out, &data)?;
+            }
+        }
+        let id = serde_json::from_str::<Value>(call)?["id"].clone();
+        let replies = with(&self.server, &format!("\"id\":{id},\"command\":{name:?}"));
+        writeln!(out, "```json\n{}\n```", replies.join("\n"))?;
+        Ok(())
+    }
+}
+
+/// A section for every event of a union: meaning, fields, examples.
+fn events(root: &Value, lines: &str) -> Result<String> {
+    let mut out = String::from("\n");
+    for (name, branch) in fields::branches(root, root, "type") {
+        writeln!(out, "\n#### `{name}`\n\n{}\n", fields::description(branch))?;
+        write_fields(&mut out, &rows(root, branch))?;
+        let prefix = format!("{{\"type\":{name:?}");
+        let examples: Vec<&str> = lines.lines().filter(|line| line.starts_with(&prefix)).collect();
+        writeln!(out, "```json\n{}\n```", examples.join("\n"))?;
+    }
+    Ok(out)
+}
+
+/// The fields of an object; behind an array of objects that are alike, the fields of its items. The tag is left out.
+fn rows(root: &Value, object: &Value) -> Vec<Field> {
+    let properties = &fields::resolve(root, object)["properties"];
+    let mut rows = Vec::new();
+    for row in fields::fields(root, object).into_iter().filter(|row| !is_tag(row)) {
+        let items = &properties[&row.name]["items"];
+        let name = row.name.clone();
+        rows.push(row);
+        let union = fields::resolve(root, items).get("oneOf").is_some();
+        let inner = if union { Vec::new() } else { fields::fields(root, items) };
+        rows.extend(
+            inner.into_iter().map(|field| Field { name: format!("{name}[].{}", field.name), ..field }),
+        );
+    }
+    rows
+}
+
+/// Whether a row only repeats the name of an event.
+fn is_tag(row: &Field) -> bool {
+    row.name == "type" && row.kind == "string" && row.meaning.is_empty()
+}
+
+/// Every code with its meaning.
+fn codes() -> Result<String> {
+    let mut out = String::from("\n\n| `code` | why |\n|---|---|\n");
+    let root = schema::schema(schemars::schema_for!(ErrorCode));
+    for branch in root["oneOf"].as_array().context("codes are a union")? {
+        let word = branch["const"].as_str().context("a code is a word")?;
+        writeln!(out, "| `{word}` | {} |", fields::description(branch))?;
+    }
+    Ok(out)
+}
+
+fn with<'a>(lines: &'a str, part: &str) -> Vec<&'a str> {
+    lines.lines().filter(|line| line.contains(part)).collect()
+}
+
+/// The names of all events of a union.
+pub(super) fn event_names(root: &Value) -> Vec<String> {
+    fields::branches(root, root, "type").into_iter().map(|(name, _)| name).collect()
+}
+
+/// The names of all commands.
+pub(super) fn command_names() -> Vec<&'static str> {
+    CommandKind::ALL.iter().map(|kind| kind.name()).collect()
+}
