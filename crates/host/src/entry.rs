@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use futures::channel::mpsc;
 use haft_protocol::ext::{Hook, InterceptKind};
 use haft_protocol::ids::ExtensionName;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Mutex, oneshot, watch};
 use tokio::time::{Duration, timeout_at};
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +45,8 @@ pub(crate) struct Entry {
     pub(crate) watching: Watching,
     /// Its keeper, until it is needed.
     pub(crate) dormant: Dormant,
+    /// Held while a process hook is asked what passes when it is late.
+    pub(crate) floor: Mutex<()>,
     /// Events that start it; none for one that was started at once.
     pub(crate) backlog: Option<Arc<Backlog>>,
     /// What a reload put in its place.

@@ -2,7 +2,7 @@
 //!
 //! By the name of the extension, because that outlives its process and a reload. Asks nobody itself.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::ids::ExtensionName;
@@ -16,10 +16,20 @@ const PATIENCE: u32 = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Gates(Mutex<HashMap<ExtensionName, Health>>);
 
+/// What a gate decides about. One question has nothing to do with the other: a hook may answer the first well and fail at
+/// the second each time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Deciding {
+    /// What becomes of a call.
+    Call,
+    /// Whether a call that gates have let pass may be made.
+    Approval,
+}
+
 #[derive(Debug, Default)]
 struct Health {
-    /// In a row, up to now.
-    failures: u32,
+    /// In a row, up to now, at each question.
+    failures: BTreeMap<Deciding, u32>,
     /// Of the last one.
     reason: String,
     verdict: Opinion,
@@ -50,17 +60,17 @@ pub(crate) enum Due<'a> {
 
 impl Gates {
     /// A gate did not decide.
-    pub(crate) fn failed(&self, name: &ExtensionName, reason: &str) {
+    pub(crate) fn failed(&self, name: &ExtensionName, deciding: Deciding, reason: &str) {
         let mut all = self.lock();
         let health = all.entry(name.clone()).or_default();
-        health.failures += 1;
+        *health.failures.entry(deciding).or_default() += 1;
         reason.clone_into(&mut health.reason);
     }
 
     /// A gate decided.
-    pub(crate) fn answered(&self, name: &ExtensionName) {
+    pub(crate) fn answered(&self, name: &ExtensionName, deciding: Deciding) {
         if let Some(health) = self.lock().get_mut(name) {
-            health.failures = 0;
+            health.failures.remove(&deciding);
         }
     }
 
@@ -74,10 +84,10 @@ impl Gates {
     /// somebody asks, or after an answer, does not ask again.
     pub(crate) fn due(&self, name: &ExtensionName) -> Due<'_> {
         let mut all = self.lock();
-        let Some(health) = all.get_mut(name).filter(|health| health.failures >= PATIENCE) else {
+        let Some(health) = all.get_mut(name).filter(|health| health.longest() >= PATIENCE) else {
             return Due::Nothing;
         };
-        let (reason, failures) = (health.reason.clone(), health.failures);
+        let (reason, failures) = (health.reason.clone(), health.longest());
         match health.verdict {
             Opinion::Unasked => {
                 health.verdict = Opinion::BeingAsked;
@@ -93,6 +103,13 @@ impl Gates {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ExtensionName, Health>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Health {
+    /// The longest row of failures.
+    fn longest(&self) -> u32 {
+        self.failures.values().copied().max().unwrap_or_default()
     }
 }
 
@@ -123,7 +140,7 @@ impl Drop for Asking<'_> {
         let Some(health) = all.get_mut(&self.failing.extension) else { return };
         health.verdict = self.choice.map_or(Opinion::Unasked, Opinion::Given);
         if self.choice == Some(GateChoice::Restart) {
-            health.failures = 0;
+            health.failures.clear();
         }
     }
 }
@@ -139,7 +156,7 @@ mod tests {
     fn failing(times: u32) -> Gates {
         let gates = Gates::default();
         for time in 1..=times {
-            gates.failed(&guard(), &format!("late {time}"));
+            gates.failed(&guard(), Deciding::Call, &format!("late {time}"));
         }
         gates
     }
@@ -148,8 +165,8 @@ mod tests {
     fn the_third_failure_in_a_row_asks_and_an_answer_starts_over() {
         let gates = failing(2);
         assert!(matches!(gates.due(&guard()), Due::Nothing));
-        gates.answered(&guard());
-        gates.failed(&guard(), "late");
+        gates.answered(&guard(), Deciding::Call);
+        gates.failed(&guard(), Deciding::Call, "late");
         assert!(matches!(gates.due(&guard()), Due::Nothing));
         let gates = failing(3);
         let Due::Ask(asking) = gates.due(&guard()) else { panic!("nobody asks") };
@@ -159,13 +176,26 @@ mod tests {
     }
 
     #[test]
+    fn a_good_answer_to_one_question_makes_up_for_no_failure_at_another() {
+        let gates = Gates::default();
+        for _ in 0..2 {
+            gates.failed(&guard(), Deciding::Approval, "late");
+            gates.answered(&guard(), Deciding::Call);
+        }
+        gates.failed(&guard(), Deciding::Call, "late");
+        assert!(matches!(gates.due(&guard()), Due::Nothing), "three, but not in a row");
+        gates.failed(&guard(), Deciding::Approval, "late");
+        assert!(matches!(gates.due(&guard()), Due::Ask(_)));
+    }
+
+    #[test]
     fn an_answer_holds_for_the_session() {
         for choice in [GateChoice::Restart, GateChoice::ContinueWithout, GateChoice::Stop] {
             let gates = failing(3);
             let Due::Ask(asking) = gates.due(&guard()) else { panic!("nobody asks") };
             asking.decided(choice);
             for _ in 0..3 {
-                gates.failed(&guard(), "late");
+                gates.failed(&guard(), Deciding::Call, "late");
             }
             let stops = matches!(gates.due(&guard()), Due::Stop { .. });
             assert_eq!(

@@ -7,6 +7,7 @@ mod approval;
 mod audience;
 mod before_llm;
 mod before_tool;
+mod bounds;
 mod code;
 mod messages;
 mod names;

@@ -23,6 +23,7 @@ use haft_protocol::hook::InterceptPoint;
 use haft_protocol::ids::ExtensionName;
 
 use crate::fault::CallError;
+use crate::log::PRINTED;
 
 /// What an interceptor is there for, as its manifest and its subscription say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,11 +101,13 @@ fn point_fails_closed(point: InterceptPoint) -> bool {
 }
 
 /// What the model or the user is told about a block by failure: who and what happened. Not the way around it: the
-/// model might take it.
+/// model might take it. Nor what it printed, which is for those who wrote it and may hold anything; the report has that.
 pub(crate) fn reason(name: &ExtensionName, error: &CallError) -> String {
     if *error == CallError::Cancelled {
         return "the run was cancelled".to_owned();
     }
+    let error = error.to_string();
+    let error = error.split_once(PRINTED).map_or(error.as_str(), |(what, _)| what);
     format!("blocked, because extension {name} decides about this and {error}; the user has been told")
 }
 
@@ -183,6 +186,13 @@ mod tests {
             }
         }
         assert_eq!(tried, 5 * 12 * 2);
+    }
+
+    #[test]
+    fn a_reason_holds_nothing_of_what_was_printed() {
+        let why = format!("exited with status 1{PRINTED}token=abc; it is being restarted");
+        let text = reason(&ExtensionName::new("guard"), &CallError::Gone { why });
+        insta::assert_snapshot!(text, @"blocked, because extension guard decides about this and exited with status 1; the user has been told");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use haft_protocol::message::{Stop, text_of};
 use tokio_util::sync::CancellationToken;
 
 use super::before_tool::aborted;
+use super::bounds;
 use super::messages;
 use super::part::HookPart;
 use super::turns::{CHANNEL, CHAT};
@@ -31,7 +32,7 @@ impl AfterModelResponse for HookPart {
         let by = self.by();
         match self.ask(cancel, POINT, question).await {
             Ok(Decision::Continue) | Err(_) => ResponseDecision::Keep,
-            Ok(Decision::Modify(answer)) => self.edited(response, &answer),
+            Ok(Decision::Modify(answer)) => self.edited(response, *answer),
             Ok(Decision::AbortTurn { reason }) => {
                 ResponseDecision::AbortTurn { by, reason: aborted(&reason) }
             }
@@ -53,8 +54,11 @@ impl AfterModelResponse for HookPart {
 }
 
 impl HookPart {
-    fn edited(&self, response: &ReceivedResponse, answer: &LlmResponse) -> ResponseDecision {
-        let LlmResponse { content, reasoning_content, tool_calls, .. } = answer;
+    fn edited(&self, response: &ReceivedResponse, mut answer: LlmResponse) -> ResponseDecision {
+        if let Some(detail) = bounds::cut_answer(&mut answer, &told(response)) {
+            self.fault(POINT, &detail);
+        }
+        let LlmResponse { content, reasoning_content, tool_calls, .. } = &answer;
         match messages::answer(&response.content, content, reasoning_content, tool_calls) {
             Ok(content) => ResponseDecision::Edit { by: self.by(), content },
             Err(detail) => {

@@ -7,10 +7,13 @@ use haft_protocol::hook::{ApprovalDecision, ApproveTool as Question, InterceptPo
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::bounds;
 use super::part::{HookPart, Unanswered};
 use super::turns::{CHANNEL, CHAT};
 use crate::fault::CallError;
 use crate::policy::{self, Verdict};
+
+const POINT: InterceptPoint = InterceptPoint::ApproveTool;
 
 #[async_trait]
 impl ApproveTool for HookPart {
@@ -23,13 +26,13 @@ impl ApproveTool for HookPart {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        let reason = match self.ask(cancel, InterceptPoint::ApproveTool, question).await {
+        let reason = match self.ask(cancel, POINT, question).await {
             Ok(ApprovalDecision::Approve) | Err(Unanswered { verdict: Verdict::Pass, .. }) => {
                 return Approval::Approve;
             }
-            Ok(ApprovalDecision::Deny { reason }) => reason,
+            Ok(ApprovalDecision::Deny { reason }) => bounds::reason(&reason),
             Err(Unanswered { verdict: Verdict::Block, error }) => {
-                policy::blamed(&error).inspect(|detail| self.failed(detail));
+                policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
                 unapproved(self.entry.name(), &error)
             }
         };

@@ -9,8 +9,10 @@ use haft_protocol::hook::{BeforeTool, InterceptPoint, ToolDecision as Decision, 
 use haft_protocol::ids::ExtensionName;
 use tokio_util::sync::CancellationToken;
 
+use super::bounds;
 use super::part::{HookPart, Unanswered};
 use super::turns::{CHANNEL, CHAT};
+use crate::fault::CallError;
 use crate::policy::{self, Verdict};
 
 const POINT: InterceptPoint = InterceptPoint::BeforeTool;
@@ -27,12 +29,12 @@ impl BeforeToolExecute for HookPart {
             channel: CHANNEL.to_owned(),
             chat_id: CHAT.to_owned(),
         };
-        match self.ask(cancel, POINT, question).await {
+        match self.ask(cancel, POINT, question).await.and_then(|decision| self.fits(decision, call)) {
             Ok(decision) => self.decided(decision, call).await,
             Err(Unanswered { verdict: Verdict::Pass, .. }) => ToolDecision::Allow,
             Err(Unanswered { verdict: Verdict::Block, error }) => {
-                let reason = policy::reason(self.entry.name(), &error);
-                policy::blamed(&error).inspect(|detail| self.failed(detail));
+                let reason = bounds::reason(&policy::reason(self.entry.name(), &error));
+                policy::blamed(&error).inspect(|detail| self.failed(POINT, detail));
                 ToolDecision::Block { by: self.by(), reason: texts::denied_by_hook(&reason) }
             }
         }
@@ -65,7 +67,7 @@ impl BeforeToolExecute for HookPart {
     fn rewrite_refused(&self, call: &ToolCall, detail: &str) {
         let detail = format!("its \"call\" cannot be made instead of {}: {detail}", call.name);
         self.fault(POINT, &detail);
-        self.failed(&detail);
+        self.failed(POINT, &detail);
     }
 
     async fn blocked(&self, cancel: &CancellationToken, _: &ToolCall) -> AfterBlock {
@@ -74,6 +76,17 @@ impl BeforeToolExecute for HookPart {
 }
 
 impl HookPart {
+    /// What is too long to be taken is no answer.
+    fn fits(&self, decision: Decision, call: &ToolCall) -> Result<Decision, Unanswered> {
+        match bounds::too_long(&decision, call.args.as_str().len()) {
+            None => Ok(decision),
+            Some(detail) => {
+                self.fault(POINT, &detail);
+                Err(self.unanswered(POINT, CallError::BadResponse { detail }))
+            }
+        }
+    }
+
     async fn decided(&self, decision: Decision, call: &ToolCall) -> ToolDecision {
         let by = self.by();
         match decision {
@@ -85,17 +98,22 @@ impl HookPart {
                 let output = self.output(POINT, &call.name, &result, None).await;
                 ToolDecision::Respond { by, output }
             }
-            Decision::Deny { reason } => ToolDecision::Block { by, reason: texts::denied_by_hook(&reason) },
+            Decision::Deny { reason } => ToolDecision::Block { by, reason: denied(&reason) },
             Decision::AbortTurn { reason } => ToolDecision::AbortTurn { by, reason: aborted(&reason) },
             Decision::HardAbort { reason } => ToolDecision::HardAbort { by, reason: aborted(&reason) },
         }
     }
 }
 
+/// What the model is told of a call that a hook denied.
+fn denied(reason: &str) -> String {
+    texts::denied_by_hook(&bounds::reason(reason))
+}
+
 /// What the user is told of a turn that a hook ended.
 pub(super) fn aborted(reason: &str) -> String {
     match reason.trim() {
         "" => texts::TURN_ABORTED.to_owned(),
-        reason => reason.to_owned(),
+        reason => bounds::reason(reason),
     }
 }

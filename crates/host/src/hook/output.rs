@@ -6,6 +6,7 @@ use haft_protocol::ext::{ResultBlock, ToolResult as Blocks};
 use haft_protocol::hook::{InterceptPoint, ToolResult};
 use haft_protocol::ids::RequestId;
 
+use super::bounds;
 use super::part::HookPart;
 use crate::tool::Read;
 
@@ -36,7 +37,7 @@ impl HookPart {
         result: &ToolResult,
         own: Option<&ToolOutput>,
     ) -> ToolOutput {
-        let (name, limits) = (self.entry.name(), self.host.limits());
+        let (name, limits) = (self.entry.name(), bounds::of_result(self.host.limits(), own));
         let content = blocks(result, own);
         let blocks = Blocks { id: RequestId::new(""), content, is_error: result.is_error };
         let (read, kept) = match Read::beside(name, tool, blocks, limits, self.host.results()).await {
@@ -50,7 +51,8 @@ impl HookPart {
         // Where nothing can be delivered beside the text, the model has to speak of it.
         let handled = result.response_handled && result.media.is_empty();
         let shown = !result.silent && !result.for_user.is_empty();
-        let display = shown.then(|| Display { by: name.clone(), text: result.for_user.clone() });
+        let display = shown
+            .then(|| Display { by: name.clone(), text: bounds::for_user(&result.for_user, limits, own) });
         ToolOutput { handled, display, ..read.output(kept.as_deref()) }
     }
 }

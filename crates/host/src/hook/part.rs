@@ -1,7 +1,6 @@
 //! One hook's part in a turn: how it is asked, and what follows when it does not answer well.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_protocol::RawJson;
 use haft_protocol::hook::{Decided, InterceptPoint, Question};
@@ -10,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::HookSpec;
 use super::names::NamesTools;
 use super::turns::Turns;
-use crate::entry::Entry;
+use crate::entry::{Entry, Stage};
 use crate::extension::Deadline;
 use crate::fault::{CallError, FaultCode};
+use crate::gates::Deciding;
 use crate::host::Host;
 use crate::policy::{self, Verdict};
 
@@ -22,8 +22,9 @@ pub(crate) struct HookPart {
     pub(super) hook: Arc<HookSpec>,
     pub(super) turns: Arc<Turns>,
     pub(super) host: Host,
-    /// Whether it has decided about a call, and no failure followed.
-    stood: AtomicBool,
+    /// What it has decided about well, and no failure followed. Answers about the model, or about what a tool came to,
+    /// decide about no call.
+    stood: Mutex<Option<Deciding>>,
 }
 
 /// It did not answer, or not well. That is reported.
@@ -37,7 +38,7 @@ impl HookPart {
     /// Its part in turns; none for an extension that is no hook.
     pub(crate) fn new(entry: &Arc<Entry>, turns: Arc<Turns>, host: Host) -> Option<Self> {
         let hook = Arc::clone(entry.spec.as_hook()?);
-        Some(Self { entry: Arc::clone(entry), hook, turns, host, stood: AtomicBool::new(false) })
+        Some(Self { entry: Arc::clone(entry), hook, turns, host, stood: Mutex::default() })
     }
 
     /// Asks it. What of its answer does not count is reported.
@@ -52,18 +53,38 @@ impl HookPart {
         let told = names.told_in(&question);
         let answer = match consult(entry, cancel, point, &*told, &self.hook).await {
             Ok(result) => self.read(point, &*told, &result).map(|decision| question.meant(decision, names)),
-            Err(error) => Err(error),
+            Err(error) => {
+                self.not_there(entry, point, &error);
+                Err(error)
+            }
         };
         match answer {
             Ok(decision) => {
-                self.stood.store(true, Ordering::Relaxed);
+                if let Some(deciding) = deciding(point) {
+                    *self.stood() = Some(deciding);
+                }
                 Ok(decision)
             }
-            Err(error) => {
-                let loosened = entry.loosened || self.hook.on_timeout_allow;
-                Err(Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error })
+            Err(error) => Err(self.unanswered(point, error)),
+        }
+    }
+
+    /// It has not said hello by the time that its answer was due, which is the first thing that goes wrong with it, and
+    /// nobody is told of otherwise: a run may be over before its hello is.
+    fn not_there(&self, entry: &Entry, point: InterceptPoint, error: &CallError) {
+        let is_first_start = matches!(entry.stage(), Stage::Starting { .. });
+        if let (CallError::Gone { why }, true) = (error, is_first_start) {
+            let text = format!("{} hook: {why}", point.name());
+            if self.turns.is_news(entry.name(), &text) {
+                self.host.not_there(entry, text);
             }
         }
+    }
+
+    /// What becomes of what it was asked about.
+    pub(super) fn unanswered(&self, point: InterceptPoint, error: CallError) -> Unanswered {
+        let loosened = self.entry.current().loosened || self.hook.on_timeout_allow;
+        Unanswered { verdict: policy::on_hook_failure(point, loosened, &error), error }
     }
 
     fn read<Q: Question>(
@@ -99,9 +120,15 @@ impl HookPart {
     }
 
     /// A call was blocked because it failed: too often in a row, and a person is asked.
-    pub(super) fn failed(&self, detail: &str) {
-        self.stood.store(false, Ordering::Relaxed);
-        self.host.gates().failed(self.entry.name(), detail);
+    pub(super) fn failed(&self, point: InterceptPoint, detail: &str) {
+        *self.stood() = None;
+        if let Some(deciding) = deciding(point) {
+            self.host.gates().failed(self.entry.name(), deciding, detail);
+        }
+    }
+
+    fn stood(&self) -> MutexGuard<'_, Option<Deciding>> {
+        self.stood.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn by(&self) -> String {
@@ -111,13 +138,18 @@ impl HookPart {
 
 impl Drop for HookPart {
     fn drop(&mut self) {
-        if *self.stood.get_mut() {
-            self.host.gates().answered(self.entry.name());
+        let stood = self.stood().take();
+        if let Some(deciding) = stood {
+            self.host.gates().answered(self.entry.name(), deciding);
         }
     }
 }
 
 /// Waits for its process, if it is being started, and asks it.
+///
+/// What passes when it is late is asked one at a time, and its time counts from then: a hook that reads one line after the
+/// other would be late with the last of many results that come at once, and they would be shown as they are. A guard that
+/// is late blocks, and its calls come one after the other anyway, so that it does not wait here behind others.
 async fn consult(
     entry: &Entry,
     cancel: &CancellationToken,
@@ -125,9 +157,22 @@ async fn consult(
     question: &(impl Question + Sync),
     hook: &HookSpec,
 ) -> Result<RawJson, CallError> {
+    let _floor = match deciding(point) {
+        Some(_) => None,
+        None => Some(cancel.run_until_cancelled(entry.floor.lock()).await.ok_or(CallError::Cancelled)?),
+    };
     let deadline = Deadline::after(hook.time_for(point));
     let instance = entry.reach(cancel, deadline).await?;
     instance.call(cancel, question, label(point), deadline).await
+}
+
+/// What it decides about there, if that is a call.
+const fn deciding(point: InterceptPoint) -> Option<Deciding> {
+    match point {
+        InterceptPoint::BeforeTool => Some(Deciding::Call),
+        InterceptPoint::ApproveTool => Some(Deciding::Approval),
+        InterceptPoint::BeforeLlm | InterceptPoint::AfterLlm | InterceptPoint::AfterTool => None,
+    }
 }
 
 /// What a question is called in messages.

@@ -21,7 +21,7 @@ use super::or_else;
 use crate::entry::{Entry, Failed};
 use crate::fault::{CallError, FaultCode};
 use crate::frontend::GateChoice;
-use crate::gates::Due;
+use crate::gates::{Deciding, Due};
 use crate::host::Host;
 use crate::policy::{Role, Verdict};
 
@@ -99,7 +99,7 @@ impl ToolCallHook {
 
     fn failed(&self, detail: &str) {
         self.stood.store(false, Ordering::Relaxed);
-        self.host.gates().failed(self.entry.name(), detail);
+        self.host.gates().failed(self.entry.name(), Deciding::Call, detail);
     }
 
     fn fault(&self, detail: &str) {
@@ -156,7 +156,7 @@ impl BeforeToolExecute for ToolCallHook {
 impl Drop for ToolCallHook {
     fn drop(&mut self) {
         if *self.stood.get_mut() {
-            self.host.gates().answered(self.entry.name());
+            self.host.gates().answered(self.entry.name(), Deciding::Call);
         }
     }
 }

@@ -16,11 +16,12 @@ use crate::backlog::Backlog;
 use crate::dormant::Dormant;
 use crate::entry::{Entry, Slot, Stage};
 use crate::extension::{Connection, ExtensionState, Watching, random};
+use crate::failures::FailureFile;
 use crate::fault::FaultCode;
 use crate::keeper::Keeper;
 use crate::registration::{Lookup, Memory};
 use crate::spec::{ExtensionSpec, Launch, Origin};
-use crate::supervisor::Supervisor;
+use crate::supervisor::{Failure, Supervisor};
 
 impl Host {
     /// Adds an extension at the other end of two streams and waits until it is ready. It stays over a reload.
@@ -175,10 +176,19 @@ impl Host {
             slot,
             orders,
             dormant,
+            floor: tokio::sync::Mutex::default(),
             backlog,
             watching,
             successor: OnceLock::new(),
         })
+    }
+
+    /// One that is being started was needed before it was there: said, and known to those who ask when nothing runs, until
+    /// it is ready.
+    pub(crate) fn not_there(&self, entry: &Entry, text: String) {
+        let failure = Failure { code: FaultCode::HookTimeout, message: text };
+        FailureFile::new(Arc::clone(&self.shared().state), Arc::clone(&entry.spec)).remember(&failure);
+        self.reporter(entry.name()).fault(failure.code, failure.message);
     }
 
     /// A new set is in place: claims names in its order, so that the order decides who owns what, and reports

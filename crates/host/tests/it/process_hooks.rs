@@ -2,6 +2,7 @@
 //! real processes.
 
 mod agency;
+mod at_once;
 mod examples;
 mod failures;
 mod flow;
@@ -11,6 +12,8 @@ mod picoclaw;
 mod processes;
 mod replies;
 mod seed;
+mod sizes;
+mod strikes;
 mod told;
 
 use haft_host::{HookSpec, Host};

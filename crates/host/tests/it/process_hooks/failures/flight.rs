@@ -14,7 +14,8 @@ use super::super::{hook, host_with};
 use super::{POINTS, guards, until_told};
 use crate::support::{Events, builder};
 
-/// Two turns are asked about at once, and the one that was asked about last is answered first.
+/// Two turns are asked about at once, and the one that was asked about last is answered first. What passes when it is late
+/// is asked one at a time.
 #[tokio::test(start_paused = true)]
 async fn answers_in_another_order_go_where_they_belong() {
     let (host, mut peer, events) = host_with(hook(&["before_tool"], &[])).await;
@@ -25,18 +26,17 @@ async fn answers_in_another_order_go_where_they_belong() {
         async move { stage.prompt(&agent, "go").await.result().0 }
     };
     let answer = async {
-        // Both are asked at each point before either is answered: before the tool, and after it.
-        for method in ["hook.before_tool", "hook.after_tool"] {
-            let (first, second) = (peer.called(method).await, peer.called(method).await);
-            assert_ne!(first["id"], second["id"]);
-            for asked in [second, first] {
-                let command = asked["params"]["arguments"]["command"].as_str().unwrap();
-                let result = match method {
-                    "hook.before_tool" => json!({"call": {"arguments": {"command": format!("{command}!")}}}),
-                    _ => json!({"result": {"result": {"for_llm": format!("{command} is done")}}}),
-                };
-                peer.reply(&asked, result).await;
-            }
+        let command = |asked: &Value| asked["params"]["arguments"]["command"].as_str().unwrap().to_owned();
+        let (first, second) = (peer.called("hook.before_tool").await, peer.called("hook.before_tool").await);
+        assert_ne!(first["id"], second["id"]);
+        for asked in [second, first] {
+            let changed = json!({"call": {"arguments": {"command": format!("{}!", command(&asked))}}});
+            peer.reply(&asked, changed).await;
+        }
+        for _ in 0..2 {
+            let asked = peer.called("hook.after_tool").await;
+            let done = json!({"result": {"result": {"for_llm": format!("{} is done", command(&asked))}}});
+            peer.reply(&asked, done).await;
         }
         peer
     };

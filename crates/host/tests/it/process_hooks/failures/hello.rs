@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_host::ExtensionState;
+use haft_host::{ExtensionState, HookTimeouts};
 use haft_test_support::FakePeer;
 use tokio::time::Instant;
 
@@ -66,6 +66,30 @@ async fn one_that_does_not_answer_hello_is_waited_for_five_seconds() {
         assert_eq!((is_ready, executions), (false, usize::from(!blocks)), "{point}");
         assert_eq!(faults, ["hello_timeout"], "{point}");
         assert!((Duration::from_secs(5)..Duration::from_secs(6)).contains(&took), "{point}: {took:?}");
+    }
+}
+
+/// The question is over before the hello is: that is told, once, and the run may be over before there is more to tell.
+#[tokio::test(start_paused = true)]
+async fn one_that_is_not_there_when_its_answer_is_due_is_told_of() {
+    for point in POINTS {
+        let events = Events::default();
+        let (peer, reader, writer) = FakePeer::pair();
+        let peer = play(peer, |_| Does::Says("starting up ...\n".to_owned()));
+        let mut spec = hook(&[point], &[]);
+        let short = Duration::from_millis(300);
+        spec.timeouts = HookTimeouts { interceptor: short, approval: short };
+        let host = builder(&events).hook_streams("gate", spec, reader, writer).start().await;
+        let ran = run(&host, one_call()).await;
+        host.shutdown().await;
+        peer.await.unwrap();
+        let blocks = guards(point) || point == "after_tool";
+        assert_eq!(ran.executions, usize::from(!blocks), "{point}");
+        assert!(events.faults().contains(&crate::support::fault("gate", "hook_timeout")), "{point}");
+        let told = events.messages();
+        assert!(told[0].ends_with("is being started and was not ready within 0.3 s"), "{point}: {told:?}");
+        let distinct: std::collections::BTreeSet<_> = told.iter().collect();
+        assert_eq!(distinct.len(), told.len(), "{point}: {told:?}");
     }
 }
 

@@ -1,0 +1,134 @@
+//! What a hook says is as long as it may be: nothing of the call is lost by it, and nothing passes because of it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_host::Host;
+use haft_protocol::content::ToolCall;
+use haft_protocol::message::AssistantBlock;
+use serde_json::{Value, json};
+
+use super::agency::{Does, Ran, Stage, answers, calls, goes_on, one_call, play, run, said};
+use super::{hook, host_with};
+use crate::support::{Events, fault};
+
+const LONG: usize = 2 << 20;
+
+fn long() -> String {
+    "x".repeat(LONG)
+}
+
+/// One call under a hook that answers this at one point.
+async fn under(point: &'static str, method: &'static str, result: Value) -> (Ran, Events) {
+    let (host, peer, events) = host_with(hook(&[point], &[])).await;
+    let peer = play(peer, answers(method, result));
+    let ran = run(&host, one_call()).await;
+    host.shutdown().await;
+    peer.await.unwrap();
+    (ran, events)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reason_is_cut() {
+    for (point, method, result) in [
+        ("before_tool", "hook.before_tool", json!({"action": "deny_tool", "reason": long()})),
+        ("approve_tool", "hook.approve_tool", json!({"approved": false, "reason": long()})),
+    ] {
+        let (ran, events) = under(point, method, result).await;
+        let (text, _) = ran.result();
+        assert!(text.len() < 5_000 && text.ends_with("at most 4096 are taken]"), "{point}: {}", text.len());
+        assert_eq!((ran.executions, events.faults()), (0, vec![]), "{point}");
+    }
+    for (point, method) in [
+        ("before_llm", "hook.before_llm"),
+        ("after_llm", "hook.after_llm"),
+        ("before_tool", "hook.before_tool"),
+        ("after_tool", "hook.after_tool"),
+    ] {
+        let (ran, _) = under(point, method, json!({"action": "abort_turn", "reason": long()})).await;
+        let error = ran.outcome.unwrap_err();
+        assert!(format!("{error:?}").len() < 10_000, "{point}");
+    }
+}
+
+/// Arguments that were cut would be others.
+#[tokio::test(start_paused = true)]
+async fn a_call_with_too_long_arguments_does_not_run() {
+    let changed = json!({"action": "modify", "call": {"arguments": {"command": long()}}});
+    let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
+    assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
+    insta::assert_snapshot!(ran.result().0, @r#"Tool execution denied by hook: blocked, because extension gate decides about this and sent an answer that makes no sense: its "arguments" has 2097166 bytes; at most 1048576 are taken; the user has been told"#);
+    let changed = json!({"action": "modify", "call": {"tool": long()}});
+    let (ran, events) = under("before_tool", "hook.before_tool", changed).await;
+    assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
+    assert!(ran.result().0.len() < 1_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_people_are_shown_is_cut() {
+    let result = json!({"action": "respond", "result": {"for_llm": "fine", "for_user": long()}});
+    let (ran, _) = under("before_tool", "hook.before_tool", result).await;
+    assert_eq!((ran.executions, ran.result().0.as_str()), (0, "fine"));
+    assert!(format!("{:?}", ran.events).len() < 200_000);
+}
+
+/// Cut, because as it was the hook did not want it; a call of it that cannot be cut is left out.
+#[tokio::test(start_paused = true)]
+async fn an_edited_answer_is_cut() {
+    let call = |arguments: Value| {
+        let function = json!({"name": "bash", "arguments": arguments.to_string()});
+        json!({"id": "t1", "type": "function", "function": function})
+    };
+    let edit = |response: Value| json!({"action": "modify", "response": {"response": response}});
+    let edited = edit(json!({"content": long()}));
+    let (ran, events) = under("after_llm", "hook.after_llm", edited).await;
+    assert!(ran.outcome.is_ok(), "{:?}", ran.outcome);
+    assert_eq!((ran.executions, events.faults().first()), (1, Some(&fault("gate", "hook_error"))));
+    assert!((200_000..300_000).contains(&ran.answer().len()), "{}", ran.answer().len());
+    let edited = edit(json!({"content": "", "tool_calls": [call(json!({"command": long()}))]}));
+    let (ran, events) = under("after_llm", "hook.after_llm", edited).await;
+    assert_eq!((ran.executions, events.faults()), (0, vec![fault("gate", "hook_error")]));
+}
+
+/// Its result is this, as it is.
+struct Full(ToolOutput);
+
+#[async_trait]
+impl Tool for Full {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::new(ToolSpec::new("full", "Is full."))
+    }
+
+    async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
+        self.0.clone()
+    }
+}
+
+/// What a hook makes of the result of a tool that says this, when it takes out one word.
+async fn redacted(host: &Host, says: String) -> String {
+    let call: Vec<AssistantBlock> = calls("full", json!({}));
+    let stage = Stage::new(vec![call, vec![said("done")]]);
+    let agent = stage.agent(host).tool(Full(ToolOutput::text(says))).build().unwrap();
+    stage.prompt(&agent, "go").await.result().0
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_result_loses_nothing_but_what_the_hook_takes_out() {
+    let (host, peer, events) = host_with(hook(&["after_tool"], &[])).await;
+    let peer = play(peer, |call| {
+        if call["method"] != "hook.after_tool" {
+            return goes_on(call);
+        }
+        let text = call["params"]["result"]["for_llm"].as_str().unwrap();
+        Does::Reply(json!({"result": {"result": {"for_llm": text.replace("pw", "[redacted]")}}}))
+    });
+    let notes = "[the whole output is in /tmp/x]\nexit code 3";
+    for full in [format!("pw\n{}", "line\n".repeat(1_999)), format!("pw{}\n", "x".repeat(51_197))] {
+        let before = format!("{full}{notes}");
+        assert_eq!(redacted(&host, before.clone()).await, before.replace("pw", "[redacted]"));
+    }
+    host.shutdown().await;
+    peer.await.unwrap();
+    assert_eq!(events.faults(), []);
+}

@@ -1,0 +1,49 @@
+//! A hook that guards and keeps failing ends the run, whatever else it answers well.
+
+use haft_core::error::{TurnError, TurnErrorKind};
+use serde_json::json;
+
+use super::agency::{Does, Ran, calls, goes_on, play, run, said};
+use super::{hook, host_with};
+
+/// Six calls, one after the other, under a hook that is asked at these points and fails at one.
+async fn fails_at(points: &[&str], failing: &'static str) -> Ran {
+    let (host, peer, _) = host_with(hook(points, &[])).await;
+    let peer = play(peer, move |call| match call["method"] == failing {
+        true => Does::Reply(json!("garbage")),
+        false => goes_on(call),
+    });
+    let mut says = vec![calls("bash", json!({"command": "ls"})); 6];
+    says.push(vec![said("done")]);
+    let ran = run(&host, says).await;
+    host.shutdown().await;
+    peer.await.unwrap();
+    ran
+}
+
+#[tokio::test(start_paused = true)]
+async fn good_answers_to_something_else_make_up_for_no_failure() {
+    for (points, failing) in [
+        (&["before_tool"][..], "hook.before_tool"),
+        (&["before_llm", "before_tool"], "hook.before_tool"),
+        (&["after_llm", "before_tool", "after_tool", "approve_tool"], "hook.before_tool"),
+        (&["before_tool", "approve_tool"], "hook.approve_tool"),
+        (&["before_llm", "after_tool", "approve_tool"], "hook.approve_tool"),
+    ] {
+        let ran = fails_at(points, failing).await;
+        let Err(TurnError { kind: TurnErrorKind::Stopped { by, .. }, .. }) = &ran.outcome else {
+            panic!("{points:?}: {:?}", ran.outcome)
+        };
+        assert_eq!((by.as_str(), ran.executions, ran.requests.len()), ("gate", 0, 3), "{points:?}");
+    }
+}
+
+/// Only guards decide about calls.
+#[tokio::test(start_paused = true)]
+async fn one_that_fails_where_it_guards_nothing_stops_nothing() {
+    for failing in ["hook.before_llm", "hook.after_llm", "hook.after_tool"] {
+        let ran = fails_at(&["before_llm", "after_llm", "before_tool", "after_tool"], failing).await;
+        assert!(ran.outcome.is_ok(), "{failing}: {:?}", ran.outcome);
+        assert_eq!(ran.executions, 6, "{failing}");
+    }
+}
