@@ -143,7 +143,7 @@ async fn exits_after_hello() {
 async fn dies_in_a_call() {
     let (row, reason) = guard("exit-in-call", brisk(), &[], json!({})).await;
     assert!(reason.contains("exited with status 3"), "{reason}");
-    assert!(reason.contains("panic: boom"), "{reason}");
+    assert!(!reason.contains("panic: boom"), "what it printed is for people: {reason}");
     assert!(row.blocks(json!({})).await.is_some(), "until it is started again");
     row.end(&["exited"]).await;
 }

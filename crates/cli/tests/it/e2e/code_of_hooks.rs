@@ -65,7 +65,9 @@ fn what_the_model_makes_of_a_gate_does_not_run_in_this_run() {
     gate(&scene, &["python3", file.to_str().unwrap()], "");
     let ran = scene.haft(&["-p", "go"]);
     let results = results(&scene);
-    assert!(results[0].contains("crashed") && results[2].contains("crashed"), "{results:?}");
+    let died = "exited with status 1";
+    assert!(results[0].contains(died) && results[2].contains(died), "{results:?}");
+    assert_eq!(ran.stderr.matches("crashed").count(), 2, "people read what it printed: {}", ran.stderr);
     let told = "gate.py, which it runs, has changed since the run began";
     assert!(results[3].contains("Tool execution denied by hook") && results[3].contains(told), "{results:?}");
     assert!(!scene.world.project().join("ran").exists(), "the call was made");

@@ -113,7 +113,7 @@ fn check_swapped(swapped: &str) {
     let results = results(&scene);
     assert!(results[0].contains("before"), "{results:?}");
     assert!(
-        results[1].contains("Tool execution denied by hook") && results[1].contains("swapped"),
+        results[1].contains("Tool execution denied by hook") && results[1].contains("exited with status 1"),
         "{results:?}"
     );
     assert!(results[2].contains("what the project runs has changed since the run began"), "{results:?}");

@@ -100,10 +100,13 @@ fn a_file_that_cannot_be_read_is_no_empty_list() {
 /// What `haft doctor` says of a hook `gate` of this command, with more of its table, and whether that is wrong.
 #[track_caller]
 fn check_ready(command: &str, more: &str, is_wrong: bool, told: &str) {
-    let world = world(&format!(
-        "[hooks.processes.gate]\nenabled = true\ncommand = {command}\nintercept = ['before_tool']\n{more}"
-    ));
-    fs::write(world.project().join("gate.sh"), "#!/bin/sh\n").unwrap();
+    let world = world("");
+    // What lies in the project runs only if that is trusted.
+    let dir =
+        if more.contains("dir = ") { String::new() } else { format!("dir = '{}'\n", world.home().display()) };
+    let hook = format!("enabled = true\ncommand = {command}\nintercept = ['before_tool']\n{dir}{more}");
+    fs::write(world.home().join("config.toml"), format!("[hooks.processes.gate]\n{hook}")).unwrap();
+    fs::write(world.home().join("gate.sh"), "#!/bin/sh\n").unwrap();
     let doctor = doctor(&world);
     assert_eq!(doctor.contains("WRONG  gate: "), is_wrong, "{doctor}");
     assert!(doctor.contains(told), "{doctor} should contain {told}");
@@ -114,7 +117,7 @@ fn check_ready(command: &str, more: &str, is_wrong: bool, told: &str) {
 fn the_doctor_looks_at_a_hooks_command_before_it_runs() {
     check_ready("['sh', 'gate.sh']", "", false, "ok     gate");
     check_ready("['sh', '-c', 'python3 no/gate.py']", "", false, "ok     gate");
-    check_ready("['sh', 'no/gate.py']", "", true, "ROOT/project/no/gate.py is not there > ");
+    check_ready("['sh', 'no/gate.py']", "", true, "ROOT/home/no/gate.py is not there > ");
     check_ready("['sh', '~/gate.py']", "", true, "gate.py is not there; `~` is not expanded there");
     check_ready("['sh', 'gate.sh', '/no/policy']", "", false, "names /no/policy, which is not there");
     check_ready("['sh']", "dir = '/no/hooks'", true, "its dir, /no/hooks, is no directory that is there");
@@ -122,7 +125,7 @@ fn the_doctor_looks_at_a_hooks_command_before_it_runs() {
         "['./gate.sh']",
         "",
         true,
-        "ROOT/project/./gate.sh is no program that may be executed (chmod +x)",
+        "ROOT/home/./gate.sh is no program that may be executed (chmod +x)",
     );
     check_ready("['sh gate.sh']", "", true, "write each word for itself: command = [\"sh\", \"gate.sh\"]");
     check_ready("['~/gate']", "", true, "`~` is not expanded there");
