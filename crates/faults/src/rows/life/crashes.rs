@@ -24,7 +24,7 @@ const CRASH_LOOP: &[(&str, &str)] =
     &[(EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "exited"), (EVIL, "crash_loop")];
 
 /// Exits in a question about a tool call.
-const EXITS: Case = crashes("exit-in-call", |world| Box::pin(world.blocks_at_once("panic: boom")));
+const EXITS: Case = crashes("exit-in-call", |world| Box::pin(world.blocks_at_once("exited with status")));
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
