@@ -24,8 +24,7 @@ use haft_providers::{Models, take_apart};
 use crate::args::{DoctorArgs, ExtensionArgs};
 use crate::console;
 use crate::exit::{Exit, OrExit as _};
-use crate::hooks as of_run;
-use crate::hooks::Ground;
+use crate::hooks::{self as of_run, Ground};
 use crate::setup;
 use finding::{Finding, Words};
 

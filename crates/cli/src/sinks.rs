@@ -246,7 +246,7 @@ fn nothing_that_a_terminal_obeys_gets_out() {
 fn a_line_of_json_holds_no_control_character() {
     for (what, attack) in ATTACKS {
         let event = AgentEvent::ExtDisplay { extension: name(attack), text: (*attack).into() };
-        let line = haft_rpc::event_line(&event).unwrap();
+        let line = haft_rpc::line(&event).unwrap();
         let lines = [line.into_bytes(), list_json(attack)];
         for line in lines {
             let text = String::from_utf8_lossy(&line);

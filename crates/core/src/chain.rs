@@ -23,9 +23,9 @@ pub use verdict::{Change, Conflict, Verdict};
 /// The chain of hooks over one tool call, as a state machine: [`step`](Self::step) says what to do next.
 ///
 /// First the ordered hooks are asked one after the other, each with what the one before left; each rewrite is checked
-/// against the tool's schema before the next one sees it; one to the [same value](RawJson::same_value) is none. When a hook has another tool called, the hooks' parts are those
-/// in calls of that tool from there on, and an ordered one that has a part only now is asked in its turn, wherever it
-/// stands. Then every gate, and every ordered hook whose tool or arguments were changed after it decided, is asked about
+/// against the tool's schema before the next one sees it; one to the [same value](RawJson::same_value) is none. When a
+/// hook has another tool called, the hooks' parts are those in calls of that tool from there on, and an ordered one that
+/// has a part only now is asked in its turn, wherever it stands. Then every gate, and every ordered hook whose tool or arguments were changed after it decided, is asked about
 /// the final call, all at once; only a refusal counts, and of several the one that stands first in the order of the hooks,
 /// whichever came first.
 #[derive(Debug)]

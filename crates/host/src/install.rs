@@ -40,6 +40,7 @@ pub use approve::{Accepted, Line, Proposal, quoted};
 pub use contents::Contents;
 pub use copies::Kept;
 pub use copy::{MAX_BYTES, MAX_DEPTH, MAX_ENTRIES};
+pub(crate) use digest::copied;
 pub use digest::{Digest, digest_of};
 pub use error::InstallError;
 pub use haft_protocol::difference::Difference;

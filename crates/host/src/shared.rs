@@ -115,7 +115,8 @@ impl Shared {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a thread where that may take long.
+    /// Makes sure that an extension is what the user approved or trusts, and a hook what it was at its first start, on a
+    /// thread where that may take long.
     ///
     /// # Errors
     /// Why it must not be started.

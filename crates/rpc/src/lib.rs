@@ -4,7 +4,7 @@
 //! line in the names of zot's RPC mode, written whole and at once; a command is answered exactly once. Never in here: agent
 //! logic, a runtime.
 //!
-//! * [`event_line`]: an event as one line;
+//! * [`line()`]: an event as one line;
 //! * [`escaped`]: a line of JSON that no terminal obeys;
 //! * [`EventWriter`]: the only thing that writes them;
 //! * [`Outbox`]: lines that wait for a client which reads in its own time;
@@ -17,7 +17,6 @@ pub mod timeouts;
 mod desk;
 mod dialogs;
 mod door;
-mod line;
 mod outbox;
 mod roster;
 mod writer;
@@ -25,8 +24,7 @@ mod writer;
 pub use desk::{Desk, Effect, Job, MOST_WAITING, Ticket};
 pub use dialogs::{Asked, Dialogs, Over, Question};
 pub use door::{Door, Refused};
-pub use haft_protocol::rpc::escaped;
-pub use line::event_line;
+pub use haft_protocol::rpc::{escaped, line};
 pub use outbox::{Outbox, Room};
 pub use roster::Roster;
 pub use writer::{EventWriter, WriteError};

@@ -1,9 +1,8 @@
 //! The one writer of event lines.
 
 use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::line;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
-
-use crate::line::event_line;
 
 /// Writes events, a line each. One writer for one output: lines of two writers could be mixed.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ impl<W: AsyncWrite + Unpin> EventWriter<W> {
     /// # Errors
     /// [`WriteError`] when the output does not take the line.
     pub async fn write(&mut self, event: &AgentEvent) -> Result<(), WriteError> {
-        let mut line = event_line(event)?;
+        let mut line = line(event)?;
         line.push('\n');
         self.output.write_all(line.as_bytes()).await?;
         self.output.flush().await?;

@@ -11,7 +11,7 @@ use haft_protocol::content::joined_text;
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::message::{Usage, text_of};
-use haft_rpc::{EventWriter, WriteError, event_line};
+use haft_rpc::{EventWriter, WriteError, line};
 
 use crate::console::{note, print, rows, width, write};
 use crate::exit::{Exit, OrExit as _};
@@ -58,7 +58,7 @@ impl Output {
     /// Tells whoever reads events why there was no run, or no end of one; [`report`](crate::report) tells people.
     pub(crate) fn failed(json: bool, error: &anyhow::Error) {
         let event = AgentEvent::Error { message: format!("{error:#}"), stage: None };
-        if json && let Ok(line) = event_line(&event) {
+        if json && let Ok(line) = line(&event) {
             // Where nobody reads events any more, the exit code is left.
             let _ = write(format!("{line}\n").as_bytes());
         }
@@ -67,7 +67,7 @@ impl Output {
     /// Tells what was wrong with a session's file, has been mended, and no run has told: there was none, or it has ended.
     pub(crate) fn repaired(json: bool, session: &Session) {
         for event in session.take_repair_events() {
-            if json && let Ok(line) = event_line(&event) {
+            if json && let Ok(line) = line(&event) {
                 let _ = write(format!("{line}\n").as_bytes());
             }
             if let Told::Always(line) = told(&event, width) {

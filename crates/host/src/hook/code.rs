@@ -2,16 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use sha2::{Digest as _, Sha256};
-
-use crate::install::Digest;
-
-/// Bytes read at once.
-const PIECE: usize = 64 * 1024;
+use crate::install::{self, Digest};
 
 /// What the files were; none for one that was not there, or was no file.
 #[derive(Debug, Default)]
@@ -43,14 +38,7 @@ fn digest(path: &Path) -> io::Result<Option<Digest>> {
     if !path.is_file() {
         return Ok(None);
     }
-    let (mut file, mut hasher, mut piece) = (File::open(path)?, Sha256::new(), vec![0; PIECE]);
-    loop {
-        let count = file.read(&mut piece)?;
-        match piece.get(..count).unwrap_or_default() {
-            [] => return Ok(Some(Digest::new(hasher.finalize().into()))),
-            bytes => hasher.update(bytes),
-        }
-    }
+    install::copied(File::open(path)?, None).map(Some)
 }
 
 #[cfg(test)]

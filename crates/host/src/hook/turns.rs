@@ -1,5 +1,6 @@
 //! Which turn it is, as hooks are told it: one prompt of the user, from its message to the end of its work.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -133,11 +134,16 @@ impl Turns {
 
     /// Whether a report of a hook is the first of its kind in this turn; counted, if it is not.
     pub(super) fn is_news(&self, hook: &ExtensionName, report: &str) -> bool {
-        let mut now = self.now();
-        let before = now.reports.len();
-        let more = now.reports.entry((hook.clone(), report.to_owned())).and_modify(|more| *more += 1);
-        more.or_insert(0);
-        now.reports.len() > before
+        match self.now().reports.entry((hook.clone(), report.to_owned())) {
+            Entry::Vacant(first) => {
+                first.insert(0);
+                true
+            }
+            Entry::Occupied(mut more) => {
+                *more.get_mut() += 1;
+                false
+            }
+        }
     }
 
     /// What was reported in this turn and would have been so often more.

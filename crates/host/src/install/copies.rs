@@ -6,11 +6,9 @@ mod kept;
 mod within;
 
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use haft_protocol::step::step;
-use sha2::{Digest as _, Sha256};
 
 use super::InstallError;
 use super::contents::{Contents, Item, is_executable};
@@ -20,9 +18,6 @@ use super::workshop::{SCRAP, remove};
 use crate::timeouts::SCRAP_AGE;
 pub use kept::Kept;
 pub(super) use kept::{make_room, put_back};
-
-/// Bytes copied at once.
-const PIECE: usize = 64 * 1024;
 
 /// Makes every file, link and directory of a tree in `store` what it is there in `copy`, too.
 ///
@@ -125,7 +120,7 @@ fn is_same(path: &Path, executable: bool, digest: &Digest) -> bool {
 /// Whether an open file is this one.
 fn holds(file: File, executable: bool, digest: &Digest) -> bool {
     let same_kind = |metadata: fs::Metadata| metadata.is_file() && is_executable(&metadata) == executable;
-    file.metadata().is_ok_and(same_kind) && copied(file, None).is_ok_and(|now| now == *digest)
+    file.metadata().is_ok_and(same_kind) && digest::copied(file, None).is_ok_and(|now| now == *digest)
 }
 
 fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest) -> Result<(), InstallError> {
@@ -133,29 +128,13 @@ fn file(from: &Path, to: &Path, aside: &Path, executable: bool, digest: &Digest)
     let write = || InstallError::io("write", to);
     step();
     let mut new = tempfile::Builder::new().prefix(SCRAP).tempfile_in(aside).map_err(write())?;
-    let copied = open(from).and_then(|source| copied(source, Some(new.as_file_mut())));
+    let copied = open(from).and_then(|source| digest::copied(source, Some(new.as_file_mut())));
     if copied.map_err(InstallError::io("copy", from))? != *digest {
         return Err(InstallError::Changed { dir: from.into() });
     }
     set_mode(new.as_file(), executable).map_err(write())?;
     step();
     new.persist(to).map_err(|error| write()(error.error)).map(drop)
-}
-
-/// Reads a file, writes it if there is somewhere to write it to, and tells what it held.
-fn copied(mut source: File, mut to: Option<&mut File>) -> std::io::Result<Digest> {
-    let (mut hasher, mut piece) = (Sha256::new(), vec![0; PIECE]);
-    loop {
-        let count = source.read(&mut piece)?;
-        let bytes = piece.get(..count).unwrap_or_default();
-        if bytes.is_empty() {
-            return Ok(digest::of(hasher));
-        }
-        hasher.update(bytes);
-        if let Some(to) = &mut to {
-            to.write_all(bytes)?;
-        }
-    }
 }
 
 #[cfg(unix)]

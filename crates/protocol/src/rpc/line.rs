@@ -30,3 +30,22 @@ pub fn escaped(json: String) -> String {
 fn is_escaped(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::AgentEvent;
+
+    #[test]
+    fn upper_control_characters_are_escaped() {
+        let event = AgentEvent::TextDelta { delta: "\u{9b}31m\u{7f}é\x1b\n\u{2028}\u{e0041}".into() };
+        let line = line(&event).unwrap();
+        assert_eq!(
+            line,
+            r#"{"type":"text_delta","delta":"\u009b31m\u007fé\u001b\n\u2028TAG"}"#
+                .replace("TAG", "\u{e0041}")
+        );
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["delta"], "\u{9b}31m\u{7f}é\x1b\n\u{2028}\u{e0041}");
+    }
+}

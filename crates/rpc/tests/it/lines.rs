@@ -5,7 +5,7 @@ use haft_protocol::content::{Content, Image, ToolCall};
 use haft_protocol::event::{AgentEvent, ExtensionFault, Level};
 use haft_protocol::ids::{ExtensionName, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop, Time, Usage};
-use haft_rpc::event_line;
+use haft_rpc::line;
 
 fn id() -> ToolCallId {
     ToolCallId::new("t1")
@@ -151,12 +151,8 @@ fn host_calls() -> Vec<AgentEvent> {
 
 #[test]
 fn every_event_has_its_line() {
-    let lines: Vec<String> = events()
-        .iter()
-        .chain(&host_calls())
-        .chain(&measures())
-        .map(|event| event_line(event).unwrap())
-        .collect();
+    let lines: Vec<String> =
+        events().iter().chain(&host_calls()).chain(&measures()).map(|event| line(event).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"type":"user_message","content":[{"type":"text","text":"hi"},{"type":"image","mime_type":"image/png","bytes":4}],"time":"2026-01-02T03:04:05Z"}
     {"type":"session","id":"1f","path":"/s/1f.jsonl"}

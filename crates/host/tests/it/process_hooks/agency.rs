@@ -204,6 +204,18 @@ pub(super) async fn run(host: &Host, says: Vec<Vec<AssistantBlock>>) -> Ran {
     stage.prompt(&agent, "go").await
 }
 
+/// What hooks are told of a turn with a call, and of nothing else.
+pub(super) const PLAIN_TURN: [&str; 8] = [
+    "agent.turn.start",
+    "agent.llm.request",
+    "agent.llm.response",
+    "agent.tool.exec_start",
+    "agent.tool.exec_end",
+    "agent.llm.request",
+    "agent.llm.response",
+    "agent.turn.end",
+];
+
 /// A call of `bash`, then an answer.
 pub(super) fn one_call() -> Vec<Vec<AssistantBlock>> {
     vec![calls("bash", json!({"command": "ls"})), vec![said("two files")]]
