@@ -1,0 +1,114 @@
+//! `serve`: a client drives the sessions of this process.
+//!
+//! One task, the [`Hub`], takes the client's lines and the news of what is under way, one at a time, and decides with the
+//! state machines of this crate what follows. Whatever takes time is a task of its own that it waits for. Events and
+//! replies go into the [`Outlet`], which one writer empties.
+
+mod carry;
+mod extension;
+mod hub;
+mod messages;
+mod open;
+mod route;
+mod seat;
+mod session;
+mod setup;
+mod state;
+mod work;
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+
+use haft_protocol::rpc::Token;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::input::Input;
+use crate::outbox::Room;
+use crate::outlet::Outlet;
+use crate::questions::Questions;
+use crate::screen::Screens;
+use crate::sessions::Sessions;
+use crate::timeouts::LAST_WORDS;
+
+use hub::Hub;
+
+/// What [`serve`] needs to know of the program.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// The program's version, which `hello` says.
+    pub version: String,
+    /// What the first command must show, if it must.
+    pub token: Option<Token>,
+    /// How much may wait for a client that reads slowly.
+    pub room: Room,
+}
+
+impl Options {
+    /// For a program of this version, without a token.
+    pub fn new(version: impl Into<String>) -> Self {
+        Self { version: version.into(), token: None, room: Room::default() }
+    }
+}
+
+/// Why nothing is served any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The client says nothing more, and what was accepted is finished.
+    Input,
+    /// The client sent `shutdown`.
+    Requested,
+    /// The program was told to end.
+    Cancelled,
+    /// The client showed a wrong token.
+    Refused,
+    /// Nobody reads any more.
+    Gone,
+    /// What keeps watch over the last session is broken, and nobody wanted to go on without it.
+    Stopped,
+}
+
+/// Why nothing was served, or no longer is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError<E> {
+    /// The first session could not be opened.
+    #[error("cannot open the first session")]
+    First(E),
+    /// The input cannot be read. What was accepted was finished.
+    #[error("cannot read commands; start again with an input that can be read")]
+    Input(#[source] io::Error),
+}
+
+/// Serves a client until it has no more to say, or the program shall end. Every session is closed then: its extensions are
+/// gone, what was said is on the disk, and no task is left. Needs a runtime with time.
+///
+/// # Errors
+/// [`ServeError`].
+pub async fn serve<S: Sessions>(
+    cancel: &CancellationToken,
+    sessions: Arc<S>,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+    options: Options,
+) -> Result<End, ServeError<S::Error>> {
+    let outlet = Outlet::new(options.room);
+    let questions = Questions::new(outlet.clone());
+    let screens = Screens::new(outlet.clone(), questions.clone(), false);
+    let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
+        return Ok(End::Cancelled);
+    };
+    let first = first.map_err(ServeError::First)?;
+    let mut hub = Hub::new(sessions, first, outlet.clone(), questions, options);
+    let mut input = Input::new(input);
+    let mut writer = pin!(outlet.write(output));
+    let outcome = hub.run(cancel, &mut input, writer.as_mut()).await;
+    outlet.close();
+    let end = outcome.map_err(ServeError::Input)?;
+    if end != End::Gone && !outlet.drained(writer, LAST_WORDS).await {
+        tracing::warn!("the client does not read any more; it was not told everything");
+    }
+    Ok(end)
+}
