@@ -4,4 +4,5 @@
 //!
 //! Never in here: an extension that is started, a file that is read.
 
+pub mod editor;
 pub mod keys;

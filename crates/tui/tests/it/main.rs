@@ -1,1 +1,3 @@
-//! x
+//! Behaviour seen from outside.
+
+mod editor;
