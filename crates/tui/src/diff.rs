@@ -22,6 +22,8 @@ pub enum Kind {
     Added,
     /// Was removed; its number is that in the old text.
     Removed,
+    /// Says something about the line before it.
+    Note,
     /// Is around a change; its number is that in the new text.
     Context,
 }
@@ -129,11 +131,12 @@ impl DiffLine {
             Kind::Part => ("⋯ ", Role::DiffHeader),
             Kind::Added => ("+ ", Role::DiffAdded),
             Kind::Removed => ("- ", Role::DiffRemoved),
+            Kind::Note => ("  ", Role::Muted),
             Kind::Context => ("  ", Role::DiffContext),
         };
         let style = theme.style(role);
         let mut hang = Hang::default();
-        if digits > 0 && matches!(self.kind, Kind::Added | Kind::Removed | Kind::Context) {
+        if digits > 0 && !matches!(self.kind, Kind::File | Kind::Part) {
             let number = self.number.map(|number| number.to_string()).unwrap_or_default();
             let gutter = |text: &str| {
                 span(CleanLine::new(&format!("{text:>digits$} ")), theme.style(Role::LineNumber))

@@ -115,10 +115,10 @@ fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
             blanks = piece;
             continue;
         }
-        if !rows.has_room(width(blanks) + width(piece)) && rows.has_word {
-            rows.next();
-        } else {
+        if rows.has_room(width(blanks) + width(piece)) {
             blanks.iter().for_each(|blank| rows.put(*blank));
+        } else if rows.has_word {
+            rows.next();
         }
         piece.iter().for_each(|grapheme| rows.put(*grapheme));
         rows.has_word = true;

@@ -45,7 +45,7 @@ impl Part {
                 self.old.take()?;
                 (Kind::Context, self.new.take()?)
             }
-            Some('\\') => return Some(diff_line(Kind::Part, None, line)),
+            Some('\\') => return Some(diff_line(Kind::Note, None, line)),
             Some(_) => return None,
         };
         Some(diff_line(kind, Some(number), chars.as_str()))

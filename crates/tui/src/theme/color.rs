@@ -49,7 +49,8 @@ const SIXTEEN: [Color; 16] = [
 /// A colour in a word: a name, an index or `#rrggbb`.
 pub(super) fn word(word: &str) -> Option<Color> {
     if let Some(digits) = word.strip_prefix('#') {
-        let bytes = u32::from_str_radix(digits, 16).ok().filter(|_| digits.len() == 6)?;
+        let plain = digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let bytes = u32::from_str_radix(digits, 16).ok().filter(|_| plain)?;
         let [_, red, green, blue] = bytes.to_be_bytes();
         return Some(Color::Rgb(red, green, blue));
     }

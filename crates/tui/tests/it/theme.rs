@@ -71,7 +71,6 @@ fn styles_are_written_in_three_ways() {
     assert_eq!(accent(r#"{"mode": "ansi", "index": 94}"#), Style::new().fg(Color::LightBlue));
 }
 
-
 #[test]
 fn a_field_that_says_nothing_is_named_and_the_rest_counts() {
     let text = r##"{"name": "x", "styles": {"accent": "grene", "headng": "red", "link": {"fg": 300, "bold": "yes"},

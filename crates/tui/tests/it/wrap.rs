@@ -46,7 +46,7 @@ fn indentation_is_kept() {
     words("  - one two three", 9, &["  - one", "  two", "  three"]);
     check("    let a = 1;", 8, Mode::Columns, &["    let ", "    a = ", "    1;"]);
     // Not when there would be no room left.
-    words("        abcd", 8, &["    ", "    abcd"]);
+    words("        abcd", 8, &["    abcd"]);
 }
 
 #[test]
@@ -124,8 +124,10 @@ proptest! {
             prop_assert_eq!(joined, black(&text));
             let whole: Vec<&str> = text.graphemes(true).collect();
             for row in &rows {
-                let row = row.to_string();
-                for grapheme in row.graphemes(true).filter(|grapheme| !matches!(*grapheme, " " | "│")) {
+                // What stands before the text is a span of its own.
+                let text_of_row: String =
+                    row.spans.iter().skip(usize::from(prefix > 0)).map(|span| span.content.as_ref()).collect();
+                for grapheme in text_of_row.graphemes(true).filter(|grapheme| !matches!(*grapheme, " " | "│")) {
                     prop_assert!(whole.contains(&grapheme), "{grapheme:?} of {text:?}");
                 }
             }
