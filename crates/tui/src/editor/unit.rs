@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use ratatui_core::buffer::CellWidth;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::atom::is_atom;
+use crate::clean::columns_of;
 
 /// Columns from one tab stop to the next.
 const TAB: usize = 4;
@@ -98,8 +98,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
 pub(super) fn columns_at(grapheme: &str, column: usize) -> usize {
     match grapheme {
         "\t" => TAB - column % TAB,
-        _ if grapheme.len() <= 1 => grapheme.len(),
-        _ => usize::from(grapheme.cell_width()),
+        _ => columns_of(grapheme),
     }
 }
 

@@ -1,3 +1,10 @@
-//! Behaviour seen from outside.
+//! The text layer from outside, what is drawn for what comes in; and what keys do.
 
+mod clean;
+mod diff;
 mod editor;
+mod markdown;
+mod shown;
+mod streaming;
+mod theme;
+mod wrap;
