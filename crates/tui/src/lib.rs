@@ -12,9 +12,11 @@ pub mod clean;
 pub mod diff;
 pub mod editor;
 pub mod highlight;
+pub mod history;
 pub mod image;
 pub mod keys;
 pub mod markdown;
+pub mod queue;
 pub mod theme;
 pub mod wrap;
 
