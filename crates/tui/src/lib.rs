@@ -9,6 +9,7 @@
 //! went through the sanitiser.
 
 pub mod clean;
+pub mod complete;
 pub mod diff;
 pub mod editor;
 pub mod highlight;

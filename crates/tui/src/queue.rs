@@ -64,28 +64,39 @@ struct Sent {
 impl Queue {
     /// A prompt goes to the agent to wait there.
     pub fn sent(&mut self, prompt: &Submission) {
-        let (text, content) = (prompt.text.clone(), prompt.content.clone());
-        self.sent.push(Sent { text, content, seen: false });
+        // As the agent will say it.
+        let text = prompt.text.clone() + &"\n[image]".repeat(prompt.images.len());
+        self.sent.push(Sent { text, content: prompt.content.clone(), seen: false });
         let too_many = self.sent.len().saturating_sub(MOST_SENT);
         self.sent.drain(..too_many);
     }
 
-    /// What the agent says of what waits. Other events change nothing.
+    /// What the agent says of what waits, and of what it reads. Other events change nothing.
     pub fn update(&mut self, event: &AgentEvent) {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and one is about queues")]
-        let (steering, follow_up) = match event {
-            AgentEvent::QueueUpdate { steering, follow_up, next_turn: _ } => (steering, follow_up),
-            _ => return,
-        };
-        (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
-        let mut waiting: Vec<&str> = steering.iter().chain(follow_up).map(String::as_str).collect();
-        // One that has not been seen waiting may be on its way.
+        #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and two are about queues")]
+        match event {
+            AgentEvent::QueueUpdate { steering, follow_up, next_turn: _ } => {
+                (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
+                self.forget_taken();
+            }
+            AgentEvent::UserMessage { content, time: _ } => {
+                let text = haft_core::Prompt { content: content.clone() }.summary();
+                let read = self.sent.iter().position(|sent| !sent.seen && sent.text == text);
+                read.map(|at| self.sent.remove(at));
+            }
+            _ => {}
+        }
+    }
+
+    fn forget_taken(&mut self) {
+        let mut waiting: Vec<&String> = self.steering.iter().chain(&self.follow_up).collect();
         self.sent.retain_mut(|sent| {
-            let at = waiting.iter().position(|text| is_of(sent, text));
+            let at = waiting.iter().position(|text| **text == sent.text);
             if let Some(at) = at {
                 waiting.remove(at);
                 sent.seen = true;
             }
+            // One that has not been seen waiting may be on its way.
             at.is_some() || !sent.seen
         });
     }
@@ -98,24 +109,24 @@ impl Queue {
     }
 
     /// Everything that waits, for [`Editor::put_before`](crate::editor::Editor::put_before), in the order in which the
-    /// agent would have read it. The agent is to be told to forget it.
+    /// agent would have read it, and then what is on its way. The agent is to be told to forget it.
     pub fn take_back(&mut self) -> Vec<Content> {
         let Self { steering, follow_up, mut sent } = std::mem::take(self);
         let own = steering.into_iter().chain(follow_up).map(|text| {
-            let at = sent.iter().position(|sent| is_of(sent, &text));
+            let at = sent.iter().position(|sent| sent.text == text);
             at.map_or_else(|| Content::of_text(&text), |at| sent.remove(at).content)
         });
-        own.collect()
+        let mut back: Vec<Content> = own.collect();
+        back.extend(sent.into_iter().filter(|sent| !sent.seen).map(|sent| sent.content));
+        back
     }
-}
-
-/// Whether the agent's words for what waits are about this prompt: images are words behind its text.
-fn is_of(sent: &Sent, text: &str) -> bool {
-    text.strip_prefix(sent.text.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'))
 }
 
 #[cfg(test)]
 mod tests {
+    use haft_protocol::content::Content as Block;
+    use haft_protocol::message::Time;
+
     use super::*;
     use crate::editor::Editor;
 
@@ -164,14 +175,37 @@ mod tests {
         let mut queue = Queue::default();
         queue.sent(&prompt("one"));
         queue.update(&event(&["one"], &[]));
-        queue.sent(&prompt("two"));
-        // Said before the second arrived.
         queue.update(&event(&[], &[]));
         assert_eq!(texts(&queue.take_back()), Vec::<String>::new());
+        // It was read before anybody could say that it waits.
         queue.sent(&prompt("two"));
-        queue.update(&event(&["two\n[image]"], &[]));
-        assert_eq!(texts(&queue.take_back()), ["two"]);
+        let content = vec![Block::text("two")];
+        queue.update(&AgentEvent::UserMessage { content, time: Time(String::new()) });
+        assert_eq!(texts(&queue.take_back()), Vec::<String>::new());
         queue.update(&AgentEvent::AssistantStart);
         assert_eq!(queue, Queue::default());
+    }
+
+    #[test]
+    fn what_is_on_its_way_comes_back() {
+        let mut queue = Queue::default();
+        queue.sent(&prompt("one"));
+        queue.update(&event(&["one"], &[]));
+        queue.sent(&prompt("two"));
+        // Said before the second arrived.
+        queue.update(&event(&["one"], &[]));
+        assert_eq!(texts(&queue.take_back()), ["one", "two"]);
+    }
+
+    #[test]
+    fn images_come_back() {
+        let mut editor = Editor::new();
+        editor.insert("look ");
+        editor.attach("/a.png".into());
+        let sent = editor.take();
+        let mut queue = Queue::default();
+        queue.sent(&sent);
+        queue.update(&event(&["look [image #1: a.png]\n[image]"], &[]));
+        assert_eq!(queue.take_back(), [sent.content]);
     }
 }
