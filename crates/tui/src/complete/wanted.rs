@@ -38,7 +38,7 @@ impl Wanted {
         let kind = match &self.kind {
             // Quotes come and go.
             Kind::File { .. } => Kind::File { quoted: false },
-            kind => kind.clone(),
+            Kind::Command | Kind::Argument { .. } => self.kind.clone(),
         };
         (kind, self.range.start)
     }
@@ -65,15 +65,8 @@ fn file(text: &str, before: &str) -> Option<Wanted> {
         Some(_) | None => return None,
     };
     let rest = text.get(before.len()..)?;
-    let end = match kind {
-        Kind::File { quoted: true } => {
-            let line = rest.split('\n').next().unwrap_or_default();
-            // Quotes that were not closed end at the cursor.
-            before.len()
-                + line.find('"').filter(|quote| !line[..*quote].contains('@')).map_or(0, |quote| quote + 1)
-        }
-        _ => before.len() + word_length(rest),
-    };
+    let end = before.len()
+        + if kind == (Kind::File { quoted: true }) { quoted_length(rest) } else { word_length(rest) };
     Some(Wanted { kind, range: at..end, query: query.to_owned() })
 }
 
@@ -104,6 +97,14 @@ fn command(text: &str, before: &str) -> Option<Wanted> {
     let kind = Kind::Argument { command: name.to_owned(), before: words.trim().to_owned() };
     let range = before.len() - query.len()..end;
     on_first_line.then(|| Wanted { kind, range, query: query.to_owned() })
+}
+
+/// How far a word in quotes goes on behind the cursor: where they were not closed on the line, not at all.
+fn quoted_length(rest: &str) -> usize {
+    let line = rest.split('\n').next().unwrap_or_default();
+    // What comes after another sign is another file's.
+    let (word, _) = line.split_once('@').unwrap_or((line, ""));
+    word.find('"').map_or(0, |quote| quote + 1)
 }
 
 /// How far the word goes on behind the cursor.

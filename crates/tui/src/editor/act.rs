@@ -27,12 +27,13 @@ impl Editor {
         if !matches!(action, Edit::DeleteBack | Edit::DeleteForward | Edit::DeleteOrQuit) {
             self.undo.close();
         }
-        let outcome = match action {
-            Edit::RowUp => return self.row_by(width, -1, Outcome::AtTop),
-            Edit::RowDown => return self.row_by(width, 1, Outcome::AtBottom),
-            Edit::DeleteOrQuit if self.is_empty() => Outcome::Empty,
-            _ => Outcome::Done,
-        };
+        if action == Edit::RowUp {
+            return self.row_by(width, -1, Outcome::AtTop);
+        }
+        if action == Edit::RowDown {
+            return self.row_by(width, 1, Outcome::AtBottom);
+        }
+        let nothing_to_delete = action == Edit::DeleteOrQuit && self.is_empty();
         match self.target(action) {
             Some(Target::Move(to)) => {
                 self.cursor = to;
@@ -42,7 +43,7 @@ impl Editor {
             Some(Target::Kill(to)) => self.kill(to),
             None => self.other(action),
         }
-        outcome
+        if nothing_to_delete { Outcome::Empty } else { Outcome::Done }
     }
 
     /// Where the cursor goes, or how far a cut goes from it.

@@ -128,13 +128,9 @@ impl Chord {
     /// A key with what is held down. A letter with shift is the capital letter, and shift says nothing more with any
     /// other character.
     pub fn new(code: Code, modifiers: Modifiers) -> Self {
-        match code {
-            Code::Char(c) => {
-                let c = if modifiers.shift { c.to_ascii_uppercase() } else { c };
-                Self { code: Code::Char(c), modifiers: Modifiers { shift: false, ..modifiers } }
-            }
-            _ => Self { code, modifiers },
-        }
+        let Code::Char(c) = code else { return Self { code, modifiers } };
+        let c = if modifiers.shift { c.to_ascii_uppercase() } else { c };
+        Self { code: Code::Char(c), modifiers: Modifiers { shift: false, ..modifiers } }
     }
 
     /// The key.
@@ -149,10 +145,8 @@ impl Chord {
 
     /// What it types, if it types something.
     pub fn text(self) -> Option<char> {
-        match self.code {
-            Code::Char(c) if self.modifiers == Modifiers::default() => Some(c),
-            _ => None,
-        }
+        let Code::Char(c) = self.code else { return None };
+        (self.modifiers == Modifiers::default()).then_some(c)
     }
 
     /// What an extension's panel is told, by the names of the protocol: the key, and what was typed. None for a key that
@@ -178,11 +172,13 @@ impl fmt::Display for Chord {
         let capital = matches!(self.code, Code::Char(c) if c.is_ascii_uppercase()) && (ctrl || alt || cmd);
         let held = [(ctrl, "ctrl+"), (alt, "alt+"), (shift || capital, "shift+"), (cmd, "cmd+")];
         held.iter().filter(|(is, _)| *is).try_for_each(|(_, name)| f.write_str(name))?;
-        match self.code {
-            Code::Char(c) if capital => write!(f, "{}", c.to_ascii_lowercase()),
-            Code::Char(c) if !matches!(c, ' ' | '+') => write!(f, "{c}"),
-            Code::F(number) => write!(f, "f{number}"),
-            code => f.write_str(name(code)),
+        if let Code::F(number) = self.code {
+            return write!(f, "f{number}");
+        }
+        match (self.code, name(self.code)) {
+            (Code::Char(c), _) if capital => write!(f, "{}", c.to_ascii_lowercase()),
+            (Code::Char(c), "") => write!(f, "{c}"),
+            (_, name) => f.write_str(name),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keymap::{Clash, default_keys};
+use super::keymap::{Clash, default_keys, keeps};
 use super::{ACTIONS, Chord, Entry, Keymap};
 
 /// Below this likeness, of at most 1, another name is not what was meant.
@@ -122,9 +122,9 @@ impl Reading<'_> {
         }
         let mut chords = Vec::new();
         for item in list {
-            let chord = match item.get_ref() {
-                DeValue::String(text) => text.parse::<Chord>().map_err(|error| error.to_string()),
-                _ => Err(r#"write each key as a text: "ctrl+o""#.to_owned()),
+            let chord = match item.get_ref().as_str() {
+                Some(text) => text.parse::<Chord>().map_err(|error| error.to_string()),
+                None => Err(r#"write each key as a text: "ctrl+o""#.to_owned()),
             };
             match chord {
                 Ok(chord) if chords.contains(&chord) => {
@@ -162,14 +162,13 @@ impl Reading<'_> {
         let line = |at| self.lines.get(&at).copied();
         let (here, other) = if line(first) > line(second) { (first, second) } else { (second, first) };
         let [here_entry, other] = [ACTIONS.get(here)?, ACTIONS.get(other)?];
-        let place = context.place();
-        let advice = match other.fixed && default_keys(other).contains(&chord) {
-            true => format!("which keeps it; give `{}` another key", here_entry.name),
-            false => "give one of them another key".to_owned(),
-        };
-        let detail = match other.fixed && default_keys(other).contains(&chord) {
-            true => format!("`{chord}` is a key of `{}`, {advice}", other.name),
-            false => format!("`{chord}` is a key of `{}`, too, {place}; {advice}", other.name),
+        let (name, place) = (other.name, context.place());
+        let detail = match keeps(other, chord) {
+            true => format!(
+                "`{chord}` is a key of `{name}`, which keeps it; give `{}` another key",
+                here_entry.name
+            ),
+            false => format!("`{chord}` is a key of `{name}`, too, {place}; give one of them another key"),
         };
         Some(Problem { line: line(here)?, name: here_entry.name.to_owned(), detail })
     }
@@ -274,6 +273,15 @@ mod tests {
             "[keys]\n'editor.undo' = ['esc']\n",
             "line 2: `editor.undo`: `esc` is a key of `prompt.abort`, which keeps it; give `editor.undo` another key",
         );
+    }
+
+    #[test]
+    fn candidates_do_not_take_the_keys_that_quit() {
+        check(
+            "[keys]\n'completion.next' = ['ctrl+q']\n",
+            "line 2: `completion.next`: `ctrl+q` is a key of `app.quit`, which keeps it; give `completion.next` another key",
+        );
+        check("[keys]\n'completion.next' = ['ctrl+l']\n", "fine");
     }
 
     #[test]

@@ -66,24 +66,46 @@ impl Keymap {
     pub(super) fn clashes(&self) -> Vec<Clash> {
         let mut clashes: Vec<Clash> = Vec::new();
         for context in Context::ALL {
-            for layer in context.layers() {
-                let mut seen: BTreeMap<Chord, usize> = BTreeMap::new();
-                let of_layer = ACTIONS.iter().zip(&self.keys).enumerate();
-                let of_layer = of_layer.filter(|(_, (entry, _))| layer.contains(&entry.section));
-                for (second, chord) in
-                    of_layer.flat_map(|(at, (_, keys))| keys.iter().map(move |key| (at, *key)))
-                {
-                    let Some(first) = seen.insert(chord, second) else { continue };
-                    let known =
-                        |clash: &Clash| (clash.chord, clash.first, clash.second) == (chord, first, second);
-                    if !clashes.iter().any(known) {
-                        clashes.push(Clash { chord, first, second, context: *context });
-                    }
+            for (chord, first, second) in self.clashes_in(*context) {
+                let known =
+                    |clash: &Clash| (clash.chord, clash.first, clash.second) == (chord, first, second);
+                if !clashes.iter().any(known) {
+                    clashes.push(Clash { chord, first, second, context: *context });
                 }
             }
         }
         clashes
     }
+
+    /// Two meanings in one layer, or one in a layer above of what an action below keeps.
+    fn clashes_in(&self, context: Context) -> Vec<(Chord, usize, usize)> {
+        let mut clashes = Vec::new();
+        let mut above: BTreeMap<Chord, usize> = BTreeMap::new();
+        for layer in context.layers() {
+            let mut seen: BTreeMap<Chord, usize> = BTreeMap::new();
+            for (at, entry, chord) in self.chords_of(layer) {
+                let over = above.get(&chord).filter(|over| {
+                    let over = ACTIONS.get(**over);
+                    keeps(entry, chord) && !over.is_some_and(|over| keeps(over, chord))
+                });
+                clashes.extend(over.map(|over| (chord, at, *over)));
+                clashes.extend(seen.insert(chord, at).map(|first| (chord, first, at)));
+            }
+            above.extend(seen);
+        }
+        clashes
+    }
+
+    /// The keys of a layer's actions, with their places in the table.
+    fn chords_of(&self, layer: &'static [Section]) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
+        let rows = self.rows().enumerate().filter(|(_, (entry, _))| layer.contains(&entry.section));
+        rows.flat_map(|(at, (entry, keys))| keys.iter().map(move |chord| (at, entry, *chord)))
+    }
+}
+
+/// Whether this is a key that the action keeps, whatever a file says.
+pub(super) fn keeps(entry: &Entry, chord: Chord) -> bool {
+    entry.fixed && default_keys(entry).contains(&chord)
 }
 
 #[cfg(test)]

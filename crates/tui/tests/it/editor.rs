@@ -18,10 +18,8 @@ enum Step {
 }
 
 fn edits() -> Vec<Edit> {
-    let edits = ACTIONS.iter().filter_map(|entry| match entry.action {
-        Action::Edit(edit) => Some(edit),
-        _ => None,
-    });
+    let edit = |action| if let Action::Edit(edit) = action { Some(edit) } else { None };
+    let edits = ACTIONS.iter().filter_map(|entry| edit(entry.action));
     edits.collect()
 }
 
