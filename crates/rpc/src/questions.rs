@@ -1,0 +1,136 @@
+//! `Questions`: asking the person in front of the client, and waiting for what comes of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use haft_protocol::rpc::{Failure, Hello, RpcEvent, UiAnswer, UiEnd, UiResponse};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::dialogs::{Asked, Dialogs, Over, Question};
+use crate::outlet::Outlet;
+
+/// Stands for every tool.
+const ALL: &str = "*";
+
+/// Cheap to clone; the clones are one.
+#[derive(Debug, Clone)]
+pub(crate) struct Questions {
+    outlet: Outlet,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    dialogs: Dialogs,
+    /// Who waits, by the question.
+    askers: BTreeMap<String, Asker>,
+    /// The tools whose calls the client wants to be asked about.
+    approve: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Asker {
+    session: String,
+    answer: oneshot::Sender<Over>,
+}
+
+impl Questions {
+    pub(crate) fn new(outlet: Outlet) -> Self {
+        Self { outlet, state: Arc::default() }
+    }
+
+    /// What the client says of itself. What it does not say stays as it was.
+    pub(crate) fn hello(&self, hello: &Hello) {
+        let mut state = self.lock();
+        if let Some(answers) = hello.ui {
+            state.dialogs.set_answers(answers);
+        }
+    }
+
+    /// Whether the client wants to be asked about calls of this tool.
+    pub(crate) fn wants(&self, tool: &str) -> bool {
+        self.lock().approve.iter().any(|name| name == ALL || name == tool)
+    }
+
+    /// Asks, and waits for the answer. `None` says that nobody was asked or nobody waits any more: the default counts.
+    pub(crate) async fn ask(
+        &self,
+        cancel: &CancellationToken,
+        session: &str,
+        question: Question,
+    ) -> Option<Over> {
+        let within = question.within;
+        let (id, answer) = {
+            let mut state = self.lock();
+            let Asked::Sent(request) = state.dialogs.ask(question, Instant::now().into_std()) else { return None };
+            let (sender, answer) = oneshot::channel();
+            let id = request.id.clone();
+            state.askers.insert(id.clone(), Asker { session: session.to_owned(), answer: sender });
+            self.outlet.event(Some(session), RpcEvent::UiRequest(request));
+            (id, answer)
+        };
+        // Also when whoever asks is dropped.
+        let _withdrawn = Withdrawn { questions: self, id };
+        tokio::select! {
+            biased;
+            over = answer => over.ok(),
+            () = cancel.cancelled() => None,
+            () = sleep(within) => self.expired(),
+        }
+    }
+
+    /// The client's answer. The one who asked gets it with [`conclude`](Self::conclude).
+    pub(crate) fn answer(&self, response: UiResponse) -> Result<Over, Failure> {
+        self.lock().dialogs.answer(response)
+    }
+
+    /// A question is over: the one who asked is told, and the client why.
+    pub(crate) fn conclude(&self, over: Over) {
+        let asker = self.lock().askers.remove(&over.id);
+        let Some(Asker { session, answer }) = asker else { return };
+        let done = RpcEvent::UiDone { id: over.id.clone(), why: over.why };
+        self.outlet.event(Some(&session), done);
+        // Nobody may be waiting any more.
+        drop(answer.send(over));
+    }
+
+    /// Nobody answers any more.
+    pub(crate) fn end(&self) {
+        let over = self.lock().dialogs.end();
+        over.into_iter().for_each(|over| self.conclude(over));
+    }
+
+    /// Ends all questions whose time is over; the one that noticed has none of its own left to wait for.
+    fn expired(&self) -> Option<Over> {
+        let over = self.lock().dialogs.expire(Instant::now().into_std());
+        over.into_iter().for_each(|over| self.conclude(over));
+        None
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is one call.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a question back that is still open.
+struct Withdrawn<'a> {
+    questions: &'a Questions,
+    id: String,
+}
+
+impl Drop for Withdrawn<'_> {
+    fn drop(&mut self) {
+        let over = self.questions.lock().dialogs.cancel(&self.id);
+        if let Some(over) = over {
+            self.questions.conclude(over);
+        }
+    }
+}
+
+/// Whether somebody said yes.
+pub(crate) fn confirmed(over: Option<&Over>) -> bool {
+    over.is_some_and(|over| over.why == UiEnd::Answered && over.answer == UiAnswer::Confirmed(true))
+}

@@ -1,0 +1,213 @@
+//! `Screen`: the client as a session sees it. What its extensions show goes there, and whoever has to ask the person asks
+//! there.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use haft_core::AgentBuilder;
+use haft_core::hooks::Observer;
+use haft_core::session::Session;
+use haft_host::{EventSink, Frontend, GateChoice, GateFailing};
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::{Panel, PanelRender};
+use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::rpc::{Event, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiKind};
+use tokio_util::sync::CancellationToken;
+
+use crate::dialogs::Question;
+use crate::outlet::Outlet;
+use crate::questions::Questions;
+use crate::timeouts::DIALOG;
+
+/// What a failing gate can be answered with, and what that means.
+const CHOICES: [(&str, GateChoice); 3] = [
+    ("restart", GateChoice::Restart),
+    ("continue_without", GateChoice::ContinueWithout),
+    ("stop", GateChoice::Stop),
+];
+
+/// Gives sessions their screens, while one is opened.
+#[derive(Debug)]
+pub struct Screens {
+    outlet: Outlet,
+    questions: Questions,
+    /// Whether the client is told of sessions that begin.
+    tells: bool,
+    /// Those that have begun.
+    begun: Mutex<Vec<String>>,
+}
+
+impl Screens {
+    pub(crate) fn new(outlet: Outlet, questions: Questions, tells: bool) -> Self {
+        Self { outlet, questions, tells, begun: Mutex::default() }
+    }
+
+    /// The screen of a session. The client is told here that it is open, so that it knows it before anything happens in it.
+    pub fn begin(&self, session: &Session) -> Arc<Screen> {
+        let id = session.id().to_string();
+        let path = session.path().map(|path| path.to_string_lossy().into_owned());
+        lock(&self.begun).push(id.clone());
+        if self.tells {
+            self.outlet.event(Some(&id), RpcEvent::SessionOpened { ephemeral: path.is_none(), path });
+        }
+        Arc::new(Screen {
+            session: id,
+            outlet: self.outlet.clone(),
+            questions: self.questions.clone(),
+            panels: Mutex::default(),
+            sums_up: AtomicBool::new(false),
+        })
+    }
+
+    /// The session was not opened after all.
+    pub(crate) fn failed(&self) {
+        for id in std::mem::take(&mut *lock(&self.begun)).iter().filter(|_| self.tells) {
+            self.outlet.event(Some(id), RpcEvent::SessionClosed { reason: SessionEnd::Failed });
+        }
+    }
+}
+
+/// The client as a session sees it: the front end of its extensions, and what tells and asks for its agent.
+#[derive(Debug)]
+pub struct Screen {
+    /// The id that the session had when it was opened: the client knows it by that.
+    session: String,
+    outlet: Outlet,
+    questions: Questions,
+    /// The panel that each extension has open.
+    panels: Mutex<BTreeMap<ExtensionName, PanelId>>,
+    /// Whether the conversation is being summed up, outside of a run.
+    sums_up: AtomicBool,
+}
+
+impl Screen {
+    /// Where the host of the session's extensions tells its events.
+    pub fn events(self: &Arc<Self>) -> EventSink {
+        let screen = Arc::clone(self);
+        Arc::new(move |event| screen.event(event))
+    }
+
+    /// Puts into the agent's builder what the client needs: it is asked about calls if it wants to be, and told of
+    /// summaries that it asked for.
+    pub fn joined(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
+        let screen = || Member(Arc::clone(self));
+        builder.observer(screen())
+    }
+
+    /// The id by which the client knows the session.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Tells the client.
+    pub(crate) fn event(&self, event: impl Into<Event>) {
+        self.outlet.event(Some(&self.session), event);
+    }
+
+    /// The conversation is being summed up outside of a run, or is not any more.
+    pub(crate) fn sums_up(&self, now: bool) {
+        self.sums_up.store(now, Ordering::Relaxed);
+    }
+
+    /// The person closed a panel; whether it was open.
+    pub(crate) fn closed_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
+        let mut panels = lock(&self.panels);
+        let open = panels.get(extension) == Some(panel);
+        if open {
+            panels.remove(extension);
+        }
+        open
+    }
+
+    /// Whether this panel is open.
+    pub(crate) fn has_panel(&self, extension: &ExtensionName, panel: &PanelId) -> bool {
+        lock(&self.panels).get(extension) == Some(panel)
+    }
+}
+
+#[async_trait]
+impl Frontend for Screen {
+    fn open_panel(&self, extension: &ExtensionName, panel: &Panel) {
+        lock(&self.panels).insert(extension.clone(), panel.id.clone());
+        let Panel { id, title, lines, footer } = panel.clone();
+        let panel = PanelContent { panel_id: id, title, lines, footer };
+        self.event(RpcEvent::PanelOpen { extension: extension.clone(), panel });
+    }
+
+    fn render_panel(&self, extension: &ExtensionName, panel: &PanelRender) {
+        if !self.has_panel(extension, &panel.panel_id) {
+            return;
+        }
+        let PanelRender { panel_id, title, lines, footer } = panel.clone();
+        let panel = PanelContent { panel_id, title, lines, footer };
+        self.event(RpcEvent::PanelRender { extension: extension.clone(), panel });
+    }
+
+    fn close_panel(&self, extension: &ExtensionName, panel: &PanelId) {
+        if self.closed_panel(extension, panel) {
+            self.event(RpcEvent::PanelClose { extension: extension.clone(), panel_id: panel.clone() });
+        }
+    }
+
+    fn insert(&self, extension: &ExtensionName, text: &str) {
+        self.event(RpcEvent::Insert { extension: extension.clone(), text: text.to_owned() });
+    }
+
+    async fn gate_failing(&self, cancel: &CancellationToken, failing: &GateFailing) -> GateChoice {
+        let GateFailing { extension, reason, failures } = failing;
+        let question = Question {
+            extension: Some(extension.clone()),
+            kind: UiKind::GateFailing,
+            title: format!("Extension {extension} keeps failing, and nothing happens without it"),
+            message: format!("{failures} times in a row; last: {reason}"),
+            options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
+            default: UiAnswer::Value("stop".to_owned()),
+            within: DIALOG,
+        };
+        let over = self.questions.ask(cancel, &self.session, question).await;
+        let chosen = over.and_then(|over| {
+            let UiAnswer::Value(word) = over.answer else { return None };
+            CHOICES.into_iter().find(|(known, _)| *known == word)
+        });
+        chosen.map_or(GateChoice::Stop, |(_, choice)| choice)
+    }
+
+    fn extension_gone(&self, extension: &ExtensionName) {
+        let panel = lock(&self.panels).remove(extension);
+        if let Some(panel_id) = panel {
+            self.event(RpcEvent::PanelClose { extension: extension.clone(), panel_id });
+        }
+    }
+}
+
+/// The screen among the agent's hooks.
+struct Member(Arc<Screen>);
+
+impl Observer for Member {
+    /// A run is told by whoever has it, and a call outside of any run by the host; a summary outside of a run by nobody
+    /// else.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all else is told elsewhere")]
+    fn observe(&self, event: &AgentEvent) {
+        let Self(screen) = self;
+        if !screen.sums_up.load(Ordering::Relaxed) {
+            return;
+        }
+        match event {
+            AgentEvent::CompactionStart { .. }
+            | AgentEvent::CompactionEnd { .. }
+            | AgentEvent::Usage { .. }
+            | AgentEvent::Retry { .. }
+            | AgentEvent::ModelFallback { .. }
+            | AgentEvent::Session { .. }
+            | AgentEvent::SessionRepaired { .. } => screen.event(event.clone()),
+            _ => {}
+        }
+    }
+}
+
+/// Maps and lists, each changed by one call.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,175 @@
+//! `Sessions`: where the sessions of a process come from, and what else only the program knows.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use haft_core::Agent;
+use haft_core::model;
+use haft_core::session::Session;
+use haft_core::tool::Tool;
+use haft_host::Host;
+use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo};
+
+use crate::screen::{Screen, Screens};
+
+/// What a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and templates.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use haft_core::model::ModelResponse;
+/// # use haft_core::hooks::CancellationToken;
+/// # use haft_core::model::{Model, ModelError, ModelInfo, ModelRequest, ModelStream};
+/// use haft_core::session::Session;
+/// use haft_core::{Agent, BuildError};
+/// use haft_rpc::{Opened, Options, Screens, Sessions, Which};
+/// use haft_protocol::rpc::{ErrorCode, Failure};
+/// # struct Parrot;
+/// # #[async_trait::async_trait]
+/// # impl Model for Parrot {
+/// #     fn info(&self) -> ModelInfo { ModelInfo { provider: "zoo".into(), model: "parrot".into() } }
+/// #     async fn stream(&self, _: CancellationToken, _: ModelRequest) -> Result<ModelStream, ModelError> {
+/// #         Ok(ModelResponse::text("Hello!").into_stream())
+/// #     }
+/// # }
+///
+/// struct Mine;
+///
+/// #[async_trait::async_trait]
+/// impl Sessions for Mine {
+///     type Error = BuildError;
+///
+///     async fn first(&self, screens: &Screens) -> Result<Opened, BuildError> {
+///         let session = Session::in_memory("/srv/app".as_ref());
+///         let screen = screens.begin(&session);
+///         let agent = screen.joined(Agent::builder(Parrot).session(session)).build()?;
+///         Ok(Opened::new(agent, screen))
+///     }
+///
+///     async fn open(&self, _: Which, _: &Screens) -> Result<Opened, Failure> {
+///         Err(Failure::new(ErrorCode::Unsupported, "this program has one session"))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let input = &b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"Hi\"}\n"[..];
+/// let mut output = Vec::new();
+/// let cancel = CancellationToken::new();
+/// haft_rpc::serve(&cancel, Arc::new(Mine), input, &mut output, Options::new("1.0")).await?;
+/// assert!(String::from_utf8(output)?.contains(r#"{"type":"text_delta","delta":"Hello!""#));
+/// # Ok(())
+/// # }
+/// ```
+#[async_trait]
+pub trait Sessions: Send + Sync + 'static {
+    /// Why there is no first session, for whoever called [`serve`](crate::serve()).
+    type Error: Send;
+
+    /// Opens the session that the process begins with.
+    ///
+    /// # Errors
+    /// Why it cannot be; then nothing is read and nothing served.
+    async fn first(&self, screens: &Screens) -> Result<Opened, Self::Error>;
+
+    /// Opens another session. The future is dropped when the process is told to end.
+    ///
+    /// # Errors
+    /// [`Failure`], which the client is told.
+    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure>;
+
+    /// The sessions on the disk, the one that was written last first; those that are open may be among them.
+    ///
+    /// # Errors
+    /// [`Failure`], which the client is told.
+    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// The models that can be asked; nothing where the program knows of no other than those that are asked.
+    ///
+    /// # Errors
+    /// [`Failure`], which the client is told.
+    async fn models(&self) -> Result<Vec<ModelInfo>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// The model that a client wants, by its id or as `PROVIDER/MODEL`. `asked` is the session's model: an id alone is
+    /// meant beside it.
+    ///
+    /// # Errors
+    /// [`Failure`], which the client is told.
+    async fn model(&self, _name: &str, _asked: &model::ModelInfo) -> Result<Arc<dyn model::Model>, Failure> {
+        Err(Failure::new(ErrorCode::Unsupported, "this program asks one model only"))
+    }
+
+    /// The templates and skills that can be called by name, after the commands of extensions. May read the disk.
+    fn templates(&self) -> Vec<CommandInfo> {
+        Vec::new()
+    }
+
+    /// What `/name arguments` stands for, where no extension has such a command. May read the disk.
+    fn expand(&self, _name: &str, _arguments: &str) -> Expanded {
+        Expanded::Unknown
+    }
+}
+
+/// A session that is wanted.
+#[derive(Debug, Clone)]
+pub enum Which {
+    /// A new one.
+    New {
+        /// Whether it leaves no file; `None`: as the process was started.
+        ephemeral: Option<bool>,
+    },
+    /// The one on the disk whose id begins so.
+    Stored(String),
+    /// This one, which is open already: the copy of another one's conversation.
+    Given(Session),
+}
+
+/// What `/name arguments` stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expanded {
+    /// A message for the model.
+    Message(String),
+    /// Nothing can be made of it; why, for people.
+    Failed(String),
+    /// There is no template and no skill of this name.
+    Unknown,
+}
+
+/// A session that is open.
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) agent: Agent,
+    pub(crate) screen: Arc<Screen>,
+    pub(crate) extensions: Option<Extensions>,
+}
+
+/// The extensions of a session.
+pub(crate) struct Extensions {
+    pub(crate) host: Host,
+    /// The tools that are offered before theirs.
+    pub(crate) own: Vec<Arc<dyn Tool>>,
+}
+
+impl Opened {
+    /// An agent, built with what [`Screen::joined`] has put into its builder, and its screen.
+    pub fn new(agent: Agent, screen: Arc<Screen>) -> Self {
+        Self { agent, screen, extensions: None }
+    }
+
+    /// With the extensions of this host, whose front end and events are those of the screen. Their tools are offered from
+    /// here on, behind these of the program.
+    #[must_use]
+    pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
+        Self { extensions: Some(Extensions { host, own }), ..self }
+    }
+}
+
+impl std::fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Extensions").field("own", &self.own.len()).finish_non_exhaustive()
+    }
+}
