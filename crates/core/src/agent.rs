@@ -167,7 +167,7 @@ impl Agent {
     /// takes a while only in a long transcript without an answer.
     pub fn stats(&self) -> Stats {
         let (tally, messages) = self.inner.transcript.tally();
-        let window = self.inner.setup().model.facts().window;
+        let window = self.facts().window;
         Stats { usage: tally.usage, context: tally.context(&messages, window) }
     }
 }

@@ -365,8 +365,13 @@ impl Prompt {
         self.content.iter().filter_map(Content::as_text).map(|text| text.len() as u64).sum()
     }
 
-    /// Its text, with a word for each image.
-    fn summary(&self) -> String {
+    /// Its text, with a word for each image: what front ends show of a message that waits.
+    ///
+    /// ```
+    /// let prompt = haft_core::Prompt::from("Not in src/.");
+    /// assert_eq!(prompt.summary(), "Not in src/.");
+    /// ```
+    pub fn summary(&self) -> String {
         let words = self.content.iter().map(|block| match block {
             Content::Text { text } => text.as_str(),
             Content::Image(_) => "[image]",

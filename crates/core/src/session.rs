@@ -23,10 +23,12 @@ mod log;
 mod moving;
 mod recover;
 mod resume;
+mod source;
 mod state;
 mod sync;
 mod tree;
 mod usage;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +49,7 @@ pub use id::{EntryId, SessionId};
 pub use index::{Index, Row};
 pub use recover::{Recovered, Repair, recover};
 use state::{State, Work, Written};
+use store::file_name;
 use sync::{Owner, Synced, Syncer};
 
 use crate::timeouts;
@@ -305,11 +308,6 @@ fn header(cwd: &Path, forked_from: Option<Origin>) -> Header {
         created: crate::agent::now(),
         forked_from,
     }
-}
-
-/// The name of a session's file.
-fn file_name(id: SessionId) -> String {
-    format!("{id}.jsonl")
 }
 
 /// What the clones of a session and its thread have in common.

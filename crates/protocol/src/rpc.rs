@@ -38,8 +38,8 @@ pub use command::ReplyData;
 pub use command::{
     Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, FollowUp, Fork, GetMessages,
     GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions, NewSession,
-    PanelClose, PanelKey, Params, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetThinking, SetTools,
-    Shutdown, Steer, SwitchSession, Token, Tree,
+    PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetThinking,
+    SetTools, Shutdown, Steer, SwitchSession, Token, Tree,
 };
 pub use data::{
     CommandAction, CommandInfo, CommandResult, CommandsData, ContextData, EntryInfo, ExtensionInfo,

@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use haft_protocol::RawJson;
 use haft_protocol::rpc::{
@@ -16,6 +16,9 @@ use haft_protocol::rpc::{
 
 /// How many prompts may wait behind the one that is worked on.
 pub const MOST_WAITING: usize = 64;
+
+/// How many commands may be under way, prompts that wait included.
+pub const MOST_OPEN: usize = 256;
 
 /// What shall be done.
 #[derive(Debug, PartialEq)]
@@ -36,8 +39,10 @@ pub enum Effect {
 /// What is worked on, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Job {
-    /// A message for the model.
+    /// What the person said: a message for the model, or a command.
     Prompt(Prompt),
+    /// A message for the model as it stands, whatever it begins with.
+    Message(Prompt),
     /// The conversation is summed up.
     Compact(Compact),
 }
@@ -53,9 +58,11 @@ pub struct Desk {
     tickets: u64,
     /// Who waits for an answer.
     open: BTreeMap<Ticket, Asked>,
+    /// Of these, the ones that change what a job works with: none begins before they are done.
+    holding: BTreeSet<Ticket>,
     /// Whether a job is worked on.
     works: bool,
-    /// What is worked on next; nothing while nothing is worked on.
+    /// What is worked on next; nothing while nothing is worked on and nothing is changed.
     waiting: VecDeque<Waiting>,
     stage: Stage,
     /// Who waits for the session to be closed.
@@ -109,18 +116,27 @@ impl Desk {
             Command::Prompt(prompt) => self.accept(asked, Job::Prompt(prompt)),
             Command::Compact(compact) => self.accept(asked, Job::Compact(compact)),
             Command::Abort(abort) => self.abort(asked, abort),
-            Command::Clear(_) if self.works => vec![asked.failed(busy())],
+            Command::Clear(_) if self.works || !self.waiting.is_empty() => vec![asked.failed(busy())],
             Command::CloseSession(_) => {
                 self.closer = Some(asked);
                 self.shutdown()
             }
-            command => vec![Effect::Do(self.ticket(asked), command)],
+            _ if self.open.len() >= MOST_OPEN => vec![asked.failed(flooded())],
+            command => {
+                let holds = matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
+                let ticket = self.ticket(asked);
+                self.holding.extend(holds.then_some(ticket));
+                vec![Effect::Do(ticket, command)]
+            }
         }
     }
 
     /// What a command came to that was to be done. Of one that was answered meanwhile, nothing comes.
     pub fn done(&mut self, ticket: Ticket, outcome: Result<RawJson, Failure>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = self.answer(ticket, outcome).into_iter().collect();
+        if self.holding.remove(&ticket) {
+            effects.extend(self.start());
+        }
         effects.extend(self.close_if_finished());
         effects
     }
@@ -167,6 +183,7 @@ impl Desk {
         }
         self.stage = Stage::Closing;
         self.waiting.clear();
+        self.holding.clear();
         let open = std::mem::take(&mut self.open);
         let mut effects: Vec<Effect> = open.into_values().map(|asked| asked.failed(ended())).collect();
         effects.push(if self.works { Effect::Stop } else { self.close() });
@@ -214,11 +231,14 @@ impl Desk {
 
     fn enqueue(&mut self, waiting: Waiting) -> Vec<Effect> {
         self.waiting.push_back(waiting);
-        if self.works { Vec::new() } else { self.start() }
+        self.start()
     }
 
-    /// Begins what waits longest.
+    /// Begins what waits longest, if it can begin.
     fn start(&mut self) -> Vec<Effect> {
+        if self.works || !self.holding.is_empty() {
+            return Vec::new();
+        }
         let Some(Waiting { ticket, job }) = self.waiting.pop_front() else { return Vec::new() };
         self.works = true;
         let started = RawJson::from_value(&Started { started: true }).expect("a bool has a JSON form");
@@ -237,7 +257,8 @@ impl Desk {
     }
 
     fn close_if_finished(&mut self) -> Option<Effect> {
-        let finished = self.stage == Stage::Finishing && !self.works && self.open.is_empty();
+        let idle = !self.works && self.waiting.is_empty() && self.open.is_empty();
+        let finished = self.stage == Stage::Finishing && idle;
         finished.then(|| self.close())
     }
 
@@ -276,6 +297,11 @@ fn busy() -> Failure {
 
 fn full() -> Failure {
     let error = format!("{MOST_WAITING} prompts wait already; wait for some to begin, or abort them");
+    Failure::new(ErrorCode::QueueFull, error)
+}
+
+fn flooded() -> Failure {
+    let error = format!("{MOST_OPEN} commands are under way already; wait for some of their replies");
     Failure::new(ErrorCode::QueueFull, error)
 }
 

@@ -9,6 +9,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 
@@ -25,6 +26,8 @@ pub struct Question {
     pub message: String,
     /// What can be chosen, where something can.
     pub options: Vec<String>,
+    /// The call that is about to run, for [`UiKind::Approve`].
+    pub call: Option<ToolCall>,
     /// The answer without an answer: the careful one.
     pub default: UiAnswer,
     /// How long the answer is waited for: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
@@ -77,7 +80,7 @@ impl Dialogs {
 
     /// Asks.
     pub fn ask(&mut self, question: Question, now: Instant) -> Asked {
-        let Question { extension, kind, title, message, options, default, within } = question;
+        let Question { extension, kind, title, message, options, call, default, within } = question;
         if !self.answers {
             return Asked::Answered(default);
         }
@@ -86,7 +89,7 @@ impl Dialogs {
         let open = Open { kind, options: options.clone(), default: default.clone(), deadline: now + within };
         self.open.insert(self.asked, open);
         let id = name(self.asked);
-        Asked::Sent(UiRequest { id, extension, kind, title, message, options, timeout_ms, default })
+        Asked::Sent(UiRequest { id, extension, kind, title, message, options, call, timeout_ms, default })
     }
 
     /// The client's answer.
@@ -141,14 +144,14 @@ impl Open {
     fn judge(&self, answer: &UiAnswer) -> Result<(), String> {
         match (self.kind, answer) {
             (_, UiAnswer::Cancelled)
-            | (UiKind::Confirm, UiAnswer::Confirmed(_))
+            | (UiKind::Confirm | UiKind::Approve, UiAnswer::Confirmed(_))
             | (UiKind::Input, UiAnswer::Value(_)) => Ok(()),
             (UiKind::Select | UiKind::GateFailing, UiAnswer::Value(value))
                 if self.options.contains(value) =>
             {
                 Ok(())
             }
-            (UiKind::Confirm, UiAnswer::Value(_)) => Err("`confirmed`".to_owned()),
+            (UiKind::Confirm | UiKind::Approve, UiAnswer::Value(_)) => Err("`confirmed`".to_owned()),
             (UiKind::Input, UiAnswer::Confirmed(_)) => Err("a `value`".to_owned()),
             (UiKind::Select | UiKind::GateFailing, UiAnswer::Value(_) | UiAnswer::Confirmed(_)) => {
                 Err(format!("one of these as `value`: {}", self.options.join(", ")))

@@ -17,6 +17,7 @@ pub mod timeouts;
 mod desk;
 mod dialogs;
 mod door;
+mod input;
 mod outbox;
 mod outlet;
 mod questions;
@@ -26,7 +27,7 @@ mod serve;
 mod sessions;
 mod writer;
 
-pub use desk::{Desk, Effect, Job, MOST_WAITING, Ticket};
+pub use desk::{Desk, Effect, Job, MOST_OPEN, MOST_WAITING, Ticket};
 pub use dialogs::{Asked, Dialogs, Over, Question};
 pub use door::{Door, Refused};
 pub use haft_protocol::rpc::{escaped, line};

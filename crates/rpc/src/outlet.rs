@@ -1,11 +1,14 @@
 //! `Outlet`: the way to the client. Everybody puts lines into it and waits for nothing; one writer takes them out.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use haft_protocol::rpc::{Event, Response};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::outbox::{Outbox, Room};
 
@@ -26,12 +29,14 @@ struct Inner {
 
 struct State {
     outbox: Outbox,
+    /// How often the writer took something out.
+    taken: u64,
     closed: bool,
 }
 
 impl Outlet {
     pub(crate) fn new(room: Room) -> Self {
-        let state = Mutex::new(State { outbox: Outbox::new(room), closed: false });
+        let state = Mutex::new(State { outbox: Outbox::new(room), taken: 0, closed: false });
         Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
     }
 
@@ -79,7 +84,9 @@ impl Outlet {
             let more = self.0.more.notified();
             let (piece, closed) = {
                 let mut state = self.lock();
-                (state.outbox.take(PIECE).map_err(std::io::Error::other)?, state.closed)
+                let piece = state.outbox.take(PIECE).map_err(std::io::Error::other)?;
+                state.taken += u64::from(piece.is_some());
+                (piece, state.closed)
             };
             match piece {
                 Some(piece) => {
@@ -89,6 +96,23 @@ impl Outlet {
                 }
                 None if closed => return Ok(()),
                 None => more.await,
+            }
+        }
+    }
+
+    /// Waits until the writer has written the rest, as long as the client takes some of it within `patience`. Says whether
+    /// it has.
+    pub(crate) async fn drained(
+        &self,
+        mut writer: Pin<&mut impl Future<Output = std::io::Result<()>>>,
+        patience: Duration,
+    ) -> bool {
+        loop {
+            let before = self.lock().taken;
+            match timeout(patience, writer.as_mut()).await {
+                Ok(written) => return written.is_ok(),
+                Err(_) if self.lock().taken == before => return false,
+                Err(_) => {}
             }
         }
     }

@@ -44,7 +44,12 @@ impl Questions {
     /// What the client says of itself. What it does not say stays as it was.
     pub(crate) fn hello(&self, hello: &Hello) {
         let mut state = self.lock();
-        if let Some(answers) = hello.ui {
+        if let Some(approve) = &hello.approve {
+            state.approve.clone_from(approve);
+        }
+        // Who wants to be asked answers.
+        let asked = hello.approve.as_ref().is_some_and(|tools| !tools.is_empty()).then_some(true);
+        if let Some(answers) = asked.or(hello.ui) {
             state.dialogs.set_answers(answers);
         }
     }
@@ -64,7 +69,9 @@ impl Questions {
         let within = question.within;
         let (id, answer) = {
             let mut state = self.lock();
-            let Asked::Sent(request) = state.dialogs.ask(question, Instant::now().into_std()) else { return None };
+            let Asked::Sent(request) = state.dialogs.ask(question, Instant::now().into_std()) else {
+                return None;
+            };
             let (sender, answer) = oneshot::channel();
             let id = request.id.clone();
             state.askers.insert(id.clone(), Asker { session: session.to_owned(), answer: sender });

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use haft_core::AgentBuilder;
-use haft_core::hooks::Observer;
+use haft_core::hooks::{Approval, ApproveTool, Observer};
 use haft_core::session::Session;
 use haft_host::{EventSink, Frontend, GateChoice, GateFailing};
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::dialogs::Question;
 use crate::outlet::Outlet;
-use crate::questions::Questions;
+use crate::questions::{Questions, confirmed};
 use crate::timeouts::DIALOG;
 
 /// What a failing gate can be answered with, and what that means.
@@ -93,7 +94,7 @@ impl Screen {
     /// summaries that it asked for.
     pub fn joined(self: &Arc<Self>, builder: AgentBuilder) -> AgentBuilder {
         let screen = || Member(Arc::clone(self));
-        builder.observer(screen())
+        builder.approve_tool(screen()).observer(screen())
     }
 
     /// The id by which the client knows the session.
@@ -163,6 +164,7 @@ impl Frontend for Screen {
             title: format!("Extension {extension} keeps failing, and nothing happens without it"),
             message: format!("{failures} times in a row; last: {reason}"),
             options: CHOICES.map(|(word, _)| word.to_owned()).to_vec(),
+            call: None,
             default: UiAnswer::Value("stop".to_owned()),
             within: DIALOG,
         };
@@ -184,6 +186,39 @@ impl Frontend for Screen {
 
 /// The screen among the agent's hooks.
 struct Member(Arc<Screen>);
+
+#[async_trait]
+impl ApproveTool for Member {
+    async fn approve_tool(&self, cancel: &CancellationToken, call: &ToolCall) -> Approval {
+        let Self(screen) = self;
+        if !screen.questions.wants(&call.name) {
+            return Approval::Approve;
+        }
+        let question = Question {
+            extension: None,
+            kind: UiKind::Approve,
+            title: format!("Run {}?", call.name),
+            message: String::new(),
+            options: Vec::new(),
+            call: Some(call.clone()),
+            default: UiAnswer::Confirmed(false),
+            within: DIALOG,
+        };
+        let over = screen.questions.ask(cancel, &screen.session, question).await;
+        if confirmed(over.as_ref()) {
+            return Approval::Approve;
+        }
+        let reason = match over {
+            Some(_) => "the user did not allow it",
+            None => "the user was asked and did not answer",
+        };
+        Approval::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
+    }
+
+    fn name(&self) -> &str {
+        "the user"
+    }
+}
 
 impl Observer for Member {
     /// A run is told by whoever has it, and a call outside of any run by the host; a summary outside of a run by nobody

@@ -1,13 +1,38 @@
-//! `serve`: a client drives sessions of this process.
+//! `serve`: a client drives the sessions of this process.
+//!
+//! One task, the [`Hub`], takes the client's lines and the news of what is under way, one at a time, and decides with the
+//! state machines of this crate what follows. Whatever takes time is a task of its own that it waits for. Events and
+//! replies go into the [`Outlet`], which one writer empties.
 
+mod carry;
+mod extension;
+mod hub;
+mod messages;
+mod open;
+mod route;
+mod seat;
+mod session;
+mod setup;
+mod state;
+mod work;
+
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 
 use haft_protocol::rpc::Token;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use crate::input::Input;
 use crate::outbox::Room;
+use crate::outlet::Outlet;
+use crate::questions::Questions;
+use crate::screen::Screens;
 use crate::sessions::Sessions;
+use crate::timeouts::LAST_WORDS;
+
+use hub::Hub;
 
 /// What [`serve`] needs to know of the program.
 #[derive(Debug, Clone)]
@@ -41,7 +66,7 @@ pub enum End {
     Refused,
     /// Nobody reads any more.
     Gone,
-    /// What keeps watch over the last session is broken, and the person, or nobody, wanted to go on.
+    /// What keeps watch over the last session is broken, and nobody wanted to go on without it.
     Stopped,
 }
 
@@ -52,12 +77,13 @@ pub enum ServeError<E> {
     /// The first session could not be opened.
     #[error("cannot open the first session")]
     First(E),
-    /// The input cannot be read.
-    #[error("cannot read commands")]
-    Input(#[source] std::io::Error),
+    /// The input cannot be read. What was accepted was finished.
+    #[error("cannot read commands; start again with an input that can be read")]
+    Input(#[source] io::Error),
 }
 
-/// Serves a client until it has no more to say, or the process shall end.
+/// Serves a client until it has no more to say, or the program shall end. Every session is closed then: its extensions are
+/// gone, what was said is on the disk, and no task is left. Needs a runtime with time.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -68,6 +94,21 @@ pub async fn serve<S: Sessions>(
     output: impl AsyncWrite + Unpin,
     options: Options,
 ) -> Result<End, ServeError<S::Error>> {
-    drop((cancel, sessions, input, output, options));
-    unimplemented!()
+    let outlet = Outlet::new(options.room);
+    let questions = Questions::new(outlet.clone());
+    let screens = Screens::new(outlet.clone(), questions.clone(), false);
+    let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
+        return Ok(End::Cancelled);
+    };
+    let first = first.map_err(ServeError::First)?;
+    let mut hub = Hub::new(sessions, first, outlet.clone(), questions, options);
+    let mut input = Input::new(input);
+    let mut writer = pin!(outlet.write(output));
+    let outcome = hub.run(cancel, &mut input, writer.as_mut()).await;
+    outlet.close();
+    let end = outcome.map_err(ServeError::Input)?;
+    if end != End::Gone && !outlet.drained(writer, LAST_WORDS).await {
+        tracing::warn!("the client does not read any more; it was not told everything");
+    }
+    Ok(end)
 }

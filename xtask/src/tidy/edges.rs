@@ -24,7 +24,7 @@ const RULES: &[Rule] = &[
     rule("haft-providers", &["haft-core", "haft-protocol"]),
     rule("haft-host", &["haft-core", "haft-launch", "haft-protocol"]),
     rule("haft-sdk", &["haft-protocol"]),
-    rule("haft-rpc", &["haft-protocol"]),
+    rule("haft-rpc", &["haft-core", "haft-host", "haft-protocol"]),
     rule("haft-export", &["haft-core", "haft-protocol"]),
     rule("haft-tui", &["haft-core", "haft-host", "haft-protocol"]),
     rule("haft", &[ANY]),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Agent, Prompt, ToolSchemaError, ToolTable, lock};
-use crate::model::{Model, ModelInfo, Thinking};
+use crate::model::{Model, ModelFacts, ModelInfo, Thinking};
 use crate::queue::{Queue, QueueError, Queued, Waiting};
 use crate::tool::{ToolSet, ToolSpec};
 
@@ -75,6 +75,11 @@ impl Agent {
     /// Who the model is.
     pub fn model(&self) -> ModelInfo {
         self.inner.setup().model.info()
+    }
+
+    /// What is known of the model that would be asked now: window, prices, thinking. May look into a large table.
+    pub fn facts(&self) -> ModelFacts {
+        self.inner.setup().model.facts()
     }
 
     /// Asks another model from the next step on. Kept in the session when it is first asked.

@@ -7,17 +7,18 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::disk::{Disk, DiskFile, read_range};
+use super::disk::Disk;
 use super::entry::{Entry, Header};
 use super::error::SessionError;
 use super::id::EntryId;
+use super::line;
 use super::log::{AppendError, Log};
-use super::recover::{Recovered, Repair, recover};
-use super::tree::Tree;
-use super::{file_name, line};
+use super::recover::Repair;
+use super::source::Source;
+use super::store::file_name;
 
 /// What the name of a copy ends with until it is whole.
 pub(super) const MOVING: &str = "moving";
@@ -25,15 +26,12 @@ pub(super) const MOVING: &str = "moving";
 /// What has to be in the new file.
 pub(super) struct Moving {
     pub(super) disk: Arc<dyn Disk>,
-    /// The old file, as far as it was written.
-    pub(super) file: Arc<dyn DiskFile>,
-    pub(super) end: u64,
-    pub(super) from: PathBuf,
-    /// Everything that is in the old file is among the entries, too.
-    pub(super) known: bool,
+    /// The old file.
+    pub(super) source: Source,
+    /// What is in memory.
+    pub(super) entries: Vec<Arc<Entry>>,
     /// What the new file begins with.
     pub(super) header: Header,
-    pub(super) entries: Vec<Arc<Entry>>,
     pub(super) reason: String,
 }
 
@@ -51,28 +49,13 @@ pub(super) struct Moved {
 impl Moving {
     /// Makes the new file.
     pub(super) fn carry_out(self) -> Result<Moved, SessionError> {
-        let old = match self.read() {
-            Ok(old) => old,
-            // What is there all the same: lines that this build does not know stay as they are.
-            Err(_) if self.known => read_range(self.file.as_ref(), 0, self.end).unwrap_or_default(),
-            Err(error) => return Err(SessionError::io("read", &self.from, error)),
-        };
         let seen = self.entries.len();
-        let (lines, there) = everything(&self.header, &old, self.entries.iter().cloned().collect())?;
-        let to = self.from.with_file_name(file_name(self.header.id));
+        let (lines, there) = self.source.lines(&self.header, &self.entries)?;
+        let to = self.source.path.with_file_name(file_name(self.header.id));
         let log = self.write(&lines, &to).map_err(|error| SessionError::io("go on in", &to, error))?;
-        let Self { from, header, reason, .. } = self;
-        let repair = Repair::Moved { from, to, session: header.id, reason };
+        let Self { source, header, reason, .. } = self;
+        let repair = Repair::Moved { from: source.path, to, session: header.id, reason };
         Ok(Moved { log, header, repair, there, seen })
-    }
-
-    /// The old file; an error if somebody else took some of it away.
-    fn read(&self) -> io::Result<Vec<u8>> {
-        let bytes = read_range(self.file.as_ref(), 0, self.end)?;
-        match bytes.len() as u64 == self.end {
-            true => Ok(bytes),
-            false => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
-        }
     }
 
     /// It has its name when it is on the disk, and this returns when the name is, too.
@@ -111,21 +94,4 @@ impl Moved {
     pub(super) fn discard(self) {
         let _ = std::fs::remove_file(self.log.path());
     }
-}
-
-/// A new header, the lines of the old file as they stand, and the entries in memory that are not among them.
-fn everything(header: &Header, old: &[u8], tree: Tree) -> Result<(Vec<u8>, HashSet<EntryId>), SessionError> {
-    let Recovered { header: old_header, entries, whole, .. } = recover(old);
-    let mut lines = line::of_header(header)?;
-    let from = match old_header {
-        Some(_) => memchr::memchr(b'\n', old).map_or(0, |at| at + 1),
-        None => 0,
-    };
-    lines.extend_from_slice(old.get(from..whole).unwrap_or_default());
-    let mut there: HashSet<EntryId> = entries.iter().map(|entry| entry.id).collect();
-    for entry in tree.parents_first().filter(|entry| !there.contains(&entry.id)) {
-        lines.extend(line::of_entry(entry)?);
-    }
-    there.extend(tree.all().iter().map(|entry| entry.id));
-    Ok((lines, there))
 }

@@ -14,7 +14,9 @@ use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log};
 use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
+use super::source::Source;
 use super::tree::Tree;
+use super::whole::{Home, Whole};
 use super::{context, header, line, resume};
 
 pub(super) struct State {
@@ -79,6 +81,13 @@ pub(super) enum Written {
 }
 
 impl State {
+    /// One with entries that are in memory only, each behind the one that it follows.
+    pub(super) fn with(mut self, entries: Vec<Arc<Entry>>) -> Self {
+        self.leaf = entries.last().map(|entry| entry.id);
+        self.tree = entries.into_iter().collect();
+        self
+    }
+
     fn new(header: Header, kept: Kept) -> Self {
         let (tree, repairs) = (Tree::default(), Vec::new());
         Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false }
@@ -204,14 +213,24 @@ impl State {
         let forked_from = Some(Origin { session: self.header.id, entry: *leaf });
         Ok(Work::Move(Box::new(Moving {
             disk: Arc::clone(disk),
-            file: Arc::clone(log.file()),
-            end: log.end(),
-            from: log.path().to_owned(),
-            known: *known,
-            header: Header { forked_from, ..header(Path::new(&self.header.cwd), None) },
+            source: source(log, *known),
             entries: self.tree.all().to_vec(),
+            header: header(Path::new(&self.header.cwd), forked_from),
             reason: reason.clone(),
         })))
+    }
+
+    /// All of it, to be read without the lock.
+    pub(super) fn whole(&self) -> Whole {
+        let home = match &self.kept {
+            Kept::Memory => Home::Memory,
+            Kept::Unborn { disk, path } => Home::Unborn { disk: Arc::clone(disk), path: path.clone() },
+            Kept::File { disk, log, known, .. } => {
+                Home::File { disk: Arc::clone(disk), source: source(log, *known) }
+            }
+            Kept::ReadOnly { path } => Home::ReadOnly { path: path.clone() },
+        };
+        Whole { header: self.header.clone(), leaf: self.leaf, entries: self.tree.all().to_vec(), home }
     }
 
     /// A sync of `file` has ended. Says whether everything that was `given` before it is on the disk: it is not when the
@@ -306,6 +325,14 @@ impl State {
         Ok(())
     }
 
+    /// Goes on from the root. What is nowhere but in memory nothing can show again.
+    pub(super) fn clear(&mut self) {
+        self.leaf = None;
+        if matches!(self.kept, Kept::Memory) {
+            self.tree = Tree::default();
+        }
+    }
+
     /// Reads a branch that is in the file only.
     fn load(&mut self, leaf: EntryId) -> Result<(), SessionError> {
         let Kept::File { log, .. } = &self.kept else { return Err(SessionError::NoEntry(leaf)) };
@@ -333,6 +360,10 @@ impl State {
     pub(super) fn take_repairs(&mut self) -> Vec<Repair> {
         std::mem::take(&mut self.repairs)
     }
+}
+
+fn source(log: &Log, known: bool) -> Source {
+    Source { file: Arc::clone(log.file()), end: log.end(), path: log.path().to_owned(), known }
 }
 
 /// The file that a path means: a link to it is not replaced.

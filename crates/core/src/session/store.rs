@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, Time, Usage};
 
-use super::disk::{RealDisk, read_range};
+use super::disk::{Disk, RealDisk, read_range};
 use super::entry::{Entry, EntryBody, Header, Name, Origin, Tags};
 use super::id::{EntryId, SessionId};
 use super::index::Index;
@@ -17,7 +17,8 @@ use super::line::{self, Head};
 use super::log::Log;
 use super::moving::MOVING;
 use super::recover::{Recovered, recover};
-use super::{Session, SessionError, file_name, header};
+use super::state::State;
+use super::{Session, SessionError, header};
 
 /// The sessions of one user.
 #[derive(Debug, Clone)]
@@ -251,26 +252,42 @@ pub fn read(path: &Path) -> Result<Recovered, SessionError> {
 /// # Errors
 /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
 pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
+    forked(path, at).map(Session::new)
+}
+
+pub(super) fn forked(path: &Path, at: Option<EntryId>) -> Result<State, SessionError> {
     let bytes = fs::read(path).map_err(|error| SessionError::io("read", path, error))?;
-    let Recovered { header: old, entries, whole, .. } = recover(&bytes);
+    let recovered = recover(&bytes);
+    let old = &recovered.header;
     if let Some(version) = old.as_ref().and_then(Header::newer) {
         return Err(SessionError::Newer { path: path.to_owned(), version });
     }
-    let leaf = at.or_else(|| entries.last().map(|entry| entry.id));
+    let leaf = at.or_else(|| recovered.entries.last().map(|entry| entry.id));
+    let of = old.as_ref().map(|old| old.id).or_else(|| id_of(path)).unwrap_or_default();
+    let cwd = old.as_ref().map(|old| old.cwd.as_str()).unwrap_or_default();
+    let header = header(Path::new(cwd), Some(Origin { session: of, entry: leaf }));
+    copy(Arc::new(RealDisk), path, &bytes, &recovered, &header)
+}
+
+/// Writes the branch that ends where a header says of a session of which these are the lines, beside its file.
+pub(super) fn copy(
+    disk: Arc<dyn Disk>,
+    path: &Path,
+    bytes: &[u8],
+    recovered: &Recovered,
+    header: &Header,
+) -> Result<State, SessionError> {
     let parents: std::collections::HashMap<EntryId, Option<EntryId>> =
-        entries.iter().map(|entry| (entry.id, entry.parent)).collect();
+        recovered.entries.iter().map(|entry| (entry.id, entry.parent)).collect();
     let mut branch = std::collections::HashSet::new();
-    let mut next = leaf;
+    let mut next = header.forked_from.and_then(|origin| origin.entry);
     while let Some(id) = next {
         next = *parents.get(&id).ok_or(SessionError::NoEntry(id))?;
         branch.insert(id);
     }
-    let of = old.as_ref().map(|old| old.id).or_else(|| id_of(path)).unwrap_or_default();
-    let cwd = old.map(|old| old.cwd).unwrap_or_default();
-    let header = header(Path::new(&cwd), Some(Origin { session: of, entry: leaf }));
-    let mut lines = line::of_header(&header)?;
+    let mut lines = line::of_header(header)?;
     // As they stand: what this build does not know in them is kept.
-    for line in bytes.get(..whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
+    for line in bytes.get(..recovered.whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
         let head = std::str::from_utf8(line).ok().and_then(|line| Head::read(line.trim_end()).ok());
         if head.is_some_and(|head| branch.remove(&head.id)) {
             lines.extend_from_slice(line);
@@ -278,10 +295,10 @@ pub fn fork(path: &Path, at: Option<EntryId>) -> Result<Session, SessionError> {
     }
     let copy = path.with_file_name(file_name(header.id));
     let io = |error| SessionError::io("make", &copy, error);
-    let log = Log::create(Arc::new(RealDisk), &copy, &lines).map_err(io)?;
+    let log = Log::create(Arc::clone(&disk), &copy, &lines).map_err(io)?;
     log.file().sync().map_err(io)?;
     drop(log);
-    Session::open(&copy)
+    State::open(disk, &copy)
 }
 
 fn user_text(line: &[u8]) -> Option<String> {
@@ -300,6 +317,11 @@ fn in_dir(dir: &Path) -> Result<Vec<Found>, SessionError> {
         Some(Found { id, path, modified, size: seen.len() })
     };
     Ok(entries_of(dir)?.into_iter().filter_map(found).collect())
+}
+
+/// The name of a session's file.
+pub(super) fn file_name(id: SessionId) -> String {
+    format!("{id}.jsonl")
 }
 
 fn id_of(path: &Path) -> Option<SessionId> {

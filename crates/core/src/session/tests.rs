@@ -7,3 +7,4 @@ mod lines;
 mod recovery;
 mod resuming;
 mod stores;
+mod whole;

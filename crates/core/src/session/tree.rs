@@ -42,6 +42,18 @@ impl Tree {
         })
     }
 
+    /// The way from the root to an entry, whatever was summed up of it. An error is the id of an entry that is not in memory.
+    pub(super) fn way(&self, leaf: EntryId) -> Result<Vec<Arc<Entry>>, EntryId> {
+        let (mut way, mut next) = (Vec::new(), Some(leaf));
+        while let Some(id) = next {
+            let entry = self.get(id).ok_or(id)?;
+            next = entry.parent;
+            way.push(Arc::clone(entry));
+        }
+        way.reverse();
+        Ok(way)
+    }
+
     /// The way to an entry, oldest first: from the root, or from what the last compaction kept. An error is the id of
     /// an entry that is not in memory.
     pub(super) fn branch(&self, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, EntryId> {

@@ -11,8 +11,8 @@ use haft_core::model::{ModelEvent, ModelInfo, Thinking};
 use haft_core::session::entry::{Compaction, Entry, EntryBody, Settings};
 use haft_core::session::{Durability, INTERRUPTED, NOT_RUN, Session};
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
-use haft_core::{Agent, ContextUsage};
-use haft_protocol::content::ToolCall;
+use haft_core::{Agent, ContextUsage, Prompt};
+use haft_protocol::content::{Content, Image, ToolCall};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::message::{Message, Stop};
 
@@ -308,9 +308,53 @@ async fn statistics_are_those_of_the_session() {
     assert_eq!((compacted.usage.input, compacted.context.tokens), (20, compacted.context.estimated));
     let text = "x".repeat(4_000);
     let long = Script::default().agent().messages(vec![Message::User {
-        content: vec![haft_protocol::content::Content::text(text)],
+        content: vec![Content::text(text)],
         time: haft_protocol::message::Time("T".into()),
     }]);
     let context = long.build().unwrap().stats().context;
     assert_eq!((context.tokens, context.estimated), (1_004, 1_004));
+}
+
+#[tokio::test]
+async fn a_cleared_session_begins_anew_whether_it_has_a_file_or_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut seen = Vec::new();
+    for session in [memory(), Session::create(dir.path(), Path::new("/work"))] {
+        let script = Script::new(vec![says("one"), says("two"), says("three")]);
+        let agent = script.agent().session(session.clone()).build().unwrap();
+        run(&agent).await.1.unwrap();
+        run(&agent).await.1.unwrap();
+        assert_eq!(agent.usage().input, 20);
+        session.clear().unwrap();
+        agent.reload().unwrap();
+        seen.push((agent.stats(), agent.messages().len(), log(&session).len()));
+        run(&agent).await.1.unwrap();
+        // The settings are told again: nothing leads to where they were.
+        assert_eq!(log(&session), ["model_change", "user", "answer End"]);
+        assert_eq!((agent.usage().input, transcript(&agent).len()), (10, 2));
+        assert_eq!(script.requests.lock().unwrap()[2].messages.len(), 1);
+    }
+    let [in_memory, with_file] = seen.try_into().unwrap();
+    assert_eq!(in_memory, with_file);
+    assert_eq!((in_memory.0.usage, in_memory.0.context.tokens), Default::default());
+}
+
+#[test]
+fn facts_are_those_of_the_model_of_the_moment() {
+    let of = |window| {
+        let mut script = Script::default();
+        script.window = Some(window);
+        script
+    };
+    let agent = of(1_000).agent().build().unwrap();
+    assert_eq!(agent.facts().window, Some(1_000));
+    agent.set_model(of(2_000));
+    assert_eq!((agent.facts().window, agent.stats().context.window), (Some(2_000), Some(2_000)));
+}
+
+#[test]
+fn a_prompt_is_summed_up_in_words() {
+    let image = Image { mime_type: "image/png".into(), data: "iVBORw0KGgo=".into() };
+    let prompt = Prompt { content: vec![Content::text("what\nis it?"), Content::Image(image)] };
+    assert_eq!(prompt.summary(), "what\nis it?\n[image]");
 }

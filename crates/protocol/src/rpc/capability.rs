@@ -13,10 +13,13 @@ pub const EXTENSIONS: &str = "extensions";
 pub const PANELS: &str = "panels";
 /// Questions for the person in front of the client: `ui_request`, `ui_response`, `ui_done`.
 pub const DIALOGS: &str = "dialogs";
+/// The client is asked before tools run, `approve` of `hello`: questions of the kind `approve`.
+pub const APPROVALS: &str = "approvals";
 /// A client that reads too slowly loses pieces of text only, and is told with `event_gap`.
 pub const EVENT_GAP: &str = "event_gap";
 /// The command `shutdown`.
 pub const SHUTDOWN: &str = "shutdown";
 
 /// Every capability of this version.
-pub const ALL: &[&str] = &[STEERING, SETUP, SESSIONS, EXTENSIONS, PANELS, DIALOGS, EVENT_GAP, SHUTDOWN];
+pub const ALL: &[&str] =
+    &[STEERING, SETUP, SESSIONS, EXTENSIONS, PANELS, DIALOGS, APPROVALS, EVENT_GAP, SHUTDOWN];

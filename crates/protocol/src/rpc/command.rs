@@ -20,7 +20,7 @@ use super::dialog::UiResponse;
 use crate::read;
 use crate::reader::Checked;
 
-pub use extension::{ListCommands, ListExtensions, PanelClose, PanelKey, ReloadExt, RunCommand};
+pub use extension::{ListCommands, ListExtensions, PanelClose, PanelKey, PanelResize, ReloadExt, RunCommand};
 pub use greeting::{Client, Hello, Ping, Shutdown, Token};
 pub use prompt::{Abort, FollowUp, Interrupt, Prompt, Steer};
 pub use session::{CloseSession, Fork, ListSessions, NewSession, SwitchSession, Tree};
@@ -105,7 +105,7 @@ macro_rules! commands {
 
 commands! {
     /// The client introduces itself; the first line when a token is asked for, and otherwise at any time or not at all.
-    Hello -> HelloData = "hello" r#","token":"…","client":{"name":"…","version":"…"},"ui":true"#,
+    Hello -> HelloData = "hello" r#","token":"…","client":{"name":"…","version":"…"},"ui":true,"approve":["…"]"#,
     /// A message for the model. Replied to when the work on it begins; events follow until `done`. While another one is
     /// worked on it waits, in order.
     Prompt -> Started = "prompt" r#","message":"…","images":[{"mime_type":"image/png","data":"…"}]"#,
@@ -163,6 +163,8 @@ commands! {
     ReloadExt -> ReloadData = "reload_ext" r#","name":"…""#,
     /// A key for the panel that an extension has opened.
     PanelKey -> NoData = "panel_key" r#","extension":"…","panel_id":"…","key":"rune","text":"…""#,
+    /// The room of a panel that an extension has opened: when it opens, and whenever it changes.
+    PanelResize -> NoData = "panel_resize" r#","extension":"…","panel_id":"…","width":80,"height":24"#,
     /// The person closed an extension's panel.
     PanelClose -> NoData = "panel_close" r#","extension":"…","panel_id":"…""#,
     /// Answers a `ui_request`.

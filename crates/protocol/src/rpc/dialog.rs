@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::content::ToolCall;
 use crate::ids::ExtensionName;
 
 /// A question for the person. Sent to clients that said `"ui":true`; when nobody answers in time, `default` is the answer.
@@ -27,6 +28,9 @@ pub struct UiRequest {
     /// What can be chosen, for `select` and `gate_failing`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// The call that is about to run, for `approve`: the tool that runs, and its arguments as it gets them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<ToolCall>,
     /// How long the answer is waited for, in milliseconds.
     pub timeout_ms: u64,
     /// The answer without an answer.
@@ -40,6 +44,8 @@ pub struct UiRequest {
 pub enum UiKind {
     /// Yes or no: `confirmed`.
     Confirm,
+    /// A tool call is about to run and the client wanted to be asked: `confirmed`. Unless it is, the call does not run.
+    Approve,
     /// One of `options`: `value`.
     Select,
     /// A text: `value`.
@@ -52,7 +58,7 @@ pub enum UiKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Fields", into = "Fields")]
 pub enum UiAnswer {
-    /// Yes or no, to `confirm`.
+    /// Yes or no, to `confirm` and `approve`.
     Confirmed(bool),
     /// What was chosen or typed.
     Value(String),
@@ -92,7 +98,7 @@ pub enum UiEnd {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(expecting = "an object")]
 struct Fields {
-    /// For `confirm`: yes or no.
+    /// For `confirm` and `approve`: yes or no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     confirmed: Option<bool>,
     /// For `select`, `input` and `gate_failing`: what was chosen or typed.

@@ -70,7 +70,7 @@ pub enum ErrorCode {
     EmptyMessage,
     /// An image is not base64, too large, or of a kind that models do not read.
     BadImage,
-    /// Too many messages wait.
+    /// Too many messages or commands wait.
     QueueFull,
     /// No session of that id is open or on the disk, or more than one begins so.
     SessionNotFound,

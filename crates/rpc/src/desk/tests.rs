@@ -1,6 +1,7 @@
 //! Commands and what becomes of the work, line by line; then by chance.
 
 mod random;
+mod under_way;
 
 use haft_protocol::rpc::{BOUNDS, read_request};
 use insta::assert_snapshot;
@@ -59,6 +60,7 @@ fn shown(effect: &Effect) -> String {
         }
         Effect::Do(Ticket(ticket), command) => format!("do {} as {ticket}", command.kind()),
         Effect::Start(Job::Prompt(prompt)) => format!("start {:?}", prompt.message),
+        Effect::Start(Job::Message(prompt)) => format!("start as it stands {:?}", prompt.message),
         Effect::Start(Job::Compact(_)) => "start compact".to_owned(),
         Effect::Stop => "stop".to_owned(),
         Effect::Close => "close".to_owned(),

@@ -6,7 +6,7 @@ use super::*;
 
 fn question(kind: UiKind) -> Question {
     let (options, default) = match kind {
-        UiKind::Confirm => (vec![], UiAnswer::Confirmed(false)),
+        UiKind::Confirm | UiKind::Approve => (vec![], UiAnswer::Confirmed(false)),
         UiKind::Input => (vec![], UiAnswer::Cancelled),
         UiKind::Select => (vec!["main", "dev"], UiAnswer::Cancelled),
         UiKind::GateFailing => (vec!["restart", "stop"], UiAnswer::Value("stop".into())),
@@ -17,6 +17,7 @@ fn question(kind: UiKind) -> Question {
         title: "Now?".into(),
         message: String::new(),
         options: options.into_iter().map(str::to_owned).collect(),
+        call: None,
         default,
         within: Duration::from_secs(60),
     }
@@ -59,10 +60,13 @@ fn check(kind: UiKind, answer: UiAnswer, expect: Result<(UiAnswer, UiEnd), &str>
 #[test]
 fn an_answer_fits_its_question() {
     use UiAnswer::{Cancelled, Confirmed};
-    use UiKind::{Confirm, GateFailing, Input, Select};
+    use UiKind::{Approve, Confirm, GateFailing, Input, Select};
     check(Confirm, Confirmed(true), Ok((Confirmed(true), UiEnd::Answered)));
     check(Confirm, Cancelled, Ok((Confirmed(false), UiEnd::Cancelled)));
     check(Confirm, value("yes"), Err("ui-1 is answered with `confirmed`"));
+    check(Approve, Confirmed(true), Ok((Confirmed(true), UiEnd::Answered)));
+    check(Approve, Cancelled, Ok((Confirmed(false), UiEnd::Cancelled)));
+    check(Approve, value("yes"), Err("ui-1 is answered with `confirmed`"));
     check(Input, value("x"), Ok((value("x"), UiEnd::Answered)));
     check(Input, Confirmed(true), Err("ui-1 is answered with a `value`"));
     check(Select, value("dev"), Ok((value("dev"), UiEnd::Answered)));
@@ -119,6 +123,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let kind = prop_oneof![
         Just(UiKind::Confirm),
+        Just(UiKind::Approve),
         Just(UiKind::Select),
         Just(UiKind::Input),
         Just(UiKind::GateFailing),

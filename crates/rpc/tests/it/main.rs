@@ -2,5 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
+mod client;
 mod lines;
+mod program;
+mod serve;
 mod writer;

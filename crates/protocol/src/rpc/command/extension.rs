@@ -1,4 +1,4 @@
-//! `list_commands`, `run_command`, `list_extensions`, `reload_ext`, `panel_key`, `panel_close`: extensions.
+//! `list_commands`, `run_command`, `list_extensions`, `reload_ext`, `panel_key`, `panel_resize`, `panel_close`: extensions.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +50,20 @@ pub struct PanelKey {
     /// For `rune`: what was typed; more than one character when pasted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// The room of a panel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PanelResize {
+    /// Whose panel.
+    pub extension: ExtensionName,
+    /// Which panel.
+    pub panel_id: PanelId,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
 }
 
 /// The person closed a panel.

@@ -17,6 +17,10 @@ pub struct Hello {
     /// Whether the client answers `ui_request`s. If not, every question has its default at once. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ui: Option<bool>,
+    /// The tools that the client wants to be asked about before each call of theirs, in every session; `"*"` for all. Absent:
+    /// what was said before, at first none; `[]`: none. Needs `ui`: without it every such call is refused. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approve: Option<Vec<String>>,
 }
 
 /// A client's name and version.

@@ -48,7 +48,11 @@ fn named(command: &Command) -> bool {
 fn conversation() -> Vec<Command> {
     let client = Client { name: "my-editor".into(), version: Some("1.2".into()) };
     vec![
-        Hello { token: Some(Token("s3cret".into())), client: Some(client), ui: Some(true) }.into(),
+        Hello { token: Some(Token("s3cret".into())), client: Some(client), ui: Some(true), approve: None }
+            .into(),
+        Hello { ui: Some(true), approve: Some(vec!["bash".into(), "edit".into()]), ..Hello::default() }
+            .into(),
+        Hello { approve: Some(Vec::new()), ..Hello::default() }.into(),
         Hello::default().into(),
         Prompt { message: "hi".into(), images: Vec::new() }.into(),
         Prompt { message: "what\u{2028}is it?".into(), images: vec![image()] }.into(),
@@ -96,6 +100,7 @@ fn extensions() -> Vec<Command> {
         ReloadExt { name: Some(todo()) }.into(),
         PanelKey { extension: todo(), panel_id: panel(), key: "rune".into(), text: Some("x".into()) }.into(),
         PanelKey { extension: todo(), panel_id: panel(), key: "enter".into(), text: None }.into(),
+        PanelResize { extension: todo(), panel_id: panel(), width: 80, height: 24 }.into(),
         PanelClose { extension: todo(), panel_id: panel() }.into(),
         response(UiAnswer::Confirmed(true)).into(),
         response(UiAnswer::Value("restart".into())).into(),

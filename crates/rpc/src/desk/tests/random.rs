@@ -19,7 +19,7 @@ enum Step {
 }
 
 /// Commands of every kind that a desk treats in its own way.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("prompt", r#""message":"x""#),
     ("prompt", r#""message":"""#),
     ("compact", ""),
@@ -28,6 +28,8 @@ const COMMANDS: [(&str, &str); 9] = [
     ("clear", ""),
     ("get_state", ""),
     ("run_command", r#""name":"x""#),
+    ("set_model", r#""model":"m""#),
+    ("reload_ext", ""),
     ("close_session", ""),
 ];
 
@@ -50,7 +52,8 @@ struct Shell {
     desk: Desk,
     /// How often each command was answered, by its id.
     answers: BTreeMap<String, usize>,
-    doing: Vec<Ticket>,
+    /// What is done beside the work, and whether no job begins before that.
+    doing: Vec<(Ticket, bool)>,
     works: bool,
     closed: bool,
     finished: bool,
@@ -65,7 +68,7 @@ impl Shell {
         match step {
             Step::Command(at) => self.command(n.to_string(), COMMANDS[at]),
             Step::Done(at, fails) if !self.doing.is_empty() => {
-                let ticket = self.doing.remove(at % self.doing.len());
+                let (ticket, _) = self.doing.remove(at % self.doing.len());
                 let failure = || Failure::new(ErrorCode::Failed, "x");
                 let outcome = if fails { Err(failure()) } else { Ok(RawJson::empty_object()) };
                 let effects = self.desk.done(ticket, outcome);
@@ -97,7 +100,8 @@ impl Shell {
         }
         assert_eq!(self.desk.works(), self.works);
         assert_eq!(self.desk.waiting(), self.waiting.len());
-        assert!(self.works || self.waiting.is_empty(), "something waits behind nothing");
+        let held = self.doing.iter().any(|(_, holds)| *holds);
+        assert!(self.works || held || self.waiting.is_empty(), "something waits behind nothing");
     }
 
     fn command(&mut self, id: String, (kind, fields): (&str, &str)) {
@@ -130,10 +134,12 @@ impl Shell {
                 }
                 Effect::Do(ticket, command) => {
                     assert!(!matches!(command, Command::Clear(_)) || !self.works, "cleared at work");
-                    self.doing.push(ticket);
+                    let holds = matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
+                    self.doing.push((ticket, holds));
                 }
                 Effect::Start(_) => {
                     assert!(!self.works, "two things at a time");
+                    assert!(self.doing.iter().all(|(_, holds)| !holds), "begun before a change was done");
                     self.works = true;
                     assert_eq!(self.waiting.pop_front(), Some(self.begins.take()), "not in order");
                 }

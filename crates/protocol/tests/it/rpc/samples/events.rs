@@ -1,9 +1,12 @@
 //! Every event, in its session.
 
+use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
+use haft_protocol::ids::ToolCallId;
 use haft_protocol::rpc::*;
 
 use super::{panel, todo};
+use crate::samples::json;
 
 pub(crate) fn events() -> Vec<EventLine> {
     let agent = crate::events::events().into_iter().map(Event::from);
@@ -39,21 +42,33 @@ fn dialogs() -> Vec<RpcEvent> {
         title: "Delete?".into(),
         message: "3 files".into(),
         options: Vec::new(),
+        call: None,
         timeout_ms: 60_000,
         default,
     };
     let options = || ["restart", "continue_without", "stop"].map(str::to_owned).to_vec();
     let failing = ask("ui-4", UiKind::GateFailing, UiAnswer::Value("stop".into()));
     let choice = ask("ui-2", UiKind::Select, UiAnswer::Cancelled);
+    let approval = ask("ui-5", UiKind::Approve, UiAnswer::Confirmed(false));
     let over = [UiEnd::Answered, UiEnd::Timeout, UiEnd::Cancelled, UiEnd::Shutdown];
     let mut dialogs = vec![
         RpcEvent::UiRequest(ask("ui-1", UiKind::Confirm, UiAnswer::Confirmed(false))),
         RpcEvent::UiRequest(UiRequest { options: vec!["main".into(), "dev".into()], ..choice }),
         RpcEvent::UiRequest(ask("ui-3", UiKind::Input, UiAnswer::Cancelled)),
         RpcEvent::UiRequest(UiRequest { extension: Some(todo()), options: options(), ..failing }),
+        RpcEvent::UiRequest(UiRequest {
+            title: "bash".into(),
+            message: String::new(),
+            call: Some(call()),
+            ..approval
+        }),
     ];
     dialogs.extend(over.map(|why| RpcEvent::UiDone { id: "ui-1".into(), why }));
     dialogs
+}
+
+fn call() -> ToolCall {
+    ToolCall { id: ToolCallId::new("toolu_1"), name: "bash".into(), args: json(r#"{"command":"rm a.png"}"#) }
 }
 
 fn panels() -> Vec<RpcEvent> {

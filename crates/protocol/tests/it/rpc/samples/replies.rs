@@ -55,6 +55,7 @@ fn success(id: Option<String>, command: &Command) -> Response {
         Command::ListExtensions(_) => Response::success::<ListExtensions>(id, &extensions()),
         Command::ReloadExt(_) => Response::success::<ReloadExt>(id, &reloaded()),
         Command::PanelKey(_) => Response::success::<PanelKey>(id, &no),
+        Command::PanelResize(_) => Response::success::<PanelResize>(id, &no),
         Command::PanelClose(_) => Response::success::<PanelClose>(id, &no),
         Command::UiResponse(_) => Response::success::<UiResponse>(id, &no),
         Command::Ping(_) => Response::success::<Ping>(id, &Pong { pong: true }),

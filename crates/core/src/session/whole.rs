@@ -1,0 +1,154 @@
+//! A session with all its branches: reading them, copying one of them into a session of its own, leaving them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::disk::{Disk, RealDisk};
+use super::entry::{Entry, Header, Origin};
+use super::error::SessionError;
+use super::id::EntryId;
+use super::recover::recover;
+use super::source::Source;
+use super::state::State;
+use super::tree::Tree;
+use super::{Session, header, store};
+
+impl Session {
+    /// A new session with the branch that ends with `at`, or with the [leaf](Self::leaf); an empty one if there is no
+    /// leaf. It has the entries under their names, summed up or not, and the clock of this one.
+    ///
+    /// Beside a file there is a new file, which is a copy: what happens to one session does not happen to the other, and
+    /// this one stays open. What waits to be written is in the copy. Beside a session without entries, or without a file
+    /// so far, the file will be made when there is something to keep. One in memory gives one in memory.
+    ///
+    /// Blocks the thread while it reads and writes; whoever appends meanwhile does not wait for it, and is not in the copy.
+    ///
+    /// ```
+    /// use haft_core::protocol::content::Content;
+    /// use haft_core::protocol::message::{Message, Time};
+    /// use haft_core::session::{Durability, Session};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let said = |text: &str| Message::User { content: vec![Content::text(text)], time: Time("T".into()) };
+    /// let session = Session::in_memory("/srv/app".as_ref());
+    /// let first = session.append(said("one"), Durability::Soon).await?;
+    /// session.append(said("two"), Durability::Soon).await?;
+    ///
+    /// let other = session.fork(Some(first))?;
+    /// other.append(said("another two"), Durability::Soon).await?;
+    /// assert_eq!((other.entries()?.len(), session.entries()?.len()), (2, 2));
+    /// assert_eq!(other.header().forked_from.map(|origin| origin.session), Some(session.id()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`SessionError::NoEntry`], [`SessionError::Newer`], [`SessionError::Io`].
+    pub fn fork(&self, at: Option<EntryId>) -> Result<Self, SessionError> {
+        let whole = self.shared.lock().whole();
+        let clock = Arc::clone(&self.clock);
+        Ok(Self { clock, ..Self::new(whole.fork(at)?) })
+    }
+
+    /// Every entry with all branches, each behind the one that it follows. Blocks the thread while it reads the file, if
+    /// not all of it is in memory; what it read is not kept there.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn entries(&self) -> Result<Vec<Arc<Entry>>, SessionError> {
+        let whole = self.shared.lock().whole();
+        whole.entries()
+    }
+
+    /// Goes on from the root, as [`move_to`](Self::move_to) does. What was said stays in the file, on branches that were
+    /// left. A session in memory forgets it: nothing can ever show it again.
+    ///
+    /// Whether it has a file or not: once the agent [reloads](crate::Agent::reload) the session it begins anew, with an
+    /// empty context and [nothing used](crate::Agent::usage), since what branches used that were left does not count. What
+    /// the agent could not write yet it writes when it reloads: have it reload before, too, so that this is left as well.
+    ///
+    /// # Errors
+    /// None so far: kept, so that no caller has to assume it.
+    pub fn clear(&self) -> Result<(), SessionError> {
+        self.shared.lock().clear();
+        Ok(())
+    }
+}
+
+/// What a session has.
+pub(super) struct Whole {
+    pub(super) header: Header,
+    pub(super) leaf: Option<EntryId>,
+    /// Those in memory.
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) home: Home,
+}
+
+/// Where it has the rest.
+pub(super) enum Home {
+    Memory,
+    /// Nowhere: its file is to be made.
+    Unborn {
+        disk: Arc<dyn Disk>,
+        path: PathBuf,
+    },
+    File {
+        disk: Arc<dyn Disk>,
+        source: Source,
+    },
+    ReadOnly {
+        path: PathBuf,
+    },
+}
+
+impl Whole {
+    fn fork(self, at: Option<EntryId>) -> Result<State, SessionError> {
+        let Self { header: old, leaf, entries, home } = self;
+        let leaf = at.or(leaf);
+        let origin = Origin { session: old.id, entry: leaf };
+        let header = header(Path::new(&old.cwd), Some(origin));
+        let beside = |path: &Path| path.with_file_name(store::file_name(header.id));
+        match (home, leaf) {
+            (Home::Memory, leaf) => Ok(State::in_memory(header).with(way(entries, leaf)?)),
+            (Home::Unborn { disk, path }, leaf) => {
+                let path = beside(&path);
+                Ok(State::unborn(disk, header, path).with(way(entries, leaf)?))
+            }
+            (Home::File { disk, source }, Some(_)) => {
+                let (lines, _) = source.lines(&old, &entries)?;
+                store::copy(disk, &source.path, &lines, &recover(&lines), &header)
+            }
+            (Home::File { disk, source }, None) => {
+                let path = beside(&source.path);
+                Ok(State::unborn(disk, header, path))
+            }
+            (Home::ReadOnly { path }, leaf) => match (old.newer(), leaf) {
+                (Some(version), _) => Err(SessionError::Newer { path, version }),
+                (None, Some(leaf)) => store::forked(&path, Some(leaf)),
+                (None, None) => {
+                    let path = beside(&path);
+                    Ok(State::unborn(Arc::new(RealDisk), header, path))
+                }
+            },
+        }
+    }
+
+    fn entries(self) -> Result<Vec<Arc<Entry>>, SessionError> {
+        let Self { header, entries, home, .. } = self;
+        let Home::File { source: source @ Source { known: false, .. }, .. } = home else {
+            let tree: Tree = entries.into_iter().collect();
+            return Ok(tree.parents_first().cloned().collect());
+        };
+        let (lines, _) = source.lines(&header, &entries)?;
+        let tree: Tree = entries.into_iter().collect();
+        let in_memory = |entry: Entry| tree.get(entry.id).cloned().unwrap_or_else(|| Arc::new(entry));
+        Ok(recover(&lines).entries.into_iter().map(in_memory).collect())
+    }
+}
+
+/// The way from the root to an entry.
+fn way(entries: Vec<Arc<Entry>>, leaf: Option<EntryId>) -> Result<Vec<Arc<Entry>>, SessionError> {
+    let tree: Tree = entries.into_iter().collect();
+    leaf.map_or(Ok(Vec::new()), |leaf| tree.way(leaf).map_err(SessionError::NoEntry))
+}

@@ -1,0 +1,40 @@
+//! What is under way beside the work, and how that bears on it.
+
+use insta::assert_snapshot;
+
+use super::super::*;
+use super::{played, request, turn};
+
+#[test]
+fn a_prompt_behind_a_change_of_the_model_begins_when_that_is_done() {
+    let script = r#"
+        1 set_model "model":"m"
+        2 prompt "message":"a"
+        3 clear
+        4 get_state
+        done 3
+        done 1
+        ended
+        5 reload_ext
+        6 abort "queued":true
+        7 prompt "message":"b"
+        finish
+        failed 4
+        ended
+    "#;
+    assert_snapshot!(played(script));
+}
+
+#[test]
+fn what_is_under_way_has_a_bound() {
+    let mut desk = Desk::default();
+    for id in 0..MOST_OPEN {
+        let effects = desk.command(request(&id.to_string(), "tree", ""));
+        assert!(matches!(effects.as_slice(), [Effect::Do(..)]));
+    }
+    let full = "256 commands are under way already; wait for some of their replies";
+    assert_eq!(turn(&mut desk, "x tree"), format!("x tree\n  x tree: queue_full: {full}\n"));
+    assert_eq!(turn(&mut desk, "y abort"), "y abort\n  y abort: done\n");
+    assert_eq!(turn(&mut desk, "done 1"), "done 1\n  0 tree: done\n");
+    assert_eq!(turn(&mut desk, "x tree"), "x tree\n  do tree as 257\n");
+}

@@ -1,0 +1,59 @@
+//! The lines of a client.
+
+use bytes::Bytes;
+use haft_host::{Framer, Item};
+use haft_protocol::error::DecodeError;
+use haft_protocol::rpc::{ErrorCode, Failure, MAX_LINE, Response};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// What a client said.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A line, never blank.
+    Line(Bytes),
+    /// A line that is too long, which this answers.
+    TooLong(Response),
+    /// Nothing more comes.
+    End,
+}
+
+/// Cuts what a client says into lines.
+#[derive(Debug)]
+pub(crate) struct Input<R> {
+    input: R,
+    framer: Framer,
+    ended: bool,
+}
+
+impl<R: AsyncRead + Unpin> Input<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self { input, framer: Framer::default(), ended: false }
+    }
+
+    /// The next line. Nothing is lost when the future is dropped.
+    ///
+    /// # Errors
+    /// When the input cannot be read.
+    pub(crate) async fn next(&mut self) -> std::io::Result<Said> {
+        loop {
+            if let Some(item) = self.framer.next(MAX_LINE) {
+                return Ok(said(item));
+            }
+            if self.ended {
+                return Ok(self.framer.finish(MAX_LINE).map_or(Said::End, said));
+            }
+            self.ended = self.input.read_buf(self.framer.space()).await? == 0;
+        }
+    }
+}
+
+fn said(item: Item) -> Said {
+    match item {
+        Item::Line(line) => Said::Line(line),
+        Item::TooLong => {
+            let error = DecodeError::TooLong { limit: MAX_LINE };
+            let failure = Failure::new(ErrorCode::LineTooLong, format!("malformed json: {error}"));
+            Said::TooLong(Response { id: None, command: String::new(), outcome: Err(failure) })
+        }
+    }
+}

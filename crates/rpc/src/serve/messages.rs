@@ -1,0 +1,74 @@
+//! What is said, and what was.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use haft_core::{Prompt, QueueError, Queued, image};
+use haft_protocol::content::Image;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{
+    ErrorCode, Failure, FollowUp, Interrupt, InterruptData, MessagesData, QueueData, QueuedData, Steer,
+};
+
+use super::carry::{Outcome, data};
+use super::work::content;
+use crate::sessions::Opened;
+
+/// Makes sure that an image is one that models read, and calls it what its bytes are.
+pub(super) fn checked(image: &mut Image) -> Result<(), Failure> {
+    let bad = |why: &dyn std::fmt::Display| {
+        Failure::new(ErrorCode::BadImage, format!("an image cannot be sent: {why}"))
+    };
+    let bytes = STANDARD
+        .decode(image.data.as_str())
+        .map_err(|error| bad(&format!("its data is not base64 ({error})")))?;
+    image.mime_type = image::check(&bytes).map_err(|error| bad(&error))?.to_owned();
+    Ok(())
+}
+
+pub(super) fn steer(session: &Opened, said: Steer) -> Outcome {
+    queued(session, session.agent.steer(content(said.message, said.images)))
+}
+
+pub(super) fn follow_up(session: &Opened, said: FollowUp) -> Outcome {
+    queued(session, session.agent.follow_up(content(said.message, said.images)))
+}
+
+fn queued(session: &Opened, outcome: Result<Queued, QueueError>) -> Outcome {
+    let running = match outcome {
+        Ok(Queued::Running) => true,
+        Ok(Queued::Idle) => {
+            // A run tells by itself.
+            let QueueData { steering, follow_up, next_turn } = queue(session);
+            session.screen.event(AgentEvent::QueueUpdate { steering, follow_up, next_turn });
+            false
+        }
+        Err(error) => {
+            let code = match error {
+                QueueError::Full { .. } => ErrorCode::QueueFull,
+                QueueError::Empty => ErrorCode::EmptyMessage,
+                QueueError::NotUnderWay | _ => ErrorCode::Failed,
+            };
+            return Err(Failure::new(code, error.to_string()));
+        }
+    };
+    data(QueuedData { running })
+}
+
+pub(super) fn interrupt(session: &Opened, wish: Interrupt) -> Outcome {
+    data(InterruptData { interrupted: session.agent.interrupt(wish.hint) })
+}
+
+pub(super) fn messages(session: &Opened) -> Outcome {
+    data(MessagesData::of(session.agent.messages().iter()))
+}
+
+/// What waits, as text.
+pub(super) fn queue(session: &Opened) -> QueueData {
+    let waiting = session.agent.queued();
+    let texts = |prompts: &[Prompt]| prompts.iter().map(Prompt::summary).collect();
+    QueueData {
+        steering: texts(&waiting.steering),
+        follow_up: texts(&waiting.follow_up),
+        next_turn: texts(&waiting.next_turn),
+    }
+}

@@ -1,0 +1,158 @@
+//! Sessions begin and end.
+
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use haft_core::session::{EntryId, Session, SessionError};
+use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
+
+use super::carry::{Carried, Outcome, data};
+use super::hub::{Hub, Meant, News, Place, failed};
+use super::seat::{Life, Seat};
+use crate::desk::{Desk, Ticket};
+use crate::screen::Screens;
+use crate::sessions::{Opened, Sessions, Which};
+
+impl<S: Sessions> Hub<S> {
+    pub(super) fn new_session(&mut self, ticket: Ticket, wish: NewSession) -> Option<Carried> {
+        let which = Which::New { ephemeral: wish.ephemeral };
+        self.open(ticket, Meant::Not, async move { Ok(which) }.boxed());
+        None
+    }
+
+    /// From here on, commands that name no session mean this one.
+    pub(super) fn switch_session(&mut self, ticket: Ticket, named: &str) -> Option<Carried> {
+        match self.roster.switch(named).map(str::to_owned) {
+            Ok(id) => Some(Carried::Now(self.described(&id))),
+            Err(failure) if self.roster.iter().any(|(id, _)| id.starts_with(named)) => {
+                Some(Carried::Now(Err(failure)))
+            }
+            Err(_) => {
+                self.holds = true;
+                let which = Which::Stored(named.to_owned());
+                self.open(ticket, Meant::FromHereOn, async move { Ok(which) }.boxed());
+                None
+            }
+        }
+    }
+
+    pub(super) fn fork(&mut self, ticket: Ticket, id: &str, wish: Fork) -> Option<Carried> {
+        let Some(seat) = self.roster.get_mut(id) else {
+            return Some(Carried::Now(Err(failed("no session"))));
+        };
+        let session = seat.opened.agent.session().clone();
+        let forked = async move {
+            let forked = move || copy(&session, wish.entry.as_deref()).map(Which::Given);
+            tokio::task::spawn_blocking(forked).await.unwrap_or_else(|error| Err(failed(error)))
+        };
+        self.open(ticket, Meant::Not, forked.boxed());
+        None
+    }
+
+    /// Opens a session beside the others; [`opened`](Self::opened) goes on.
+    fn open(&mut self, ticket: Ticket, meant: Meant, which: BoxFuture<'static, Result<Which, Failure>>) {
+        let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
+        let screens = Screens::new(self.outlet.clone(), self.questions.clone(), true);
+        self.work.spawn(async move {
+            let opened = async { sessions.open(which.await?, &screens).await };
+            let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
+            let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
+            if opened.is_err() {
+                screens.failed();
+            }
+            News::Opened(ticket, meant, opened)
+        });
+    }
+
+    pub(super) fn opened(&mut self, ticket: Ticket, meant: Meant, outcome: Result<Opened, Failure>) {
+        if meant == Meant::FromHereOn {
+            self.holds = false;
+        }
+        let id = outcome.map(|opened| {
+            let seat = Seat::new(opened);
+            let id = seat.id();
+            drop(self.roster.add(id.clone(), seat));
+            id
+        });
+        let reply = match &id {
+            Ok(id) => self.described(id),
+            Err(failure) => Err(failure.clone()),
+        };
+        if let (Ok(id), Meant::FromHereOn) = (&id, meant) {
+            drop(self.roster.switch(id));
+        }
+        self.done(&Place::Lobby, ticket, reply);
+        if let Ok(id) = id {
+            self.catch_up(id);
+        }
+    }
+
+    /// A session that was opened while everything comes to an end comes to its own.
+    fn catch_up(&mut self, id: String) {
+        let turn = match (self.is_ending(), self.ending.is_cancelled()) {
+            (false, _) => return,
+            (true, true) => Desk::shutdown,
+            (true, false) => Desk::finish,
+        };
+        let place = Place::Session(id);
+        let effects = self.desk(&place).map(turn).unwrap_or_default();
+        self.apply(&place, None, effects);
+    }
+
+    fn described(&mut self, id: &str) -> Outcome {
+        let session = self.roster.get_mut(id).map(|seat| seat.opened.agent.session().clone());
+        let path = session.and_then(|session| session.path());
+        data(SessionData {
+            session: id.to_owned(),
+            ephemeral: path.is_none(),
+            path: path.map(|path| path.to_string_lossy().into_owned()),
+        })
+    }
+
+    /// Whether a session may be closed: one stays open.
+    pub(super) fn may_close(&self, id: &str) -> Result<(), Failure> {
+        let open = |other: &str, seat: &Seat| other != id && seat.life == Life::Open;
+        match self.roster.iter().any(|(other, seat)| open(other, seat)) {
+            true => Ok(()),
+            false => self.roster.may_close(id).and_then(|()| {
+                let error = "all other sessions are being closed; send `shutdown` to end the process";
+                Err(Failure::new(ErrorCode::Busy, error))
+            }),
+        }
+    }
+}
+
+/// A session of its own with the conversation up to an entry.
+fn copy(session: &Session, entry: Option<&str>) -> Result<Session, Failure> {
+    let at = entry.map(|named| named_entry(session, named)).transpose()?;
+    session.fork(at).map_err(|error| of_session(&error))
+}
+
+/// The entry whose id begins so.
+fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
+    let entries = session.entries().map_err(|error| of_session(&error))?;
+    let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
+    match (alike.next().filter(|_| !named.is_empty()), alike.next()) {
+        (Some(id), None) => Ok(id),
+        (found, _) => {
+            let named: String = named.chars().take(64).collect();
+            let what =
+                if found.is_some() { "more than one entry begins with" } else { "no entry begins with" };
+            let error = format!("{what} {named:?}; `tree` says which there are");
+            Err(Failure::new(ErrorCode::EntryNotFound, error))
+        }
+    }
+}
+
+/// What went wrong with a session's file.
+pub(super) fn of_session(error: &SessionError) -> Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all else has no code of its own")]
+    let code = match error {
+        SessionError::Locked { .. } => ErrorCode::SessionLocked,
+        SessionError::NotFound { .. } => ErrorCode::SessionNotFound,
+        SessionError::NoEntry(_) => ErrorCode::EntryNotFound,
+        _ => ErrorCode::Failed,
+    };
+    Failure::new(code, error.to_string())
+}

@@ -1,0 +1,45 @@
+//! How the process and its sessions are.
+
+use haft_core::Stats;
+use haft_protocol::rpc::{ContextData, HelloData, PROTOCOL_VERSION, StateData, capability};
+
+use super::carry::{Outcome, data};
+use super::hub::Hub;
+use super::messages;
+use crate::desk::Desk;
+use crate::sessions::{Opened, Sessions};
+
+impl<S: Sessions> Hub<S> {
+    /// Who answers; provider and model are those of the session of this id.
+    pub(super) fn greeting(&mut self, id: &str) -> Outcome {
+        let model = self.roster.get_mut(id).map(|seat| seat.opened.agent.model());
+        let (provider, model) = model.map(|model| (model.provider, model.model)).unwrap_or_default();
+        data(HelloData {
+            protocol_version: PROTOCOL_VERSION,
+            version: self.version.clone(),
+            provider,
+            model,
+            capabilities: capability::ALL.iter().map(|word| (*word).to_owned()).collect(),
+            session: self.roster.current().to_owned(),
+        })
+    }
+}
+
+pub(super) fn state(session: &Opened, desk: &Desk) -> Outcome {
+    let agent = &session.agent;
+    let (model, Stats { usage, context }) = (agent.model(), agent.stats());
+    data(StateData {
+        provider: model.provider,
+        model: model.model,
+        cwd: agent.session().header().cwd,
+        message_count: agent.messages().len() as u64,
+        busy: desk.works(),
+        usage,
+        session: session.screen.session().to_owned(),
+        path: agent.session().path().map(|path| path.to_string_lossy().into_owned()),
+        thinking: agent.facts().clamp(agent.thinking()),
+        context: ContextData { tokens: context.tokens, estimated: context.estimated, window: context.window },
+        prompts: desk.waiting() as u64,
+        queue: messages::queue(session),
+    })
+}

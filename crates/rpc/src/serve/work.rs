@@ -1,0 +1,194 @@
+//! What a session works on, one thing at a time: a prompt, or a summary.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::{FutureExt as _, StreamExt as _};
+use haft_core::Prompt;
+use haft_core::compact::CompactError;
+use haft_core::error::TurnErrorKind;
+use haft_core::tool::ToolSet;
+use haft_host::CommandError;
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::ext::CommandAction;
+use haft_protocol::rpc::{self, RpcEvent};
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::Job;
+use crate::sessions::{Expanded, Extensions, Opened, Sessions};
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// In whatever way the events have told.
+    Told,
+    /// What keeps watch over the session is broken, and nobody wants to go on without it.
+    Stopped,
+}
+
+/// Works on it to the end, which the client is told of, whatever happens.
+pub(super) async fn job(
+    session: &Opened,
+    sessions: &impl Sessions,
+    stop: &CancellationToken,
+    job: Job,
+) -> Ended {
+    let is_prompt = !matches!(job, Job::Compact(_));
+    let work = async {
+        match job {
+            Job::Prompt(said) => prompt(session, sessions, stop, said).await,
+            Job::Message(said) => message(session, stop, said).await,
+            Job::Compact(wish) => compact(session, stop, wish).await,
+        }
+    };
+    // Whatever panics in there is told as an error, and does not take the other sessions along.
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        session.screen.sums_up(false);
+        session.screen.event(error("haft failed here; the log says where. The session goes on"));
+        if is_prompt {
+            session.screen.event(AgentEvent::Done);
+        }
+        Ended::Told
+    })
+}
+
+/// What the person said: a command if it begins as one that there is, and otherwise a message.
+async fn prompt(
+    session: &Opened,
+    sessions: &impl Sessions,
+    stop: &CancellationToken,
+    said: rpc::Prompt,
+) -> Ended {
+    let Some(typed) = said.message.strip_prefix('/') else { return message(session, stop, said).await };
+    let (name, args) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let ran = command(session, sessions, name, args);
+    let failure = match stop.run_until_cancelled(ran).await {
+        Some(Ran::Message(text)) => {
+            return message(session, stop, rpc::Prompt { message: text, images: said.images }).await;
+        }
+        // A prompt may begin with a path; only a command that exists is one.
+        Some(Ran::Unknown) => return message(session, stop, said).await,
+        Some(Ran::Failed(why)) => Some(why),
+        Some(Ran::Shown(..)) | None => None,
+    };
+    if let Some(why) = failure {
+        session.screen.event(error(why));
+    }
+    session.screen.event(AgentEvent::Done);
+    Ended::Told
+}
+
+/// What a command came to.
+pub(super) enum Ran {
+    /// A message for the model as it stands.
+    Message(String),
+    /// Something that the client was shown, or nothing.
+    Shown(CommandAction, haft_protocol::ids::ExtensionName),
+    /// It failed; why, for people.
+    Failed(String),
+    /// There is none.
+    Unknown,
+}
+
+/// Runs an extension's command, or makes a message of a template.
+pub(super) async fn command(session: &Opened, sessions: &impl Sessions, name: &str, args: &str) -> Ran {
+    if let Some(Extensions { host, .. }) = &session.extensions {
+        // Whoever asks drops this when nobody wants the answer any more.
+        let cancel = CancellationToken::new();
+        let _cancelled = cancel.clone().drop_guard();
+        match host.run_command(&cancel, name, args).await {
+            Ok(outcome) => {
+                return match outcome.action {
+                    CommandAction::Prompt(text) => Ran::Message(text),
+                    CommandAction::Failed(why) => {
+                        Ran::Failed(format!("extension {}/{name}: {why}", outcome.extension))
+                    }
+                    action @ (CommandAction::Insert(_)
+                    | CommandAction::Display(_)
+                    | CommandAction::OpenPanel(_)
+                    | CommandAction::Noop) => Ran::Shown(action, outcome.extension),
+                };
+            }
+            Err(CommandError::Unknown { .. }) => {}
+            Err(error) => return Ran::Failed(error.to_string()),
+        }
+    }
+    match sessions.expand(name, args) {
+        Expanded::Message(text) => Ran::Message(text),
+        Expanded::Failed(why) => Ran::Failed(format!("/{name}: {why}")),
+        Expanded::Unknown => Ran::Unknown,
+    }
+}
+
+/// A message for the model, to the end of the run.
+async fn message(session: &Opened, stop: &CancellationToken, said: rpc::Prompt) -> Ended {
+    session.offer_tools();
+    let mut changes = session.extensions.as_ref().map(|extensions| extensions.host.changes());
+    let mut run = session.agent.prompt(content(said.message, said.images));
+    let handle = run.handle();
+    let mut stopped = false;
+    loop {
+        let changed = async {
+            match &mut changes {
+                Some(changes) => changes.changed().await.is_ok(),
+                None => false,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop.cancelled(), if !stopped => {
+                stopped = true;
+                handle.abort();
+            }
+            true = changed => session.offer_tools(),
+            event = run.next() => match event {
+                Some(event) => session.screen.event(event),
+                None => break,
+            },
+        }
+    }
+    match run.finish().await {
+        Err(error) if matches!(error.kind, TurnErrorKind::Stopped { .. }) => Ended::Stopped,
+        _ => Ended::Told,
+    }
+}
+
+async fn compact(session: &Opened, stop: &CancellationToken, wish: rpc::Compact) -> Ended {
+    session.screen.sums_up(true);
+    let outcome = session.agent.compact(stop.clone(), wish.instructions).await;
+    session.screen.sums_up(false);
+    match outcome {
+        Ok(compacted) => session.screen.event(RpcEvent::CompactDone { summary: compacted.summary }),
+        Err(CompactError::Aborted) => {}
+        Err(error) => session.screen.event(self::error(error)),
+    }
+    Ended::Told
+}
+
+/// Text, then images.
+pub(super) fn content(message: String, images: Vec<haft_protocol::content::Image>) -> Prompt {
+    let text = (!message.is_empty()).then(|| Content::text(message));
+    Prompt { content: text.into_iter().chain(images.into_iter().map(Content::Image)).collect() }
+}
+
+/// Something went wrong outside of a run.
+pub(super) fn error(message: impl std::fmt::Display) -> AgentEvent {
+    AgentEvent::Error { message: message.to_string(), stage: None }
+}
+
+impl Opened {
+    /// Offers the tools of this moment: the program's, then the extensions'.
+    pub(super) fn offer_tools(&self) {
+        let Some(Extensions { host, own }) = &self.extensions else { return };
+        let mut tools = ToolSet::default();
+        for tool in own.iter().cloned().chain(host.tools()) {
+            if let Err(error) = tools.add(Arc::clone(&tool)) {
+                tracing::error!(%error, "a tool is not offered");
+            }
+        }
+        if let Err(error) = self.agent.set_tools(tools) {
+            tracing::error!(%error, "the tools stay as they were");
+        }
+    }
+}

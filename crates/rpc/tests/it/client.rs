@@ -1,0 +1,231 @@
+//! A client that writes down what it says and hears. What it hears is held against the schemas.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use haft_core::hooks::CancellationToken;
+use haft_protocol::rpc::{Failure, Token};
+use haft_rpc::{End, Options, Room, ServeError, serve};
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::program::Program;
+
+/// How long a line is waited for, in virtual time.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Bytes that fit into each direction before a writer has to wait: a pipe's worth.
+const PIPE: usize = 64 * 1024;
+
+/// The schemas that programs are given.
+static SCHEMAS: LazyLock<Schemas> = LazyLock::new(Schemas::read);
+
+struct Schemas {
+    request: Validator,
+    response: Validator,
+    event: Validator,
+    data: Validator,
+}
+
+impl Schemas {
+    fn read() -> Self {
+        let read = |name: &str| -> Value {
+            let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
+            serde_json::from_str(&std::fs::read_to_string(format!("{dir}/{name}.schema.json")).unwrap())
+                .unwrap()
+        };
+        let compiled = |schema: &Value| jsonschema::validator_for(schema).unwrap();
+        // One reply has the data of one command.
+        let mut data = read("rpc_data");
+        data.as_object_mut().unwrap().remove("required");
+        Self {
+            request: compiled(&read("rpc_request")),
+            response: compiled(&read("rpc_response")),
+            event: compiled(&read("rpc_event")),
+            data: compiled(&data),
+        }
+    }
+}
+
+#[track_caller]
+fn fits(schema: &Validator, value: &Value) {
+    if let Err(error) = schema.validate(value) {
+        panic!("{error}: {value}");
+    }
+}
+
+/// A client, and the process that it drives.
+pub(crate) struct Client {
+    writer: Option<DuplexStream>,
+    lines: Lines<BufReader<DuplexStream>>,
+    served: JoinHandle<Result<End, ServeError<Failure>>>,
+    /// Tells the process to end.
+    pub(crate) cancel: CancellationToken,
+    /// What was said and heard.
+    said: String,
+    /// What is different each time, and what stands for it.
+    names: Vec<(String, String)>,
+}
+
+impl Client {
+    /// Drives this program.
+    pub(crate) fn of(program: Program) -> Self {
+        Self::with(program, |_| {})
+    }
+
+    /// Drives this program, served with such options.
+    pub(crate) fn with(program: Program, set: impl FnOnce(&mut Options)) -> Self {
+        let (writer, input) = tokio::io::duplex(PIPE);
+        let (output, reader) = tokio::io::duplex(PIPE);
+        let cancel = CancellationToken::new();
+        let mut options = Options::new("1.0.0");
+        set(&mut options);
+        let served = {
+            let cancel = cancel.clone();
+            tokio::spawn(async move { serve(&cancel, Arc::new(program), input, output, options).await })
+        };
+        let lines = BufReader::new(reader).lines();
+        Self { writer: Some(writer), lines, served, cancel, said: String::new(), names: Vec::new() }
+    }
+
+    /// Says a command that fits the schema.
+    pub(crate) async fn send(&mut self, command: Value) {
+        fits(&SCHEMAS.request, &command);
+        self.send_raw(&command.to_string()).await;
+    }
+
+    /// Says a line, whatever it is.
+    pub(crate) async fn send_raw(&mut self, line: &str) {
+        self.note('>', line);
+        let writer = self.writer.as_mut().expect("the client has not stopped speaking");
+        writer.write_all(format!("{line}\n").as_bytes()).await.expect("haft reads");
+    }
+
+    /// The next line; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        let line = timeout(PATIENCE, self.lines.next_line()).await.expect("haft says something");
+        let line = line.expect("the pipe works")?;
+        let value: Value = serde_json::from_str(&line).expect("haft writes JSON");
+        if value["type"] == "response" {
+            fits(&SCHEMAS.response, &value);
+            if let Some(data) = value.get("data") {
+                let command = value["command"].as_str().unwrap().to_owned();
+                fits(&SCHEMAS.data, &Value::Object(Map::from_iter([(command, data.clone())])));
+            }
+        } else {
+            fits(&SCHEMAS.event, &value);
+        }
+        self.learn(&value);
+        self.note('<', &line);
+        Some(value)
+    }
+
+    /// Hears lines until one of this type, which is returned.
+    pub(crate) async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let value = self.next().await.unwrap_or_else(|| panic!("{kind} before the end"));
+            if value["type"] == kind {
+                return value;
+            }
+        }
+    }
+
+    /// Hears lines until the reply to the command of this id, which is returned.
+    pub(crate) async fn reply(&mut self, id: &str) -> Value {
+        loop {
+            let value = self.until("response").await;
+            if value["id"] == id {
+                return value;
+            }
+        }
+    }
+
+    /// Says a command and hears lines until its reply, which is returned. Its id is its type.
+    pub(crate) async fn ask(&mut self, mut command: Value) -> Value {
+        let id = command["type"].as_str().unwrap().to_owned();
+        let fields = std::mem::take(command.as_object_mut().unwrap());
+        let with_id: Map<String, Value> = [("id".to_owned(), json!(id))].into_iter().chain(fields).collect();
+        self.send(Value::Object(with_id)).await;
+        self.reply(&id).await
+    }
+
+    /// Stops speaking, hears the rest, and says how it ended.
+    pub(crate) async fn end(mut self) -> (Result<End, ServeError<Failure>>, String) {
+        self.writer = None;
+        while self.next().await.is_some() {}
+        (self.served.await.expect("it does not panic"), self.said)
+    }
+
+    /// What was said and heard so far.
+    pub(crate) fn transcript(&self) -> &str {
+        &self.said
+    }
+
+    /// Stops speaking and reading.
+    pub(crate) async fn leave(self) -> Result<End, ServeError<Failure>> {
+        let Self { served, writer, lines, .. } = self;
+        drop((writer, lines));
+        served.await.expect("it does not panic")
+    }
+
+    fn note(&mut self, mark: char, line: &str) {
+        let mut line = line.to_owned();
+        for (random, name) in &self.names {
+            line = line.replace(random, name);
+        }
+        self.said += &format!("{mark} {line}\n");
+    }
+
+    /// Learns which words are different each time: the ids of sessions and entries, and where files lie.
+    fn learn(&mut self, value: &Value) {
+        let known = |names: &[(String, String)], word: &str| names.iter().any(|(random, _)| random == word);
+        let mut found: Vec<(&str, String)> = Vec::new();
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    let kind = match key.as_str() {
+                        "session" | "forked_from" => "session",
+                        "path" => "path",
+                        "leaf" | "id" | "parent" => "entry",
+                        "created" | "last" => "time",
+                        _ => {
+                            self.learn(value);
+                            continue;
+                        }
+                    };
+                    if let Some(text) = value.as_str() {
+                        found.push((kind, text.to_owned()));
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.learn(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+        for (kind, word) in found {
+            let is_random = match kind {
+                "time" => !word.starts_with("2026-01-02T03"),
+                "path" => word.starts_with('/'),
+                _ => word.len() == 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            };
+            if is_random && !known(&self.names, &word) {
+                let number = self.names.iter().filter(|(_, name)| name.starts_with(kind)).count() + 1;
+                self.names.push((word, format!("{kind}-{number}")));
+                // A path has the id of its session in it.
+                self.names.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+            }
+        }
+    }
+}
+
+/// Options that leave little room.
+pub(crate) fn narrow(options: &mut Options) {
+    options.room = Room { pieces: 4 * 1024, notes: 16 * 1024 };
+}
+
+/// Options that ask for a token.
+pub(crate) fn guarded(options: &mut Options) {
+    options.token = Some(Token("secret".into()));
+}
