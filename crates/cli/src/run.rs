@@ -63,7 +63,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         check(&setup)?;
         complete(async move {
             let parts = parts(&args, setup, chosen).await?;
-            if let Some(warning) = model::clamped(&*parts.model, parts.thinking) {
+            if let Some(warning) = clamped(&*parts.model, parts.thinking) {
                 note(&warning);
             }
             drive::drive(parts, Task::Prompt(prompt), output).await
@@ -134,7 +134,9 @@ pub(crate) async fn parts_of_copy(
 ) -> anyhow::Result<Parts> {
     let model = session::model_of_copy(args, &setup, &copy, first).await?;
     let thinking = session::thinking_of_copy(&setup, &copy);
-    Ok(Parts { thinking, ..Parts::new(args, setup, model, copy)? })
+    let names_tools = copy.context().settings.tools.is_some();
+    let parts = Parts { thinking, ..Parts::new(args, setup, model, copy)? };
+    Ok(if names_tools { Parts { tools: ToolChoice::All, ..parts } } else { parts })
 }
 
 /// Works on one prompt with parts that are chosen already: what the demo does.

@@ -6,10 +6,15 @@ use super::{AgentArgs, ExtensionArgs, ModelArgs, RunArgs, SessionArgs, help};
 
 /// `haft rpc …`.
 #[derive(Debug, Args)]
-#[command(after_long_help = help::RPC)]
+#[command(
+    after_long_help = help::RPC,
+    // Nobody is there to choose one, and nothing is recorded anyway.
+    mut_arg("resume", |arg| arg.num_args(1).help("Go on with the session whose id begins so")),
+    mut_arg("no_session", |arg| arg.hide(true)),
+)]
 pub(crate) struct RpcArgs {
-    /// Record new sessions, as other runs do; without it only the one that --continue, --resume or --session names is
-    /// a file
+    /// Record new sessions, as other runs do. Without it only a session that --continue, --resume or --session names,
+    /// or the client, is recorded
     #[arg(long, conflicts_with = "no_session")]
     record: bool,
     #[command(flatten)]
@@ -121,6 +126,7 @@ mod tests {
         for (line, expect) in [
             ("haft rpc hello", "unexpected argument 'hello'"),
             ("haft rpc -p", "unexpected argument '-p'"),
+            ("haft rpc -r", "a value is required for '--resume <ID>'"),
             ("haft rpc --json", "unexpected argument '--json'"),
             ("haft rpc --record --no-session", "cannot be used with"),
             ("haft --mode rpc hello", "cannot be used with"),

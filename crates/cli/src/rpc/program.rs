@@ -81,6 +81,9 @@ impl Program {
     /// Starts its extensions, and makes sure that nothing is missing.
     async fn joined(&self, parts: Parts, screens: &Screens) -> anyhow::Result<Opened> {
         let screen = screens.begin(&parts.session);
+        // Opening has mended its file already: what is not told now, nobody ever hears of.
+        let events = screen.events();
+        parts.session.take_repair_events().into_iter().for_each(|event| events(event));
         let joined = run::join(parts, Ends::screen(&screen)).await?;
         if let Err(error) = joined.check().await {
             joined.host.shutdown().await;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::rpc_client::{Client, text_of};
 use super::running::eventually;
 use super::scene::{Scene, bash};
+use crate::world::Ended;
 
 /// A model that says one thing after another, by a script.
 fn script(answers: &[&str]) -> Scene {
@@ -183,30 +184,37 @@ fn a_signal_ends_it_with_what_was_said_on_the_disk() {
 #[test]
 fn what_cannot_begin_is_told_people_and_has_its_code() {
     let scene = script(&[]);
+    let ran = |mut command: std::process::Command| {
+        command.stdin(std::process::Stdio::null());
+        scene.world.ended(command.output().unwrap())
+    };
     for (flags, code, expect) in [
-        (&["--model", "gone.json"][..], 2, "gone.json"),
-        (&["--provider", "nobody"], 6, "unknown provider \"nobody\""),
-        (&["--tools", "fly"], 2, "there is no tool \"fly\""),
+        (&["rpc", "--model", "scripted/gone.json"][..], 2, "gone.json"),
+        (&["rpc", "--provider", "nobody"], 6, "unknown provider \"nobody\""),
+        (&["rpc", "hello"], 2, "unexpected argument 'hello'"),
+        (&["rpc", "-p"], 2, "unexpected argument '-p'"),
+        (&["rpc", "--record", "--no-session"], 2, "cannot be used with"),
+        (&["rpc", "-r"], 2, "a value is required for '--resume <ID>'"),
+        (&["--mode", "rpc", "-r"], 2, "name one with --resume ID"),
+        (&["--mode", "rpc", "-p"], 2, "cannot be used with"),
+        (&["--mode", "rpc", "hello"], 2, "cannot be used with"),
+    ] {
+        check_told(flags, &ran(scene.world.command(flags)), code, expect);
+    }
+    for (flags, code, expect) in [
+        (&["--tools", "fly"][..], 2, "there is no tool \"fly\""),
         (&["-e", "./gone"], 3, "there is no directory"),
-        (&["-r"], 2, "name one with --resume ID"),
         (&["-c"], 11, "has no session yet"),
         (&["--session", "0a"], 11, "no session has an id that begins with"),
-        (&["hello"], 2, "unexpected argument 'hello'"),
-        (&["-p"], 2, "unexpected argument '-p'"),
-        (&["--record", "--no-session"], 2, "cannot be used with"),
     ] {
-        let scripted = flags.first().is_none_or(|flag| !["--model", "--provider"].contains(flag));
-        let mut command = match scripted {
-            true => scene.command_of(&["rpc"], flags),
-            false => scene.world.command(
-                &[&["rpc", "--provider", "scripted"][..usize::from(flags[0] == "--model") * 2 + 1], flags]
-                    .concat(),
-            ),
-        };
-        command.stdin(std::process::Stdio::null());
-        let ended = scene.world.ended(command.output().unwrap());
-        assert_eq!(ended.code, code, "{flags:?}: {ended:?}");
-        assert!(ended.stderr.contains(expect), "{flags:?}: {ended:?}");
-        assert_eq!(ended.stdout, "", "{flags:?}");
+        check_told(flags, &ran(scene.command_of(&["rpc"], flags)), code, expect);
     }
+}
+
+/// Nothing is told but people.
+#[track_caller]
+fn check_told(flags: &[&str], ended: &Ended, code: i32, expect: &str) {
+    assert_eq!(ended.code, code, "{flags:?}: {ended:?}");
+    assert!(ended.stderr.contains(expect), "{flags:?}: {ended:?}");
+    assert_eq!(ended.stdout, "", "{flags:?}");
 }
