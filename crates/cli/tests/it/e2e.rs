@@ -23,6 +23,7 @@ mod providers;
 mod quick_start;
 mod requests;
 mod rpc;
+mod rpc_asking;
 mod rpc_client;
 mod rpc_extensions;
 mod rpc_sessions;

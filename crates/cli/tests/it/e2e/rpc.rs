@@ -1,5 +1,8 @@
 //! `haft rpc`: one session, from the first line to the last.
 
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
 use haft_test_support::model_server::{Fault, Scenario};
 use serde_json::{Value, json};
 
@@ -180,12 +183,45 @@ fn a_signal_ends_it_with_what_was_said_on_the_disk() {
     assert!(shown.code == 0 && shown.stdout.contains("remember this"), "{shown:?}");
 }
 
+#[test]
+fn a_client_ends_it_at_once() {
+    let scene = Scene::new(vec![Scenario::text("I begin").fault(Fault::Hang)]);
+    let mut client = Client::of(&scene, &[]);
+    client.done("prompt", &json!({"message": "take your time"}));
+    let waits = client.send("prompt", &json!({"message": "and then"}));
+    client.done("shutdown", &json!({}));
+    assert_eq!(client.reply(&waits)["code"], "shutdown");
+    let left = client.wait();
+    left.expect(0);
+    assert_eq!(left.of("done").len(), 1, "{:?}", left.lines);
+}
+
+/// As with any command whose reader has gone.
+#[test]
+fn a_client_that_reads_no_more_is_no_failure() {
+    let scene = script(&["Nobody reads this."]);
+    let mut child = scene.command_of(&["rpc"], &[]).stdin(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    // It stays open: nothing else ends haft.
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"{\"type\":\"prompt\",\"message\":\"hi\"}\n").unwrap();
+    let mut status = None;
+    let ended = eventually(|| {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    if !ended {
+        child.kill().unwrap();
+    }
+    assert_eq!(status.and_then(|status| status.code()), Some(0));
+}
+
 /// Before anything is served, it ends as a run does.
 #[test]
 fn what_cannot_begin_is_told_people_and_has_its_code() {
     let scene = script(&[]);
-    let ran = |mut command: std::process::Command| {
-        command.stdin(std::process::Stdio::null());
+    let ran = |mut command: Command| {
+        command.stdin(Stdio::null());
         scene.world.ended(command.output().unwrap())
     };
     for (flags, code, expect) in [

@@ -4,6 +4,7 @@ use haft_test_support::model_server::Scenario;
 use serde_json::json;
 
 use super::rpc_client::{Client, text_of};
+use super::running::eventually;
 use super::scene::Scene;
 
 /// Has a tool, commands, and a panel that shows the keys.
@@ -30,11 +31,23 @@ for frame in frames():
         mark("closed " + frame["panel_id"])
 "#;
 
+/// With the extension running, however busy the machine is.
+#[track_caller]
+fn with_todo(scene: &Scene) -> Client {
+    let mut client = Client::of(scene, &[]);
+    let runs = eventually(|| {
+        let told = client.done("list_extensions", &json!({}));
+        told["extensions"][0]["state"] == "ready"
+    });
+    assert!(runs, "{:?}", client.end());
+    client
+}
+
 #[test]
 fn a_tool_is_called_and_what_its_extension_notes_is_told() {
     let call = Scenario::new().tool("t1", "todo_add", r#"{"text":"milk"}"#);
     let scene = Scene::new(vec![call, Scenario::text("Done.")]).python("todo", TODO);
-    let mut client = Client::of(&scene, &[]);
+    let mut client = with_todo(&scene);
     assert_eq!(client.prompt("add milk"), "Done.");
     let note = client.event("ext_notify");
     assert_eq!((&note["extension"], &note["message"]), (&json!("todo"), &json!("saved")));
@@ -51,7 +64,7 @@ fn a_tool_is_called_and_what_its_extension_notes_is_told() {
 fn a_command_has_a_prompt_of_its_own_worked_on() {
     let scene = Scene::new(vec![Scenario::text("The tests."), Scenario::text("Still the tests.")]);
     let scene = scene.python("todo", TODO);
-    let mut client = Client::of(&scene, &[]);
+    let mut client = with_todo(&scene);
     let listed = client.done("list_commands", &json!({}));
     let todo = json!({"name": "todo", "description": "shows the list", "extension": "todo"});
     assert!(listed["commands"].as_array().unwrap().contains(&todo), "{listed}");
@@ -72,7 +85,7 @@ fn a_command_has_a_prompt_of_its_own_worked_on() {
 #[test]
 fn a_panel_is_shown_gets_keys_and_is_closed_from_either_side() {
     let scene = Scene::scripted(&json!([])).python("todo", TODO);
-    let mut client = Client::of(&scene, &[]);
+    let mut client = with_todo(&scene);
     let ran = client.done("run_command", &json!({"name": "todo"}));
     assert_eq!(ran, json!({"action": "open_panel", "extension": "todo"}));
     let panel = client.event("panel_open");
@@ -95,8 +108,10 @@ fn an_extension_runs_once_for_each_session() {
     let body = "emit(\"ready\")\nmark(\"begun\")\nfor frame in frames():\n    pass\nmark(\"left\")\n";
     let scene = Scene::scripted(&json!([])).python("counted", body);
     let mut client = Client::of(&scene, &[]);
-    client.done("ping", &json!({}));
+    let begun = |times: usize| eventually(|| scene.marks().len() == times);
+    assert!(begun(1), "{:?}", scene.marks());
     let second = client.done("new_session", &json!({}))["session"].clone();
+    assert!(begun(2), "{:?}", scene.marks());
     client.done("close_session", &json!({"session": second}));
     client.end().expect(0);
     let marks = scene.marks();

@@ -4,6 +4,7 @@ use haft_test_support::model_server::Scenario;
 use serde_json::json;
 
 use super::rpc_client::Client;
+use super::running::eventually;
 use super::scene::{Scene, bash};
 
 const TOKEN: &str = "tok-3f9a77";
@@ -80,10 +81,10 @@ for line in sys.stdin:
     let mut client = client(&scene, &NAMES.map(|name| (name, TOKEN)));
     client.done("hello", &json!({"token": TOKEN}));
     assert_eq!(client.prompt("go"), "Done.");
+    let marked = |what: &str| eventually(|| scene.marks().iter().any(|mark| mark == what));
+    assert!(marked("extension []") && marked("hook []"), "{:?}", scene.marks());
     client.end().expect(0);
     let marks = scene.marks();
-    assert!(marks.contains(&"extension []".to_owned()), "{marks:?}");
-    assert!(marks.contains(&"hook []".to_owned()), "{marks:?}");
     assert!(marks.iter().any(|mark| mark.starts_with("PATH=")), "{marks:?}");
     assert!(!marks.iter().any(|mark| mark.contains("RPC_TOKEN") || mark.contains(TOKEN)), "{marks:?}");
 }
