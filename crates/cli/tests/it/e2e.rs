@@ -25,6 +25,7 @@ mod requests;
 mod rpc;
 mod rpc_asking;
 mod rpc_client;
+mod rpc_clients;
 mod rpc_extensions;
 mod rpc_sessions;
 mod rpc_token;
