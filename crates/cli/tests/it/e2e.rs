@@ -27,6 +27,7 @@ mod rpc_asking;
 mod rpc_client;
 mod rpc_clients;
 mod rpc_extensions;
+mod rpc_guide;
 mod rpc_sessions;
 mod rpc_token;
 mod running;
