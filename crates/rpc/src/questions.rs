@@ -47,9 +47,7 @@ impl Questions {
         if let Some(approve) = &hello.approve {
             state.approve.clone_from(approve);
         }
-        // Who wants to be asked answers.
-        let asked = hello.approve.as_ref().is_some_and(|tools| !tools.is_empty()).then_some(true);
-        if let Some(answers) = asked.or(hello.ui) {
+        if let Some(answers) = hello.ui {
             state.dialogs.set_answers(answers);
         }
     }

@@ -210,7 +210,7 @@ impl ApproveTool for Member {
         }
         let reason = match over {
             Some(_) => "the user did not allow it",
-            None => "the user was asked and did not answer",
+            None => "the user has to allow it, and nobody answered",
         };
         Approval::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
     }

@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use haft_protocol::RawJson;
 use haft_protocol::rpc::{BOUNDS, ErrorCode, Failure, RpcEvent, SessionEnd, read_request};
 use tokio::io::AsyncRead;
@@ -220,7 +221,16 @@ impl<S: Sessions> Hub<S> {
         seat.stop = seat.closing.child_token();
         let (session, sessions) = (Arc::clone(&seat.opened), Arc::clone(&self.sessions));
         let (stop, id) = (seat.stop.clone(), id.to_owned());
-        self.work.spawn(async move { News::Ended(id, work::job(&session, &*sessions, &stop, job).await) });
+        let mut work = async move { work::job(&session, &*sessions, &stop, job).await }.boxed();
+        // It has begun before the next command is taken: what is said to the agent behind a prompt finds it at work.
+        let ended = (&mut work).now_or_never();
+        self.work.spawn(async move {
+            let ended = match ended {
+                Some(ended) => ended,
+                None => work.await,
+            };
+            News::Ended(id, ended)
+        });
     }
 
     /// Nothing is worked on any more and nothing waits: extensions leave, and what was said is brought to the disk.

@@ -4,6 +4,7 @@
 
 mod client;
 mod lines;
+mod played;
 mod program;
 mod serve;
 mod writer;
