@@ -175,6 +175,18 @@ impl Client {
         }
     }
 
+    /// Introduces itself; the session that it begins with.
+    pub(crate) async fn hello(&mut self) -> String {
+        let about = self.ask(json!({"type": "hello", "ui": true})).await;
+        about["data"]["session"].as_str().unwrap().to_owned()
+    }
+
+    /// Has a session opened beside the others.
+    pub(crate) async fn opened(&mut self, command: Value) -> String {
+        let opened = self.ask(command).await;
+        opened["data"]["session"].as_str().unwrap().to_owned()
+    }
+
     /// Says a prompt and hears lines until it is dealt with.
     pub(crate) async fn prompt(&mut self, id: &str, message: &str) {
         self.send(json!({"id": id, "type": "prompt", "message": message})).await;
@@ -275,7 +287,7 @@ impl Client {
         for (kind, word) in found {
             let is_random = match kind {
                 "time" => !word.starts_with("2026-01-02T03"),
-                "path" => word.starts_with('/'),
+                "path" => word.ends_with(".jsonl"),
                 _ => word.len() == 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit()),
             };
             if is_random && !known(&self.names, &word) {

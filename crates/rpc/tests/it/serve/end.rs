@@ -9,16 +9,18 @@ use crate::client::Client;
 use crate::played::Answer;
 use crate::program::Program;
 
-/// A client with two sessions, the first of which has a tool running; and what of its sessions is still to be told.
-async fn busy() -> (Client, String) {
+/// A client with two sessions, the first of which has a tool running and a prompt waiting.
+async fn busy() -> Client {
     let mut client = Client::of(Program::new([Answer::Call("wait", "{}")]));
-    let opened = client.ask(json!({"type": "new_session"})).await;
+    client.hello().await;
+    client.ask(json!({"type": "new_session"})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "wait"})).await;
     client.until("tool_start").await;
     client.send(json!({"id": "2", "type": "prompt", "message": "and on"})).await;
-    (client, opened["data"]["session"].as_str().unwrap().to_owned())
+    client
 }
 
+/// How many tasks there are.
 fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
@@ -26,7 +28,7 @@ fn tasks() -> usize {
 #[tokio::test(start_paused = true)]
 async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
     let before = tasks();
-    let (mut client, _) = busy().await;
+    let mut client = busy().await;
     client.send(json!({"id": "3", "type": "shutdown"})).await;
     client.send(json!({"id": "4", "type": "ping"})).await;
     client.send(json!({"id": "5", "type": "prompt", "message": "too late"})).await;
@@ -38,7 +40,7 @@ async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
 #[tokio::test(start_paused = true)]
 async fn the_program_may_end_it() {
     let before = tasks();
-    let (client, _) = busy().await;
+    let client = busy().await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
     assert_eq!((end.unwrap(), tasks()), (End::Cancelled, before));
@@ -51,6 +53,7 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
     let mut client = Client::of(program);
+    client.hello().await;
     let other = client.ask(json!({"type": "new_session"})).await["data"]["session"].clone();
     client.send(json!({"id": "1", "type": "prompt", "message": "wait"})).await;
     client.until("tool_start").await;
@@ -65,8 +68,8 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_counts_behind_the_end_of_the_input_no_more_but_a_signal_does() {
-    let (mut client, _) = busy().await;
+async fn the_program_may_end_it_behind_the_end_of_the_input() {
+    let mut client = busy().await;
     client.stop_speaking();
     client.until_silence().await;
     client.cancel.cancel();
@@ -78,7 +81,7 @@ async fn shutdown_counts_behind_the_end_of_the_input_no_more_but_a_signal_does()
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_gone_ends_everything() {
     let before = tasks();
-    let (client, _) = busy().await;
+    let client = busy().await;
     assert_eq!(client.leave().await.unwrap(), End::Gone);
     assert_eq!(tasks(), before);
 }

@@ -35,11 +35,13 @@ async fn what_is_said_to_nobody_goes_with_the_next_prompt() {
 #[tokio::test(start_paused = true)]
 async fn what_is_said_right_behind_a_prompt_is_said_to_its_agent() {
     let program = Program::new([Answer::Call("wait", "{}")]);
-    program.gate().notify_one();
+    let gate = program.gate();
     let mut client = Client::of(program);
     client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
     client.send(json!({"id": "2", "type": "steer", "message": "gently"})).await;
     client.send(json!({"id": "3", "type": "interrupt", "hint": "enough"})).await;
+    client.reply("3").await;
+    gate.notify_one();
     client.until("done").await;
     assert_snapshot!(client.end().await.1);
 }
