@@ -86,9 +86,9 @@ impl Client {
         Self::behind(PIPE, program, set)
     }
 
-    /// Drives this program through pipes that hold so many bytes.
+    /// Drives this program, whose output waits in a pipe that holds so many bytes.
     pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut Options)) -> Self {
-        let (writer, input) = tokio::io::duplex(pipe);
+        let (writer, input) = tokio::io::duplex(PIPE);
         let (output, reader) = tokio::io::duplex(pipe);
         let cancel = CancellationToken::new();
         let mut options = Options::new("1.0.0");
@@ -213,8 +213,12 @@ impl Client {
     }
 
     /// Hears lines until nothing comes for a while.
-    pub(crate) async fn until_silence(&mut self) {
-        while timeout(A_WHILE, self.next()).await.is_ok_and(|line| line.is_some()) {}
+    pub(crate) async fn all_there_is(&mut self) -> Vec<Value> {
+        let mut heard = Vec::new();
+        while let Ok(Some(line)) = timeout(A_WHILE, self.next()).await {
+            heard.push(line);
+        }
+        heard
     }
 
     /// Stops speaking, hears the rest, and says how it ended.

@@ -27,6 +27,8 @@ pub(crate) enum Answer {
     Held(&'static str, Arc<Notify>, &'static str),
     /// Is asked again, has another model asked in its stead, thinks, and then says this.
     Hesitates(&'static str),
+    /// Takes so many seconds.
+    Takes(u64, &'static str),
     Fail(&'static str),
     Panic,
 }
@@ -59,12 +61,24 @@ impl Model for Played {
             Answer::Pieces(text, count) => {
                 let pieces = (0..count).map(move |_| Ok(ModelEvent::Text(text.into())));
                 let whole = ModelEvent::Done(ModelResponse::text(text.repeat(count)));
-                stream::iter(pieces.chain([Ok(whole)])).boxed()
+                let all = stream::iter(pieces.chain([Ok(whole)]));
+                all.then(async |event| {
+                    tokio::task::yield_now().await;
+                    event
+                })
+                .boxed()
             }
             Answer::Call(name, args) => calls([(name, args)]),
             Answer::Calls(all) => calls(all),
             Answer::Held(before, gate, after) => held(before, gate, after),
             Answer::Hesitates(text) => hesitates(text),
+            Answer::Takes(seconds, text) => {
+                let late = async move {
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    ModelResponse::text(text).into_stream()
+                };
+                stream::once(late).flatten().boxed()
+            }
             Answer::Fail(why) => return Err(ModelError::new(ModelErrorKind::Rejected, why)),
             Answer::Panic => panic!("the model is broken"),
         })

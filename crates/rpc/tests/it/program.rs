@@ -102,6 +102,8 @@ type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 /// A program with one model, and another one that can be switched to.
 pub(crate) struct Program {
     model: Arc<Played>,
+    /// Whether its sessions have no extensions.
+    plain: bool,
     /// The extensions of the first session.
     extensions: Mutex<Vec<(&'static str, Streams)>>,
     /// Where sessions are recorded; none are without it.
@@ -117,6 +119,7 @@ impl Program {
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         Self {
             model: Played::new("one", answers),
+            plain: false,
             extensions: Mutex::default(),
             sessions: None,
             ticks: Arc::default(),
@@ -130,6 +133,11 @@ impl Program {
         let (peer, reader, writer) = FakePeer::pair();
         self.extensions.lock().unwrap().push((name, (reader, writer)));
         (self, peer)
+    }
+
+    /// Without extensions.
+    pub(crate) fn plain(self) -> Self {
+        Self { plain: true, ..self }
     }
 
     pub(crate) fn recording(self, sessions: &Path) -> Self {
@@ -180,7 +188,10 @@ impl Program {
         let agent = screen.joined(agent).build().unwrap();
         host.serve(agent.caller());
         self.agents.lock().unwrap().push(agent.clone());
-        Opened::new(agent, screen).with_extensions(host, own)
+        match self.plain {
+            true => Opened::new(agent, screen),
+            false => Opened::new(agent, screen).with_extensions(host, own),
+        }
     }
 }
 

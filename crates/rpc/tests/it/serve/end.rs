@@ -71,7 +71,7 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
 async fn the_program_may_end_it_behind_the_end_of_the_input() {
     let mut client = busy().await;
     client.stop_speaking();
-    client.until_silence().await;
+    client.all_there_is().await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
     assert_eq!(end.unwrap(), End::Cancelled);

@@ -131,27 +131,38 @@ async fn tools_and_gates() {
     client.ask(json!({"type": "get_tools"})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
     // Both change the same; then one of them; then one says no.
-    let decide = |told: [Value; 3]| {
+    let decide = |told: [(&'static str, Value); 2]| {
         move |frame: &Value| match (frame["type"].as_str(), frame["tool_args"]["at"].as_str()) {
             (Some("tool_call"), _) => {
                 let content = json!([{"type": "text", "text": "added"}]);
                 vec![json!({"type": "tool_result", "id": "its", "content": content})]
             }
-            (_, Some("both")) => decides(told[0].clone()),
-            (_, Some("one")) => decides(told[1].clone()),
-            (_, Some("none")) => decides(told[2].clone()),
-            (Some("event_intercept"), _) => decides(json!({})),
+            (Some("event_intercept"), Some(at)) => {
+                let decision = told.iter().find(|(about, _)| *about == at);
+                decides(decision.map_or(json!({}), |(_, decision)| decision.clone()))
+            }
             _ => vec![],
         }
     };
     let to = |at: &str| json!({"modified_args": {"at": at}});
-    let first = decide([to("b"), to("b"), json!({})]);
-    let second = decide([to("c"), json!({}), json!({"block": true, "reason": "not there"})]);
+    let first = decide([("both", to("b")), ("one", to("d"))]);
+    let second = decide([("b", to("c")), ("none", json!({"block": true, "reason": "not there"}))]);
     let (one, two) = (answers(one, first), answers(two, second));
     client.until("done").await;
     let (_, said) = client.end().await;
     (one.await.unwrap(), two.await.unwrap());
     assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_without_any() {
+    let mut client = Client::of(Program::new([]).plain());
+    client.ask(json!({"type": "list_commands"})).await;
+    client.ask(json!({"type": "list_extensions"})).await;
+    client.ask(json!({"type": "reload_ext"})).await;
+    client.ask(json!({"type": "panel_key", "extension": "a", "panel_id": "b", "key": "up"})).await;
+    client.prompt("1", "go").await;
+    assert_snapshot!(client.end().await.1);
 }
 
 #[tokio::test(start_paused = true)]
