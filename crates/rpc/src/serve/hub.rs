@@ -11,6 +11,7 @@ use tokio::io::AsyncRead;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::carry;
 use super::seat::{Life, Seat};
 use super::work::{self, Ended};
 use super::{End, Options};
@@ -238,12 +239,15 @@ impl<S: Sessions> Hub<S> {
         let Some(seat) = self.roster.get_mut(id) else { return };
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
-        self.work.spawn(async move {
+        let closed = async move {
             if let Some(extensions) = &session.extensions {
                 extensions.host.shutdown().await;
             }
-            let flushed = session.agent.session().flush().await;
-            News::Closed(id, flushed.err().map(|error| error.to_string()))
+            session.agent.session().flush().await.map_err(failed)
+        };
+        self.work.spawn(async move {
+            let closed = carry::answered(closed).await;
+            News::Closed(id, closed.err().map(|failure| failure.error))
         });
     }
 

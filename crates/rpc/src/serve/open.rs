@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use haft_core::session::{EntryId, Session, SessionError};
 use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
 
-use super::carry::{Carried, Outcome, data};
+use super::carry::{Carried, Outcome, answered, data};
 use super::hub::{Hub, Meant, News, Place, failed};
 use super::seat::{Life, Seat};
 use crate::desk::{Desk, Ticket};
@@ -59,7 +59,7 @@ impl<S: Sessions> Hub<S> {
         let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
         let screens = Screens::new(self.outlet.clone(), self.questions.clone(), true);
         self.work.spawn(async move {
-            let opened = async { sessions.open(which.await?, &screens).await };
+            let opened = answered(async { sessions.open(which.await?, &screens).await });
             let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
             let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
             if opened.is_err() {
@@ -132,7 +132,7 @@ impl<S: Sessions> Hub<S> {
 }
 
 fn leaving() -> Failure {
-    let error = "the session is being closed; wait for its `session_closed`, then it can be opened again";
+    let error = "the session is being closed; one on the disk can be opened again behind its `session_closed`";
     Failure::new(ErrorCode::Shutdown, error)
 }
 

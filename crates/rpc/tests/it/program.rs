@@ -102,6 +102,8 @@ type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 /// A program with one model, and another one that can be switched to.
 pub(crate) struct Program {
     model: Arc<Played>,
+    /// How many sessions it can open.
+    opens: AtomicU64,
     /// Whether its sessions have no extensions.
     plain: bool,
     /// The extensions of the first session.
@@ -119,6 +121,7 @@ impl Program {
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         Self {
             model: Played::new("one", answers),
+            opens: AtomicU64::new(u64::MAX),
             plain: false,
             extensions: Mutex::default(),
             sessions: None,
@@ -133,6 +136,11 @@ impl Program {
         let (peer, reader, writer) = FakePeer::pair();
         self.extensions.lock().unwrap().push((name, (reader, writer)));
         (self, peer)
+    }
+
+    /// Which can open so many sessions and no more.
+    pub(crate) fn opening(self, sessions: u64) -> Self {
+        Self { opens: AtomicU64::new(sessions), ..self }
     }
 
     /// Without extensions.
@@ -165,10 +173,15 @@ impl Program {
         }
     }
 
-    async fn begin(&self, session: Session, screens: &Screens) -> Opened {
+    async fn begin(&self, session: Session, screens: &Screens) -> Result<Opened, Failure> {
         let clock = clock(&self.ticks);
         let session = session.with_clock(clock.clone());
         let screen = screens.begin(&session);
+        let left = self.opens.load(Ordering::Relaxed);
+        self.opens.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left == 0 {
+            return Err(Failure::new(ErrorCode::Failed, "no room for another session; close one"));
+        }
         let mut config = HostConfig::new("1.0.0", self.model.info(), Self::cwd());
         config.reserved_tools = vec!["look".into(), "wait".into()];
         let host = Host::builder(config).events(screen.events()).frontend(screen.clone());
@@ -188,10 +201,10 @@ impl Program {
         let agent = screen.joined(agent).build().unwrap();
         host.serve(agent.caller());
         self.agents.lock().unwrap().push(agent.clone());
-        match self.plain {
+        Ok(match self.plain {
             true => Opened::new(agent, screen),
             false => Opened::new(agent, screen).with_extensions(host, own),
-        }
+        })
     }
 }
 
@@ -216,6 +229,7 @@ impl Sessions for Program {
         let session = match which {
             Which::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
             Which::Given(session) => session,
+            Which::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
             Which::Stored(name) => {
                 let none =
                     || Failure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"));
@@ -225,7 +239,7 @@ impl Sessions for Program {
                     .map_err(|error| Failure::new(ErrorCode::SessionLocked, error.to_string()))?
             }
         };
-        Ok(self.begin(session, screens).await)
+        self.begin(session, screens).await
     }
 
     async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
@@ -256,6 +270,7 @@ impl Sessions for Program {
     async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
+            "cursed" => panic!("the list of models is cursed"),
             _ => {
                 Err(Failure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
             }

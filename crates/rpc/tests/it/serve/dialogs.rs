@@ -158,3 +158,23 @@ async fn a_failing_gate_and_nobody_to_ask() {
     assert_eq!(end, End::Stopped);
     assert_snapshot!(said);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_gate_ends_its_session_and_no_other() {
+    let look = || Answer::Call("look", "{}");
+    let (program, mut peer) = Program::new([look(), look(), look()]).with_extension("guard");
+    let mut client = Client::of(program);
+    let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": "gate"}]});
+    begins(&mut peer, "guard", [gate]).await;
+    client.ask(json!({"type": "hello"})).await;
+    client.opened(json!({"type": "new_session"})).await;
+    drop(peer);
+    client.silent = true;
+    client.prompt("1", "look").await;
+    client.silent = false;
+    client.send(json!({"id": "2", "type": "prompt", "message": "and here?"})).await;
+    client.until("done").await;
+    let (end, said) = client.end().await;
+    assert_eq!(end.unwrap(), End::Input);
+    assert_snapshot!(said);
+}

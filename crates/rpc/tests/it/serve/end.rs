@@ -1,8 +1,15 @@
 //! The end: of the input, by `shutdown`, by the program, and of the output.
 
-use haft_rpc::End;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use haft_core::hooks::CancellationToken;
+use haft_rpc::{End, Options, ServeError, serve};
 use insta::assert_snapshot;
 use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 use tokio::runtime::Handle;
 
 use crate::client::Client;
@@ -95,4 +102,31 @@ async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
     client.stop_reading();
     assert_eq!(client.ended().await.unwrap(), End::Gone);
     assert_eq!(tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_first_session_nothing_is_served() {
+    let mut client = Client::of(Program::new([]).opening(0));
+    assert_eq!(client.next().await, None);
+    assert!(matches!(client.ended().await, Err(ServeError::First(_))));
+}
+
+/// An input that breaks.
+struct Breaks;
+
+impl AsyncRead for Breaks {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::Error::other("torn off")))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_before_the_input_broke_is_finished() {
+    let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
+    let (cancel, program, mut output) = (CancellationToken::new(), Program::new([]), Vec::new());
+    let options = Options::new("1.0.0");
+    let served = serve(&cancel, Arc::new(program), input.chain(Breaks), &mut output, options).await;
+    assert!(matches!(served, Err(ServeError::Input(_))));
+    let said = String::from_utf8(output).unwrap();
+    assert!(said.contains(r#"{"type":"done","#), "{said}");
 }

@@ -155,6 +155,42 @@ async fn tools_and_gates() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_panel_goes_with_its_extension() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", [command("todo")]).await;
+    client.send(json!({"id": "1", "type": "run_command", "name": "todo"})).await;
+    let invoked = peer.expect("command_invoked").await;
+    let opens = json!({"action": "open_panel", "open_panel": {"id": "list", "lines": ["milk"]}});
+    peer.answer(&invoked, "command_response", opens).await;
+    client.reply("1").await;
+    drop(peer);
+    client.until("extension_error").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_under_way_ends_with_abort_and_with_its_session() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::of(program);
+    begins(&mut peer, "todo", [command("ponder")]).await;
+    let first = client.hello().await;
+    client.opened(json!({"type": "new_session"})).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "/ponder"})).await;
+    peer.expect("command_invoked").await;
+    client.ask(json!({"type": "abort"})).await;
+    client.until("done").await;
+    client.send(json!({"id": "2", "type": "run_command", "name": "ponder"})).await;
+    peer.expect("command_invoked").await;
+    let extension = answers(peer, |_| vec![]);
+    client.send(json!({"id": "3", "type": "close_session", "session": first})).await;
+    client.until("session_closed").await;
+    let (_, said) = client.end().await;
+    extension.await.unwrap();
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_without_any() {
     let mut client = Client::of(Program::new([]).plain());
     client.ask(json!({"type": "list_commands"})).await;

@@ -89,6 +89,25 @@ async fn what_there_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_panics_is_answered_and_all_else_goes_on() {
+    let mut client = Client::of(Program::new([]));
+    client.send(json!({"id": "1", "type": "set_model", "model": "cursed"})).await;
+    client.send(json!({"id": "2", "type": "switch_session", "session": "cursed"})).await;
+    client.send(json!({"id": "3", "type": "prompt", "message": "go"})).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_cannot_be_opened() {
+    let mut client = Client::of(Program::new([]).opening(1));
+    client.hello().await;
+    client.ask(json!({"type": "new_session"})).await;
+    client.ask(json!({"type": "list_sessions"})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_token_comes_first() {
     let mut client = Client::with(Program::new([]), guarded);
     client.ask(json!({"type": "ping"})).await;
