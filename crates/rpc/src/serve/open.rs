@@ -132,7 +132,8 @@ impl<S: Sessions> Hub<S> {
 }
 
 fn leaving() -> Failure {
-    let error = "the session is being closed; one on the disk can be opened again behind its `session_closed`";
+    let error =
+        "the session is being closed; one on the disk can be opened again behind its `session_closed`";
     Failure::new(ErrorCode::Shutdown, error)
 }
 

@@ -296,7 +296,9 @@ impl Client {
             };
             if is_random && !known(&self.names, &word) {
                 let number = self.names.iter().filter(|(_, name)| name.starts_with(kind)).count() + 1;
-                self.call(&word, &format!("{kind}-{number}"));
+                // Two sessions may have begun in the same second, or not.
+                let name = if kind == "time" { "time".to_owned() } else { format!("{kind}-{number}") };
+                self.call(&word, &name);
             }
         }
     }

@@ -150,7 +150,8 @@ async fn tools_and_gates() {
     let (one, two) = (answers(one, first), answers(two, second));
     client.until("done").await;
     let (_, said) = client.end().await;
-    (one.await.unwrap(), two.await.unwrap());
+    one.await.unwrap();
+    two.await.unwrap();
     assert_snapshot!(said);
 }
 
