@@ -26,7 +26,12 @@ pub enum Refused {
 impl Door {
     /// A door that asks for this token, if there is one. An empty one is none.
     pub fn new(token: Option<Token>) -> Self {
-        Self { token: token.filter(|token| !token.0.is_empty()) }
+        Self { token: token.filter(|token| Self::asks(Some(token))) }
+    }
+
+    /// Whether this is a token that has to be shown.
+    pub(crate) fn asks(token: Option<&Token>) -> bool {
+        token.is_some_and(|token| !token.0.is_empty())
     }
 
     /// Whether the command may be done.
