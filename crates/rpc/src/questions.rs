@@ -47,7 +47,9 @@ impl Questions {
         if let Some(approve) = &hello.approve {
             state.approve.clone_from(approve);
         }
-        if let Some(answers) = hello.ui {
+        // Who wants to be asked answers.
+        let asked = hello.approve.as_ref().is_some_and(|tools| !tools.is_empty()).then_some(true);
+        if let Some(answers) = asked.or(hello.ui) {
             state.dialogs.set_answers(answers);
         }
     }

@@ -13,7 +13,7 @@ use crate::program::Program;
 /// A client that is asked about a call of `look`: the question.
 async fn asked() -> (Client, String) {
     let mut client = Client::of(Program::new([Answer::Call("look", r#"{"at":"a"}"#)]));
-    client.ask(json!({"type": "hello", "ui": true, "approve": ["look"]})).await;
+    client.ask(json!({"type": "hello", "approve": ["look"]})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
     let question = client.until("ui_request").await;
     (client, question["id"].as_str().unwrap().to_owned())
@@ -89,6 +89,7 @@ async fn shutdown_ends_questions() {
 async fn a_client_without_a_person_is_asked_nothing_and_nothing_runs() {
     let mut client = Client::of(Program::new([Answer::Call("look", "{}")]));
     client.ask(json!({"type": "hello", "approve": ["*"]})).await;
+    client.ask(json!({"type": "hello", "ui": false})).await;
     client.prompt("1", "look").await;
     assert_snapshot!(client.end().await.1);
 }

@@ -6,6 +6,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::client::{Client, guarded};
+use crate::extension::{answers, begins};
 use crate::program::Program;
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +110,11 @@ async fn a_session_that_cannot_be_opened() {
 
 #[tokio::test(start_paused = true)]
 async fn a_token_comes_first() {
-    let mut client = Client::with(Program::new([]), guarded);
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::with(program, guarded);
+    // What happens before is told behind the greeting.
+    begins(&mut peer, "todo", [json!({"type": "notify", "level": "info", "message": "here"})]).await;
+    let extension = answers(peer, |_| vec![]);
     client.ask(json!({"type": "ping"})).await;
     client.send_raw("{}").await;
     client.ask(json!({"type": "hello"})).await;
@@ -118,6 +123,7 @@ async fn a_token_comes_first() {
     client.ask(json!({"type": "ping"})).await;
     let (end, said) = client.end().await;
     assert_eq!(end.unwrap(), End::Input);
+    extension.await.unwrap();
     assert_snapshot!(said);
 }
 
