@@ -156,7 +156,7 @@ impl<S: Sessions> Hub<S> {
     fn line(&mut self, line: &[u8]) {
         match read_request(line, BOUNDS) {
             Ok(request) => self.request(request),
-            Err(unread) => self.outlet.reply(&unread.into_response()),
+            Err(unread) => self.outlet.reply(&self.door.unread(unread.into_response())),
         }
     }
 

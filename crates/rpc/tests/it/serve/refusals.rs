@@ -116,7 +116,10 @@ async fn a_token_comes_first() {
     begins(&mut peer, "todo", [json!({"type": "notify", "level": "info", "message": "here"})]).await;
     let extension = answers(peer, |_| vec![]);
     client.ask(json!({"type": "ping"})).await;
-    client.send_raw("{}").await;
+    for line in ["{}", "[]", r#"{"type":"fly"}"#, r#"{"type":"prompt"}"#, r#"{"type":"hello","token":7}"#] {
+        client.send_raw(line).await;
+        client.until("response").await;
+    }
     client.ask(json!({"type": "hello"})).await;
     client.ask(json!({"type": "shutdown"})).await;
     client.ask(json!({"type": "hello", "token": "secret"})).await;
