@@ -14,7 +14,8 @@ pub(crate) enum Depth {
     /// What every change passes.
     Usual,
     /// More cases for the property tests and the fuzz targets, the fault matrix with full counts and without its
-    /// defences, the measured goals in full, and licences and advisories where `cargo deny` is installed.
+    /// defences, the measured goals in full, and licences, advisories and the libraries' promises where `cargo deny` and
+    /// `cargo semver-checks` are installed.
     Full,
 }
 
@@ -80,12 +81,15 @@ fn steps(depth: Depth) -> Vec<Step> {
     if depth == Depth::Full && installed("deny") {
         steps.push(cargo("deny", "deny check"));
     }
+    if depth == Depth::Full && installed("semver-checks") {
+        steps.push(Step { name: "semver", work: Work::Chore(semver) });
+    }
     let chore = |name, chore| Step { name, work: Work::Chore(chore) };
     match depth {
         Depth::Usual => {
             steps.push(chore("faults", || faults::run_built(&[])));
             // Those that a busy machine does not spoil.
-            steps.push(chore("goals", || faults::run_built(&["goal", "G7", "G9", "G11", "G12"])));
+            steps.push(chore("goals", || faults::run_built(&["goal", "G7", "G9", "G11", "G12", "G14"])));
         }
         Depth::Full => {
             steps.push(chore("faults", || faults::run_built(&["--full"])));
@@ -127,6 +131,17 @@ fn cargo(args: &str, depth: Depth) -> Result<()> {
         command.env("HAFT_INTERRUPTIONS", FULL_INTERRUPTIONS);
     }
     finish(&mut command, args)
+}
+
+/// Whether the libraries break a promise of the last release without saying so in their version.
+fn semver() -> Result<()> {
+    match repo::last_release()? {
+        Some(release) => cargo_run(&["semver-checks", "--workspace", "--baseline-rev", &release]),
+        None => {
+            println!("    nothing was released yet, so nothing was promised");
+            Ok(())
+        }
+    }
 }
 
 /// Runs cargo as if it had been typed.

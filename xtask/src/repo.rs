@@ -46,6 +46,16 @@ pub(crate) fn metadata() -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("read cargo metadata")
 }
 
+/// The tag of the last release before what is checked out; none before the first.
+pub(crate) fn last_release() -> Result<Option<String>> {
+    let tags = ["tag", "--list", "v[0-9]*", "--merged", "HEAD", "--sort", "-version:refname"];
+    let output = command("git").args(tags).output().context("run git tag")?;
+    if !output.status.success() {
+        bail!("git tag failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned))
+}
+
 /// Where cargo builds.
 pub(crate) fn target() -> Result<PathBuf> {
     let metadata = metadata()?;

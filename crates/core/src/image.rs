@@ -1,5 +1,9 @@
 //! Images from outside, looked at by their headers: nothing here decodes a pixel.
 
+mod base64;
+
+use haft_protocol::content::{Image, ImageData};
+
 /// The largest image, in bytes: 5 MiB. Providers take no larger one.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
 
@@ -17,9 +21,18 @@ pub enum ImageError {
     /// It has no bytes.
     #[error("it has no data")]
     Empty,
-    /// It is longer than [`MAX_BYTES`].
-    #[error("it is larger than {MAX_BYTES} bytes")]
-    TooLong,
+    /// It has more bytes than are taken: [`MAX_BYTES`], or fewer.
+    #[error("it is larger than {longest} bytes")]
+    TooLong {
+        /// How many it may have.
+        longest: usize,
+    },
+    /// Its text is something else.
+    #[error("not standard base64: {detail}")]
+    NotBase64 {
+        /// Where, and what stands there.
+        detail: String,
+    },
     /// Its first bytes are those of no kind that models read.
     #[error("its bytes are no PNG, JPEG, GIF or WebP image")]
     UnknownKind,
@@ -56,7 +69,7 @@ pub fn check(bytes: &[u8]) -> Result<&'static str, ImageError> {
         return Err(ImageError::Empty);
     }
     if bytes.len() > MAX_BYTES {
-        return Err(ImageError::TooLong);
+        return Err(ImageError::TooLong { longest: MAX_BYTES });
     }
     let kind = mime_type(bytes).ok_or(ImageError::UnknownKind)?;
     let size = imagesize::blob_size(bytes).map_err(|_| ImageError::Damaged)?;
@@ -70,8 +83,55 @@ pub fn check(bytes: &[u8]) -> Result<&'static str, ImageError> {
     Ok(kind)
 }
 
+/// [`check`] of an image in base64 that may have so many bytes. Nearly always only its beginning is decoded: the rest is
+/// known to be base64, and how long it is.
+///
+/// # Errors
+/// [`ImageError`] when it cannot be shown.
+pub fn check_base64(text: &str, longest: usize) -> Result<&'static str, ImageError> {
+    let too_long = || ImageError::TooLong { longest };
+    if base64::most(text) > longest.saturating_add(2) {
+        return Err(too_long());
+    }
+    let length = base64::length(text)?;
+    if length > longest {
+        return Err(too_long());
+    }
+    // Some have long comments before the header says how large they are.
+    let beginning = text.get(..BEGINNING).filter(|_| length <= MAX_BYTES);
+    if let Some(kind) = beginning.and_then(|text| check(&base64::decode(text).ok()?).ok()) {
+        return Ok(kind);
+    }
+    check(&base64::decode(text)?)
+}
+
+/// How many characters of an image are looked at first: whole groups of four.
+const BEGINNING: usize = 4 * 1024;
+
+/// An image in base64, as a model can be shown it. It is what its bytes are, whatever its sender calls it; its text is
+/// passed on as it came.
+///
+/// ```
+/// use haft_core::image::{self, ImageError};
+///
+/// let text = "R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=";
+/// assert_eq!(image::from_base64(text)?.mime_type, "image/gif");
+/// assert_eq!(image::from_base64("SGkh"), Err(ImageError::UnknownKind));
+/// assert!(matches!(image::from_base64("-_-_"), Err(ImageError::NotBase64 { .. })));
+/// # Ok::<(), ImageError>(())
+/// ```
+///
+/// # Errors
+/// [`ImageError`] when a model cannot be shown it.
+pub fn from_base64(text: impl Into<ImageData>) -> Result<Image, ImageError> {
+    let data = text.into();
+    let mime_type = check_base64(&data, MAX_BYTES)?.to_owned();
+    Ok(Image { mime_type, data })
+}
+
 #[cfg(test)]
 mod tests {
+    use ::base64::Engine as _;
     use proptest::prelude::*;
 
     use super::*;
@@ -148,7 +208,26 @@ mod tests {
         long.resize(MAX_BYTES, 0);
         assert_eq!(check(&long), Ok("image/png"));
         long.push(0);
-        assert_eq!(check(&long), Err(ImageError::TooLong));
+        assert_eq!(check(&long), Err(ImageError::TooLong { longest: MAX_BYTES }));
+    }
+
+    #[test]
+    fn an_image_in_base64_is_what_its_bytes_are() {
+        let text = |bytes: &[u8]| ::base64::prelude::BASE64_STANDARD.encode(bytes);
+        let kind = |bytes: &[u8]| from_base64(text(bytes)).map(|image| image.mime_type);
+        assert_eq!(kind(&png(1, 1)).as_deref(), Ok("image/png"));
+        assert_eq!(kind(&jpeg(1, 1)).as_deref(), Ok("image/jpeg"));
+        assert_eq!(kind(b""), Err(ImageError::Empty));
+        assert_eq!(kind(b"<svg/>"), Err(ImageError::UnknownKind));
+        assert!(matches!(from_base64("iVBORw0KGgo"), Err(ImageError::NotBase64 { .. })));
+        let mut long = png(1, 1);
+        long.resize(MAX_BYTES, 0);
+        assert_eq!(kind(&long).as_deref(), Ok("image/png"));
+        long.push(0);
+        assert_eq!(kind(&long), Err(ImageError::TooLong { longest: MAX_BYTES }));
+        assert_eq!(check_base64(&text(&png(1, 1)), 8), Err(ImageError::TooLong { longest: 8 }));
+        let given = text(&gif(1, 1));
+        assert_eq!(from_base64(given.as_str()).unwrap().data.as_str(), given);
     }
 
     proptest! {

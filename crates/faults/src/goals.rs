@@ -8,6 +8,7 @@
 //! A goal that is independent of how busy the machine is also runs in `ci`, with reduced counts.
 
 mod chains;
+mod client;
 mod figure;
 mod hostile;
 mod install;
@@ -97,6 +98,12 @@ const GOALS: &[Goal] = &[
         measure: terminal::measure,
     },
     Goal { id: "G13", title: "attacks on an installation", is_latency: false, measure: install::measure },
+    Goal {
+        id: "G14",
+        title: "what ten thousand prompts of a client leave in the program that it drives",
+        is_latency: false,
+        measure: client::measure,
+    },
 ];
 
 /// Where a goal is measured, and how thoroughly.

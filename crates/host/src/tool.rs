@@ -1,6 +1,5 @@
 //! Tools that extensions own, as core's [`Tool`].
 
-mod base64;
 mod kept;
 mod result;
 

@@ -12,8 +12,6 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::ext::{Limits, ResultBlock, ToolResult};
 use haft_protocol::ids::ExtensionName;
 
-use super::base64;
-
 /// What has been read of a result. The limits hold for all its texts together.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
@@ -144,39 +142,19 @@ fn check(image: &Image, longest: usize) -> Result<(), String> {
         let kind: String = declared.chars().take(40).collect();
         return Err(format!("{kind:?} is not one of {}", IMAGE_TYPES.join(", ")));
     }
-    let too_long = || format!("it is larger than {longest} bytes");
-    if base64::most(&image.data) > longest.saturating_add(2) {
-        return Err(too_long());
-    }
-    let length = base64::length(&image.data)?;
-    if length > longest {
-        return Err(too_long());
-    }
-    match kind(&image.data, length)? {
+    match image::check_base64(&image.data, longest).map_err(|error| error.to_string())? {
         kind if kind == declared => Ok(()),
         kind => Err(format!("it is called {declared} and is {kind}")),
     }
 }
-
-/// What an image is that has so many bytes. Nearly always its beginning says all; some have long comments before it.
-fn kind(data: &str, length: usize) -> Result<&'static str, String> {
-    let beginning = data.get(..BEGINNING).filter(|_| length <= image::MAX_BYTES);
-    if let Some(kind) = beginning.and_then(|data| image::check(&base64::decode(data).ok()?).ok()) {
-        return Ok(kind);
-    }
-    image::check(&base64::decode(data)?).map_err(|error| error.to_string())
-}
-
-/// How many characters of an image are looked at first: whole groups of four.
-const BEGINNING: usize = 4 * 1024;
 
 /// Image kinds that models read.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 #[cfg(test)]
 mod tests {
-    use ::base64::Engine as _;
-    use ::base64::engine::general_purpose::STANDARD;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
 
     use super::*;
 

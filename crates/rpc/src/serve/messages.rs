@@ -1,7 +1,5 @@
 //! What is said, and what was.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use haft_core::{Prompt, QueueError, Queued, image};
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
@@ -15,13 +13,8 @@ use crate::sessions::Opened;
 
 /// Makes sure that an image is one that models read, and calls it what its bytes are.
 pub(super) fn checked(image: &mut Image) -> Result<(), Failure> {
-    let bad = |why: &dyn std::fmt::Display| {
-        Failure::new(ErrorCode::BadImage, format!("an image cannot be sent: {why}"))
-    };
-    let bytes = STANDARD
-        .decode(image.data.as_str())
-        .map_err(|error| bad(&format!("its data is not base64 ({error})")))?;
-    image.mime_type = image::check(&bytes).map_err(|error| bad(&error))?.to_owned();
+    let bad = |error| Failure::new(ErrorCode::BadImage, format!("an image cannot be sent: {error}"));
+    *image = image::from_base64(image.data.clone()).map_err(bad)?;
     Ok(())
 }
 

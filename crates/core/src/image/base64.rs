@@ -3,6 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::ImageError;
+
 /// How many bytes a text stands for at most.
 pub(super) fn most(text: &str) -> usize {
     base64::decoded_len_estimate(text.len())
@@ -12,7 +14,7 @@ pub(super) fn most(text: &str) -> usize {
 ///
 /// # Errors
 /// What keeps it from being standard base64.
-pub(super) fn length(text: &str) -> Result<usize, String> {
+pub(super) fn length(text: &str) -> Result<usize, ImageError> {
     // All that is special about a text is in its last group: padding, and bits that must be zero.
     let (groups, last) = text.as_bytes().split_at(text.len().saturating_sub(4));
     if groups.len() % 4 == 0
@@ -29,8 +31,8 @@ pub(super) fn length(text: &str) -> Result<usize, String> {
 ///
 /// # Errors
 /// As [`length`].
-pub(super) fn decode(text: &str) -> Result<Vec<u8>, String> {
-    STANDARD.decode(text).map_err(|error| format!("not standard base64: {error}"))
+pub(super) fn decode(text: &str) -> Result<Vec<u8>, ImageError> {
+    STANDARD.decode(text).map_err(|error| ImageError::NotBase64 { detail: error.to_string() })
 }
 
 /// Whether there are only characters of the alphabet. Without an early end in a chunk, so that many are compared at

@@ -1,0 +1,273 @@
+//! G14: what ten thousand prompts of one client leave in the program that it drives.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::{Figure, Place};
+use crate::oracle::tagged;
+use crate::world::beside;
+
+/// Prompts in all, and those before which memory is not looked at.
+const PROMPTS: (usize, usize) = (400, 10_000);
+const WARM: (usize, usize) = (200, 1_000);
+
+/// Longer than anything that a client waits for here.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What memory may grow by, in KiB.
+const GROWTH: u64 = 2 * 1024;
+
+/// What the model says: at once, slowly, or with a tool.
+const SCRIPT: &str = r#"{"model":"soak","steps":[
+    {"when":{"last_role":"tool"},"repeat":true,"say":[{"text":"The tool was there."}]},
+    {"when":{"contains":"slowly"},"repeat":true,"say":[{"text":"one two three four five six seven eight nine ten"}],"chunk":4,"pause_ms":1},
+    {"when":{"contains":"tool"},"repeat":true,"say":[{"call":{"name":"evil_tool","args":{}}}]},
+    {"repeat":true,"say":[{"text":"At once."}]}
+]}"#;
+
+pub(super) fn measure(place: &Place) -> Result<Vec<Figure>> {
+    let ((few, many), (early, late)) = (PROMPTS, WARM);
+    let (prompts, warm) = (place.amount(few, many), place.amount(early, late));
+    let mut client = Client::start(place)?;
+    let mut random = Random(0x5eed);
+    let mut early = Held::default();
+    for number in 0..prompts {
+        if number == warm {
+            early = client.held()?;
+        }
+        client.turn(number, &mut random)?;
+    }
+    let late = client.held()?;
+    let (said, answers) = client.end()?;
+    let (none, twice) =
+        (answers.values().filter(|times| **times == 0), answers.values().filter(|times| **times > 1));
+    let (none, twice) = (none.count(), twice.count());
+    let left = tagged(&place.tag).len();
+    let grown = late.memory.saturating_sub(early.memory);
+    let memory =
+        format!("{grown} KiB ({} after {warm} prompts, {} after {prompts})", early.memory, late.memory);
+    let more = |now: usize, before: usize| now.saturating_sub(before);
+    let threads = more(late.threads, early.threads);
+    Ok(vec![
+        Figure::new("commands without an answer", format!("{none} of {}", answers.len()), "0", none == 0),
+        Figure::new("commands with two answers", twice, "0", twice == 0),
+        Figure::new(
+            "prompts that ended with done",
+            said.done,
+            &said.started.to_string(),
+            said.done == said.started,
+        ),
+        Figure::note(
+            "of them",
+            format!("{} aborted, {} reloads, {} further sessions", said.aborted, said.reloads, said.sessions),
+        ),
+        // Those that read the disk come and go.
+        Figure::new("threads more", threads, "at most 4", threads <= 4),
+        Figure::new("descriptors more", more(late.files, early.files), "0", late.files <= early.files),
+        Figure::new("processes left", left, "0", left == 0),
+        match place.mode.full {
+            true => Figure::new("memory more", memory, "at most 2 MiB", grown <= GROWTH),
+            // Too few to say anything.
+            false => Figure::note("memory more", memory),
+        },
+    ])
+}
+
+/// What the program holds.
+#[derive(Debug, Default)]
+struct Held {
+    /// In KiB.
+    memory: u64,
+    threads: usize,
+    files: usize,
+}
+
+/// What happened.
+#[derive(Debug, Default)]
+struct Said {
+    started: usize,
+    done: usize,
+    aborted: usize,
+    reloads: usize,
+    sessions: usize,
+}
+
+/// The client.
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    /// How often each command was answered.
+    answers: BTreeMap<String, usize>,
+    commands: usize,
+    said: Said,
+}
+
+impl Client {
+    fn start(place: &Place) -> Result<Self> {
+        let home = place.dir.join("home");
+        let (script, extension) = (place.dir.join("script.json"), place.dir.join("echo"));
+        fs::create_dir_all(&extension).context("make an extension")?;
+        fs::create_dir_all(&home).context("make a home")?;
+        fs::write(&script, SCRIPT).context("write a script")?;
+        let manifest = json!({"name": "echo", "exec": beside("misbehave"), "args": ["good", "echo"]});
+        fs::write(extension.join("extension.json"), manifest.to_string()).context("write a manifest")?;
+        #[expect(clippy::disallowed_methods, reason = "the program that is measured")]
+        let mut command = Command::new(beside("haft"));
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.env("HAFT_HOME", &home).env("HAFT_FAULT_TAG", &place.tag).current_dir(&place.dir);
+        command.args(["rpc", "--provider", "scripted", "--model"]).arg(&script).arg("-e").arg(&extension);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().context("start haft; `cargo xtask faults` builds it")?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let lines = read(output.context("its output")?);
+        Ok(Self { child, input, lines, answers: BTreeMap::new(), commands: 0, said: Said::default() })
+    }
+
+    fn send(&mut self, mut command: Value) -> Result<String> {
+        self.commands += 1;
+        let id = self.commands.to_string();
+        command["id"] = id.as_str().into();
+        self.answers.insert(id.clone(), 0);
+        let input = self.input.as_mut().context("the client has stopped speaking")?;
+        writeln!(input, "{command}").context("write a command")?;
+        Ok(id)
+    }
+
+    /// Hears lines until one is such.
+    fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value> {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).context("haft says nothing")?;
+            self.heard(&line)?;
+            if wanted(&line) {
+                return Ok(line);
+            }
+        }
+    }
+
+    fn heard(&mut self, line: &Value) -> Result<()> {
+        match line["type"].as_str() {
+            Some("response") => {
+                let id = line["id"].as_str().unwrap_or_default();
+                *self.answers.get_mut(id).with_context(|| format!("an answer to nothing: {line}"))? += 1;
+                let begun = line["command"] == "prompt" && line["success"] == true;
+                self.said.started += usize::from(begun);
+            }
+            Some("done") => self.said.done += 1,
+            Some("turn_end") => self.said.aborted += usize::from(line["stop"] == "aborted"),
+            Some("extension_error") => bail!("an extension failed: {line}"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, command: Value) -> Result<Value> {
+        let id = self.send(command)?;
+        self.until(|line| line["type"] == "response" && line["id"] == id.as_str())
+    }
+
+    /// A prompt, and whatever else comes to the client's mind meanwhile.
+    fn turn(&mut self, number: usize, random: &mut Random) -> Result<()> {
+        let message = ["say something", "say it slowly", "use the tool"][random.below(3)];
+        let begun = self.said.done;
+        self.send(json!({"type": "prompt", "message": message}))?;
+        let more = random.below(8);
+        match more {
+            0 => drop(self.send(json!({"type": "abort"}))?),
+            1 => drop(self.send(json!({"type": "steer", "message": "and mind this"}))?),
+            2 => drop(self.send(json!({"type": "follow_up", "message": "and then that"}))?),
+            3 => drop(self.send(json!({"type": "get_state"}))?),
+            4 => drop(self.send(json!({"type": "interrupt", "hint": "enough"}))?),
+            5 => drop(self.send(json!({"type": "dance"}))?),
+            _ => {}
+        }
+        self.until(|line| line["type"] == "done")?;
+        ensure!(self.said.done == begun + 1, "more than one end of one prompt");
+        if number % 20 == 19 {
+            self.said.reloads += 1;
+            self.ask(json!({"type": "reload_ext"}))?;
+        }
+        if number % 25 == 24 {
+            self.ask(json!({"type": "clear"}))?;
+        }
+        if number % 100 == 99 {
+            self.another()?;
+        }
+        Ok(())
+    }
+
+    /// A session of its own, for one prompt.
+    fn another(&mut self) -> Result<()> {
+        self.said.sessions += 1;
+        let opened = self.ask(json!({"type": "new_session"}))?;
+        let session = opened["data"]["session"].clone();
+        self.send(json!({"type": "prompt", "message": "say something", "session": session}))?;
+        self.until(|line| line["type"] == "done" && line["session"] == session)?;
+        self.ask(json!({"type": "close_session", "session": session}))?;
+        Ok(())
+    }
+
+    /// What the program holds, when nothing is under way.
+    fn held(&mut self) -> Result<Held> {
+        self.ask(json!({"type": "clear"}))?;
+        let place = format!("/proc/{}", self.child.id());
+        let status = fs::read_to_string(format!("{place}/status")).context("read its status")?;
+        let number = |name: &str| -> Result<u64> {
+            let line =
+                status.lines().find_map(|line| line.strip_prefix(name)).context("a line of its status")?;
+            Ok(line.trim().trim_end_matches(" kB").parse()?)
+        };
+        let files = fs::read_dir(format!("{place}/fd")).context("look at its descriptors")?.count();
+        Ok(Held { memory: number("VmRSS:")?, threads: number("Threads:")?.try_into()?, files })
+    }
+
+    /// Stops speaking, and hears the rest.
+    fn end(mut self) -> Result<(Said, BTreeMap<String, usize>)> {
+        self.input = None;
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.heard(&line)?;
+        }
+        let status = self.child.wait().context("wait for haft")?;
+        ensure!(status.success(), "haft ended with {status}");
+        Ok((std::mem::take(&mut self.said), std::mem::take(&mut self.answers)))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // One that has ended is what this wants.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Reads lines as they come, so that nobody waits for this client.
+fn read(output: ChildStdout) -> Receiver<Value> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        let parsed =
+            BufReader::new(output).lines().map_while(Result::ok).map(|line| serde_json::from_str(&line));
+        // A line that is no JSON is heard of as one that says nothing.
+        parsed.map(|value| value.unwrap_or_default()).all(|value: Value| sender.send(value).is_ok())
+    });
+    lines
+}
+
+/// The same numbers each time.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % bound as u64).unwrap_or_default()
+    }
+}
