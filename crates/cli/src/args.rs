@@ -6,6 +6,7 @@ mod doctor;
 mod ext;
 mod help;
 mod misplaced;
+mod rpc;
 mod session;
 mod session_files;
 mod skill;
@@ -29,6 +30,7 @@ pub(crate) use compact::CompactArgs;
 pub(crate) use config::{ConfigArgs, ConfigCommand, ShowArgs};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use ext::{ExtArgs, ExtCommand, ListArgs, Program, Scope, Which};
+pub(crate) use rpc::{Mode, ModeArgs, RpcArgs};
 pub(crate) use session::{SessionArgs, SessionCommand, SessionCommands, WhichSession};
 pub(crate) use session_files::{ExportArgs, ImportArgs};
 pub(crate) use skill::{SkillArgs, SkillCommand};
@@ -49,6 +51,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Install, list, switch and remove extensions
     Ext(ExtArgs),
+    /// Be driven by another program, by lines of JSON on standard input and output
+    Rpc(Box<RpcArgs>),
     /// List, show, copy, name, sum up, export, import and delete sessions
     Session(SessionCommands),
     /// Show the settings, and where each comes from
@@ -100,7 +104,7 @@ pub(crate) struct LogoutArgs {
 }
 
 /// Flags of a run.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RunArgs {
     /// What to do; several words are joined by spaces. Piped standard input is appended
     #[arg(value_name = "PROMPT", value_hint = ValueHint::Other)]
@@ -119,6 +123,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, conflicts_with = "print", value_hint = ValueHint::Other)]
     pub(crate) list_models: Option<Option<String>>,
     #[command(flatten)]
+    pub(crate) mode: ModeArgs,
+    #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
@@ -129,7 +135,7 @@ pub(crate) struct RunArgs {
 }
 
 /// Which model is asked, and how.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The provider: anthropic, openai, … Without it haft takes the one it finds a key for, then a local server
@@ -158,7 +164,7 @@ pub(crate) struct ModelArgs {
 }
 
 /// What the agent is and may do.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Agent")]
 pub(crate) struct AgentArgs {
     /// Replace haft's system prompt
@@ -185,7 +191,7 @@ pub(crate) struct AgentArgs {
 }
 
 /// Which extensions run.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Extensions")]
 pub(crate) struct ExtensionArgs {
     /// Run the extension in this directory too, before all others; may be repeated

@@ -53,7 +53,6 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         thinking: Thinking::Default,
         max_steps: None,
         compaction: CompactSettings::default(),
-        observed: None,
         tools: ToolChoice::All,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),

@@ -17,6 +17,7 @@ mod login;
 mod pages;
 mod prompt;
 mod resources;
+mod rpc;
 mod run;
 mod sandbox;
 mod session;
@@ -29,7 +30,7 @@ mod trust;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Mode};
 use exit::Exit;
 
 /// The first argument of this program when it is to start an extension and guard it. No command of the command line:
@@ -52,8 +53,10 @@ fn main() -> ExitCode {
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
+        None if cli.run.mode.mode == Some(Mode::Rpc) => rpc::run(cli.run.into()),
         None => run::run(cli.run),
         Some(Command::Ext(args)) => ext::run(args),
+        Some(Command::Rpc(args)) => rpc::run(*args),
         Some(Command::Session(args)) => session::run(args),
         Some(Command::Config(args)) => config::run(args),
         Some(Command::Trust(args)) => trust::run(args),

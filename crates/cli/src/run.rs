@@ -2,6 +2,7 @@
 
 mod compact;
 mod drive;
+mod ends;
 pub(crate) mod frontend;
 mod join;
 mod list;
@@ -11,6 +12,7 @@ pub(crate) mod queue;
 mod session;
 
 use anyhow::Context as _;
+use haft_core::model::ModelInfo;
 use haft_core::session::Session;
 
 use crate::args::{CompactArgs, RunArgs};
@@ -22,10 +24,13 @@ use crate::{console, extensions, hooks, logging, prompt};
 
 pub(crate) use compact::Wish;
 use drive::Task;
-pub(crate) use join::{Parts, ToolChoice, facts};
-pub(crate) use model::preload;
+pub(crate) use drive::{Flow, interrupted};
+pub(crate) use ends::Ends;
+pub(crate) use join::{Parts, ToolChoice, facts, join};
+pub(crate) use list::for_clients as models_for_clients;
+pub(crate) use model::{choose_by_name, clamped, preload};
 pub(crate) use output::Output;
-use session::{Chosen, Opened};
+pub(crate) use session::{Chosen, Opened, open as open_session, resume};
 
 /// Works on one prompt, or lists models.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
@@ -41,7 +46,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         return complete(async move { list::list(&setup, pattern.as_deref(), form).await });
     }
     let prompt = prompt::read(&args.prompt)?;
-    let chosen = match session::open(&args.session, &setup, prompt.is_some())? {
+    let chosen = match open_session(&args.session, &setup, prompt.is_some())? {
         Opened::Session(chosen) => chosen,
         Opened::Nothing(exit) => return Ok(exit),
     };
@@ -58,7 +63,7 @@ fn work(args: RunArgs) -> anyhow::Result<Exit> {
         check(&setup)?;
         complete(async move {
             let parts = parts(&args, setup, chosen).await?;
-            if let Some(warning) = model::clamped(&*parts.model, parts.thinking) {
+            if let Some(warning) = clamped(&*parts.model, parts.thinking) {
                 note(&warning);
             }
             drive::drive(parts, Task::Prompt(prompt), output).await
@@ -78,12 +83,12 @@ fn sum_up(args: CompactArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init(&setup.home)?;
     let found = Sessions::new(&setup.home, &setup.cwd).find(&id)?;
-    let chosen = Chosen { session: session::resume(&found, &setup)?, resumed: true };
+    let chosen = Chosen { session: resume(&found, &setup)?, resumed: true };
     let output = if wish.json { Output::json() } else { Output::answer() };
     telling_repairs(wish.json, chosen.session.clone(), || {
         check(&setup)?;
         complete(async move {
-            let parts = Parts { observed: Some(wish.observed()), ..parts(&args, setup, chosen).await? };
+            let parts = parts(&args, setup, chosen).await?;
             drive::drive(parts, Task::Compact(wish), output).await
         })
     })
@@ -104,15 +109,34 @@ fn telling_repairs(
 /// Says what is not used, and makes sure that all that is named can be started.
 fn check(setup: &Setup) -> anyhow::Result<()> {
     setup.tell();
+    check_named(setup)
+}
+
+/// Makes sure that all that is named can be started.
+pub(crate) fn check_named(setup: &Setup) -> anyhow::Result<()> {
     extensions::check_named(&setup.search, &setup.config)?;
     hooks::check(&setup.hooks, &setup.search, &setup.config)
 }
 
 /// The parts of work in a session, with the model and the level of thinking that arguments, session and settings lead to.
-async fn parts(args: &RunArgs, setup: Setup, chosen: Chosen) -> anyhow::Result<Parts> {
+pub(crate) async fn parts(args: &RunArgs, setup: Setup, chosen: Chosen) -> anyhow::Result<Parts> {
     let model = session::model(args, &setup, &chosen).await?;
     let thinking = session::thinking(args, &setup, &chosen);
     Ok(Parts { thinking, ..Parts::new(args, setup, model, chosen.session)? })
+}
+
+/// The same for a copy of a conversation that goes on in this process, which began with the model `first`.
+pub(crate) async fn parts_of_copy(
+    args: &RunArgs,
+    setup: Setup,
+    copy: Session,
+    first: &ModelInfo,
+) -> anyhow::Result<Parts> {
+    let model = session::model_of_copy(args, &setup, &copy, first).await?;
+    let thinking = session::thinking_of_copy(&setup, &copy);
+    let names_tools = copy.context().settings.tools.is_some();
+    let parts = Parts { thinking, ..Parts::new(args, setup, model, copy)? };
+    Ok(if names_tools { Parts { tools: ToolChoice::All, ..parts } } else { parts })
 }
 
 /// Works on one prompt with parts that are chosen already: what the demo does.
@@ -125,7 +149,9 @@ pub(crate) fn run_with(parts: Parts, prompt: String, output: Output) -> anyhow::
 
 /// Runs to the end. One thread owns the agent and all extensions, so that asking an extension costs no hop between
 /// threads; and the agent is a task like theirs, so that an answer wakes it without another turn of the driver.
-fn complete(work: impl Future<Output = anyhow::Result<Exit>> + Send + 'static) -> anyhow::Result<Exit> {
+pub(crate) fn complete(
+    work: impl Future<Output = anyhow::Result<Exit>> + Send + 'static,
+) -> anyhow::Result<Exit> {
     haft_launch::harden_self().iter().for_each(|error| tracing::warn!(%error, "not hardened"));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -98,6 +98,8 @@ pub struct ExtensionEnv {
     pub granted: BTreeMap<ExtensionName, Vec<String>>,
     /// Names that are set for every extension, whatever else.
     pub set: Vec<(String, String)>,
+    /// Names of this program's environment that nothing gets, not even a process hook, and whoever it is granted to.
+    pub withheld: Vec<String>,
 }
 
 /// A name of a variable that no extension can be given.
@@ -153,6 +155,15 @@ pub fn check_grant(name: &str) -> Result<(), GrantError> {
 }
 
 impl ExtensionEnv {
+    /// Of this program's environment, what anything may get.
+    pub(crate) fn shared(
+        &self,
+        own: impl Iterator<Item = (OsString, OsString)>,
+    ) -> impl Iterator<Item = (OsString, OsString)> {
+        let is = |name: &OsStr, other: &String| name.to_str().is_some_and(|name| same(name, other));
+        own.filter(move |(name, _)| !self.withheld.iter().any(|other| is(name, other)))
+    }
+
     /// The whole environment of one extension that was granted these, of which `own` is this program's.
     pub(crate) fn of<'a>(
         &self,
@@ -160,7 +171,7 @@ impl ExtensionEnv {
         own: impl Iterator<Item = (OsString, OsString)>,
     ) -> Vec<(OsString, OsString)> {
         let granted: Vec<&String> = granted.collect();
-        let mut env: Vec<_> = own.filter(|(name, _)| passes(name, &granted)).collect();
+        let mut env: Vec<_> = self.shared(own).filter(|(name, _)| passes(name, &granted)).collect();
         let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         for (name, value) in std::iter::once(("TERM", "dumb")).chain(set) {
             env.retain(|(other, _)| other != name);
@@ -260,10 +271,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_withheld_is_had_by_nobody() {
+        let env = ExtensionEnv { withheld: vec!["TOKEN".into()], ..ExtensionEnv::default() };
+        let own = || ["TOKEN", "TOKENS", "PATH"].into_iter().map(|name| (name.into(), "own".into()));
+        let names = |env: Vec<(OsString, OsString)>| -> Vec<OsString> {
+            env.into_iter().filter(|(_, value)| value == "own").map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(env.shared(own()).collect()), ["TOKENS", "PATH"]);
+        let granted = ["TOKEN".to_owned(), "TOKENS".to_owned()];
+        assert_eq!(names(env.of(granted.iter(), own())), ["TOKENS", "PATH"]);
+    }
+
+    #[test]
     fn what_is_set_is_set_for_all() {
         let env = ExtensionEnv {
             granted: BTreeMap::new(),
             set: vec![("TERM".into(), "x".into()), ("PATH".into(), "/set".into())],
+            withheld: Vec::new(),
         };
         let own = [("TOKEN", "t"), ("PATH", "/own")].map(|(name, value)| (name.into(), value.into()));
         let expect: Vec<(OsString, OsString)> =

@@ -175,7 +175,7 @@ impl Shared {
     fn own_env(&self, spec: &ExtensionSpec) -> Vec<(OsString, OsString)> {
         let confined = self.config.level_of(spec).is_some();
         let mut env = match spec.as_hook() {
-            Some(_) if !confined => std::env::vars_os().collect(),
+            Some(_) if !confined => self.config.env.shared(std::env::vars_os()).collect(),
             Some(_) | None => self.config.env.of(self.config.env_of(spec), std::env::vars_os()),
         };
         if let Some(hook) = spec.as_hook() {

@@ -310,5 +310,8 @@ fn aborted() -> Failure {
 }
 
 fn ended() -> Failure {
-    Failure::new(ErrorCode::Shutdown, "the session is closed; open another one")
+    Failure::new(
+        ErrorCode::Shutdown,
+        "not done: the session is closed, or haft ends; ask another session, or start haft again",
+    )
 }

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use haft_protocol::rpc::{Command, ErrorCode, Failure, Token};
+use haft_protocol::rpc::{Command, CommandKind, ErrorCode, Failure, Response, Token};
 
 /// Lets commands through: all of them when no token is asked for, and otherwise once `hello` has shown it.
 #[derive(Debug, Default)]
@@ -26,7 +26,12 @@ pub enum Refused {
 impl Door {
     /// A door that asks for this token, if there is one. An empty one is none.
     pub fn new(token: Option<Token>) -> Self {
-        Self { token: token.filter(|token| !token.0.is_empty()) }
+        Self { token: token.filter(|token| Self::asks(Some(token))) }
+    }
+
+    /// Whether this is a token that has to be shown.
+    pub(crate) fn asks(token: Option<&Token>) -> bool {
+        token.is_some_and(|token| !token.0.is_empty())
     }
 
     /// Whether the command may be done.
@@ -45,6 +50,21 @@ impl Door {
             None => Err(closed()),
         }
     }
+
+    /// What a line is answered with that is a command and cannot be read as one: while a token is asked for, that it is not
+    /// let through, unless it is a `hello` with a mistake.
+    pub(crate) fn unread(&self, reply: Response) -> Response {
+        let is_command = |failure: &Failure| {
+            matches!(failure.code, ErrorCode::UnknownCommand | ErrorCode::BadRequest)
+                && reply.command != CommandKind::Hello.name()
+        };
+        match &reply.outcome {
+            Err(failure) if self.token.is_some() && is_command(failure) => {
+                Response { outcome: Err(required()), ..reply }
+            }
+            Ok(_) | Err(_) => reply,
+        }
+    }
 }
 
 /// Whether two tokens are one, in a time that does not depend on where they differ.
@@ -54,7 +74,11 @@ fn is_same(Token(one): &Token, Token(other): &Token) -> bool {
 }
 
 fn closed() -> Refused {
-    Refused::Closed(Failure::new(ErrorCode::AuthRequired, "auth required: send hello with token first"))
+    Refused::Closed(required())
+}
+
+fn required() -> Failure {
+    Failure::new(ErrorCode::AuthRequired, "auth required: send hello with token first")
 }
 
 fn wrong() -> Refused {

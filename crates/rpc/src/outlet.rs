@@ -31,12 +31,16 @@ struct State {
     outbox: Outbox,
     /// How often the writer took something out.
     taken: u64,
+    /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
+    held: Option<Vec<(Option<String>, Event)>>,
     closed: bool,
 }
 
 impl Outlet {
-    pub(crate) fn new(room: Room) -> Self {
-        let state = Mutex::new(State { outbox: Outbox::new(room), taken: 0, closed: false });
+    /// `holds`: events wait until [`open`](Self::open).
+    pub(crate) fn new(room: Room, holds: bool) -> Self {
+        let held = holds.then(Vec::new);
+        let state = Mutex::new(State { outbox: Outbox::new(room), taken: 0, held, closed: false });
         Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
     }
 
@@ -47,7 +51,20 @@ impl Outlet {
 
     /// Adds an event, or leaves it out, as [`Outbox`] says.
     pub(crate) fn event(&self, session: Option<&str>, event: impl Into<Event>) {
-        self.add(|outbox| outbox.event(session.map(str::to_owned), event));
+        let (session, event) = (session.map(str::to_owned), event.into());
+        if let Some(held) = &mut self.lock().held {
+            // Only what happens at the start: nothing is worked on for nobody.
+            return held.push((session, event));
+        }
+        self.add(|outbox| outbox.event(session, event));
+    }
+
+    /// Somebody was let in: what was held comes next.
+    pub(crate) fn open(&self) {
+        let held = self.lock().held.take();
+        for (session, event) in held.into_iter().flatten() {
+            self.add(|outbox| outbox.event(session, event));
+        }
     }
 
     fn add(&self, put: impl FnOnce(&mut Outbox) -> Result<(), serde_json::Error>) {

@@ -66,6 +66,8 @@ impl Questions {
         session: &str,
         question: Question,
     ) -> Option<Over> {
+        // What led to the question is told before it: whoever works on it gives that away when the work pauses.
+        tokio::task::yield_now().await;
         let within = question.within;
         let (id, answer) = {
             let mut state = self.lock();

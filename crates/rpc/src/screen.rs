@@ -14,7 +14,7 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::{Panel, PanelRender};
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Event, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiKind};
+use haft_protocol::rpc::{Event, PanelContent, RpcEvent, SessionEnd, UiAnswer, UiEnd, UiKind};
 use tokio_util::sync::CancellationToken;
 
 use crate::dialogs::Question;
@@ -208,9 +208,9 @@ impl ApproveTool for Member {
         if confirmed(over.as_ref()) {
             return Approval::Approve;
         }
-        let reason = match over {
-            Some(_) => "the user did not allow it",
-            None => "the user was asked and did not answer",
+        let reason = match over.map(|over| over.why) {
+            Some(UiEnd::Answered | UiEnd::Cancelled) => "the user did not allow it",
+            Some(UiEnd::Timeout | UiEnd::Shutdown) | None => "the user has to allow it, and nobody answered",
         };
         Approval::Deny { by: "the user".to_owned(), reason: reason.to_owned() }
     }

@@ -24,6 +24,7 @@ use haft_protocol::rpc::Token;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use crate::door::Door;
 use crate::input::Input;
 use crate::outbox::Room;
 use crate::outlet::Outlet;
@@ -94,7 +95,7 @@ pub async fn serve<S: Sessions>(
     output: impl AsyncWrite + Unpin,
     options: Options,
 ) -> Result<End, ServeError<S::Error>> {
-    let outlet = Outlet::new(options.room);
+    let outlet = Outlet::new(options.room, Door::asks(options.token.as_ref()));
     let questions = Questions::new(outlet.clone());
     let screens = Screens::new(outlet.clone(), questions.clone(), false);
     let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {

@@ -19,6 +19,7 @@ Examples:
   haft -e ./my-extension -p hi               with an extension that is not installed
   haft ext install ./my-extension            for all runs from now on
   haft trust                                 show what the project here brings, and allow it
+  haft rpc                                   driven by another program; haft rpc --help says how
   haft login anthropic                       store a key; it is read without being shown, or from a pipe
 
 Environment:
@@ -32,6 +33,22 @@ Environment:
 
 Exit codes:
 ";
+
+/// Below `haft rpc --help`.
+pub(super) const RPC: &str = "\
+A client writes a command a line to haft's standard input, and reads replies and events from its
+standard output. The names are those of zot's RPC mode: docs/rpc.md shows how to write a client,
+docs/rpc-protocol.md has every line. What is told people goes to standard error.
+
+  $ echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"list the files\"}' | haft rpc
+
+It ends when its input does and all prompts are done, with code 0; a signal ends it with 130.
+
+Environment:
+  HAFT_RPC_TOKEN, ZOTCORE_RPC_TOKEN
+                     the token that the client's first line, a hello, has to show; with both the
+                     first counts. No tool and no extension gets them
+  `haft --help` has all other variables, and the exit codes.";
 
 /// Below `haft --help`.
 pub(super) fn long() -> String {

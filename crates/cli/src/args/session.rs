@@ -8,7 +8,7 @@ use super::CompactArgs;
 use super::session_files::{ExportArgs, ImportArgs};
 
 /// Which session a run goes on with.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Session")]
 pub(crate) struct SessionArgs {
     /// Go on with the session of this directory that was written last

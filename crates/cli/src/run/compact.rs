@@ -38,7 +38,7 @@ pub(super) async fn compact(joined: &mut Joined, wish: Wish, screen: &mut Screen
         let flow = tokio::select! {
             biased;
             () = screen.interrupts.next() => interrupted(&screen.interrupts, &cancel),
-            Some(event) = joined.events.recv() => screen.show(&event).await?,
+            Some(event) = screen.events.recv() => screen.show(&event).await?,
             outcome = &mut asked => break outcome,
         };
         if flow == Flow::StopAtOnce {

@@ -8,14 +8,16 @@ use haft_core::Run;
 use haft_core::error::{TurnError, TurnErrorKind};
 use haft_core::model::ModelErrorKind;
 use haft_core::sanitize::sanitize_line;
-use haft_host::{CommandError, CommandInfo, ExtensionState};
+use haft_host::{CommandError, CommandInfo};
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, Wish};
+use super::ends::Ends;
 use super::join::{Joined, Parts, join};
 use super::output::Output;
+use super::queue::Receiver;
 use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
@@ -28,18 +30,29 @@ pub(super) enum Task {
     Compact(Wish),
 }
 
+impl Task {
+    /// Which of the agent's own events are shown although no run tells them.
+    fn observed(&self) -> Option<fn(&AgentEvent) -> bool> {
+        match self {
+            Self::Prompt(_) => None,
+            Self::Compact(wish) => Some(wish.observed()),
+        }
+    }
+}
+
 /// Does it, from the start of the extensions to their end.
 pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::Result<Exit> {
     let mut interrupts = Interrupts::listen()?;
     let results = parts.home.results_dir();
-    let Some(joined) = interrupts.unless_first(join(parts)).await else { return Ok(Exit::Aborted) };
+    let (ends, events) = Ends::printed(task.observed());
+    let Some(joined) = interrupts.unless_first(join(parts, ends)).await else { return Ok(Exit::Aborted) };
     let mut joined = joined?;
-    let mut screen = Screen { output, interrupts, cancel: CancellationToken::new() };
+    let mut screen = Screen { output, interrupts, events, cancel: CancellationToken::new() };
     let worked = work(&mut joined, task, &mut screen).await;
     // A run has all of it on the disk when it ends; one that was not waited for has not.
     let (leave, synced) = (joined.host.shutdown(), joined.agent.session().flush());
     screen.interrupts.unless_second(async { _ = futures::join!(leave, synced) }).await;
-    let shown = rest(&mut joined, &mut screen).await;
+    let shown = rest(&mut screen).await;
     haft_tools::clear_results(&results, SystemTime::now());
     // Why the run failed matters more than that nobody read about it.
     let exit = worked?;
@@ -48,9 +61,9 @@ pub(super) async fn drive(parts: Parts, task: Task, output: Output) -> anyhow::R
 }
 
 /// Shows what the extensions said last.
-async fn rest(joined: &mut Joined, screen: &mut Screen) -> anyhow::Result<()> {
+async fn rest(screen: &mut Screen) -> anyhow::Result<()> {
     while !screen.interrupts.at_once()
-        && let Some(event) = joined.events.try_recv()
+        && let Some(event) = screen.events.try_recv()
     {
         screen.show(&event).await?;
     }
@@ -61,8 +74,7 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
     if screen.show(&joined.agent.session().event()).await? == Flow::StopAtOnce {
         return Ok(Exit::Aborted);
     }
-    required(joined)?;
-    match screen.interrupts.unless_first(joined.check_tools()).await {
+    match screen.interrupts.unless_first(joined.check()).await {
         Some(checked) => checked?,
         None => return Ok(Exit::Aborted),
     }
@@ -89,13 +101,15 @@ async fn work(joined: &mut Joined, task: Task, screen: &mut Screen) -> anyhow::R
 pub(super) struct Screen {
     output: Output,
     pub(super) interrupts: Interrupts,
+    /// Notes and faults of the extensions, and what else is [observed](Task::observed).
+    pub(super) events: Receiver,
     /// Cancelled by the first interrupt.
     pub(super) cancel: CancellationToken,
 }
 
 /// Whether there is anything left to wait for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     GoOn,
     /// The second interrupt came.
     StopAtOnce,
@@ -119,32 +133,13 @@ impl Screen {
 }
 
 /// The first interrupt asks to stop, the second does not wait for it.
-pub(super) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
+pub(crate) fn interrupted(interrupts: &Interrupts, cancel: &CancellationToken) -> Flow {
     if interrupts.at_once() {
         return Flow::StopAtOnce;
     }
     note("haft: stopping; once more to stop at once");
     cancel.cancel();
     Flow::GoOn
-}
-
-/// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
-fn required(joined: &Joined) -> anyhow::Result<()> {
-    if let Some(why) = joined.host.blocked() {
-        return Err(anyhow::anyhow!("no tool may run: {why}; `haft doctor` says what to do"))
-            .or_exit(Exit::RequiredExtension);
-    }
-    let missing = joined.host.states().into_iter().find(|status| {
-        status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
-    });
-    match missing {
-        None => Ok(()),
-        Some(status) => Err(anyhow::anyhow!(
-            "required extension {} is not running; `haft doctor` says why and what to do",
-            status.name
-        ))
-        .or_exit(Exit::RequiredExtension),
-    }
 }
 
 /// What a prompt comes to before the model hears of it.
@@ -174,7 +169,7 @@ async fn command(joined: &mut Joined, prompt: &str, screen: &mut Screen) -> anyh
                 interrupted(&screen.interrupts, &cancel);
                 return Ok(Next::Done(Exit::Aborted));
             }
-            Some(event) = joined.events.recv() => if screen.show(&event).await? == Flow::StopAtOnce {
+            Some(event) = screen.events.recv() => if screen.show(&event).await? == Flow::StopAtOnce {
                 return Ok(Next::Done(Exit::Aborted));
             },
             outcome = &mut asked => break outcome,
@@ -255,7 +250,7 @@ async fn follow(
         let flow = tokio::select! {
             biased;
             () = screen.interrupts.next() => interrupted(&screen.interrupts, &screen.cancel),
-            Some(event) = joined.events.recv() => screen.show(&event).await?,
+            Some(event) = screen.events.recv() => screen.show(&event).await?,
             Ok(()) = joined.changes.changed() => {
                 joined.offer_tools()?;
                 Flow::GoOn

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_config::{Config, Granted, Home, OnTimeout, Owner, ProcessHook, Project, Settings};
 use haft_core::compact::CompactSettings;
-use haft_core::hooks::Observer;
 use haft_core::model::{Model, Thinking};
 use haft_core::prompt::SystemPrompt;
 use haft_core::session::Session;
@@ -19,7 +18,9 @@ use haft_core::tool::{Tool, ToolSet};
 use haft_core::{Agent, AgentBuilder};
 use haft_host::discovery::Search;
 use haft_host::install::LockedTools;
-use haft_host::{ExtensionEnv, Host, HostConfig, ProjectCheck, SandboxGrant, ToolPins, check_grant};
+use haft_host::{
+    ExtensionEnv, ExtensionState, Host, HostConfig, ProjectCheck, SandboxGrant, ToolPins, check_grant,
+};
 use haft_launch::Launcher;
 use haft_protocol::RawJson;
 use haft_protocol::event::AgentEvent;
@@ -33,11 +34,11 @@ use crate::exit::{Exit, OrExit as _};
 use crate::extensions::{self, OnlyProjects};
 use crate::hooks::Ground;
 use crate::resources::Resources;
+use crate::rpc::WITHHELD;
 use crate::setup::Setup;
 
-use super::frontend::Printed;
+use super::ends::Ends;
 use super::model::{self, OtherModels};
-use super::queue;
 
 /// Everything a run is made of, before anything is started.
 pub(crate) struct Parts {
@@ -65,8 +66,6 @@ pub(crate) struct Parts {
     pub(crate) max_steps: Option<u32>,
     /// When the conversation is summed up, and how much of it is kept.
     pub(crate) compaction: CompactSettings,
-    /// Which of the agent's own events come among those of the extensions; none where a run tells them.
-    pub(crate) observed: Option<fn(&AgentEvent) -> bool>,
     pub(crate) tools: ToolChoice,
     pub(crate) on_timeout_allow: Vec<ExtensionName>,
     /// What single extensions are handed.
@@ -128,7 +127,6 @@ impl Parts {
             thinking,
             max_steps: config.settings.max_steps.as_ref().map(|sourced| sourced.value.get()),
             compaction: compaction(&config.settings),
-            observed: None,
             tools,
             on_timeout_allow: loosened.map(|(name, _)| ExtensionName::new(name.as_str())).collect(),
             extension_config: extension_config(config, Owner::User)?,
@@ -196,45 +194,31 @@ pub(crate) fn facts(cwd: &std::path::Path) -> Vec<String> {
     ]
 }
 
-/// Passes on what the agent tells.
-struct Heard {
-    events: queue::Sender,
-    wanted: fn(&AgentEvent) -> bool,
-}
-
-impl Observer for Heard {
-    fn observe(&self, event: &AgentEvent) {
-        if (self.wanted)(event) {
-            self.events.send(event.clone());
-        }
-    }
-}
-
 /// An agent with its extensions running.
 pub(crate) struct Joined {
     pub(crate) agent: Agent,
     pub(crate) host: Host,
-    /// Notes and faults of the extensions, and what else is [observed](Parts::observed).
-    pub(crate) events: queue::Receiver,
     /// Moves when extensions offer other tools.
     pub(crate) changes: watch::Receiver<u64>,
     /// Skills and templates.
     pub(crate) resources: Resources,
-    builtin: Vec<Arc<dyn Tool>>,
+    /// Those that are offered before the extensions'.
+    pub(crate) builtin: Vec<Arc<dyn Tool>>,
     tools: ToolChoice,
 }
 
 /// Starts the extensions, waits until they are ready, and makes the agent.
-pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
+pub(crate) async fn join(parts: Parts, ends: Ends) -> anyhow::Result<Joined> {
     let ground = parts.ground();
     let environment = HostEnvironment::new(&parts.cwd)
         .with_scratch(parts.home.results_dir())
-        .with_state(parts.home.state_dir().join("in-place"));
+        .with_state(parts.home.state_dir().join("in-place"))
+        .without_variables(WITHHELD);
     let services = ServiceTools::new(environment.clone()).keep_out_of(parts.home.root());
     let mut builtin = builtin_tools(Arc::new(environment));
     builtin.extend(parts.resources.skill_source().map(skill_tool));
-    let (sender, events) = queue::queue();
-    parts.told.into_iter().for_each(|event| sender.send(event));
+    let Ends { events, frontend, joined } = ends;
+    parts.told.into_iter().for_each(|event| events(event));
     let mut config = HostConfig::new(env!("CARGO_PKG_VERSION"), parts.model.info(), &parts.cwd);
     config.logs = Some(parts.home.logs_dir());
     config.data = Some(parts.home.data_dir());
@@ -245,7 +229,11 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.results = Some(parts.home.results_dir());
     config.lazy = parts.lazy;
     config.reserved_tools = builtin.iter().map(|tool| tool.spec().name.clone()).collect();
-    config.env = ExtensionEnv { granted: parts.granted, set: Vec::new() };
+    config.env = ExtensionEnv {
+        granted: parts.granted,
+        set: Vec::new(),
+        withheld: WITHHELD.map(str::to_owned).into(),
+    };
     config.launcher = Some(launcher()?);
     config.sandbox = parts.sandbox;
     let approved = parts.search.approved.clone();
@@ -254,10 +242,9 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     config.extension_config = parts.extension_config;
     config.project_extension_config = parts.project_extension_config;
     let source = extensions::source(parts.search, parts.hooks, ground, parts.only_projects, parts.grants);
-    let heard = sender.clone();
     let host = Host::builder(config)
-        .frontend(Arc::new(Printed::new(sender.clone())))
-        .events(Arc::new(move |event| sender.send(event)))
+        .frontend(frontend)
+        .events(events)
         .services(Arc::new(services))
         .source(move || source())
         .start()
@@ -272,15 +259,12 @@ pub(crate) async fn join(parts: Parts) -> anyhow::Result<Joined> {
     if let Some(limit) = parts.max_steps {
         builder = builder.max_steps(limit);
     }
-    if let Some(wanted) = parts.observed {
-        builder = builder.observer(Heard { events: heard, wanted });
-    }
     // Watched from before the tools are taken, so that no change is missed.
     let changes = host.changes();
     let (tools, resources) = (parts.tools, parts.resources);
-    let agent = builder.build()?;
+    let agent = joined(builder).build()?;
     host.serve(agent.caller());
-    let joined = Joined { agent, host, events, changes, resources, builtin, tools };
+    let joined = Joined { agent, host, changes, resources, builtin, tools };
     joined.offer_tools()?;
     joined.choose_tools();
     Ok(joined)
@@ -295,11 +279,39 @@ impl Joined {
         }
     }
 
+    /// Makes sure that what must be in place is, and that `--tools` names tools that there are.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(crate) async fn check(&self) -> anyhow::Result<()> {
+        self.required()?;
+        self.check_tools().await
+    }
+
+    /// A guard that must be in place and is not ends the run before anything happens; so does one that there may be.
+    fn required(&self) -> anyhow::Result<()> {
+        if let Some(why) = self.host.blocked() {
+            return Err(anyhow::anyhow!("no tool may run: {why}; `haft doctor` says what to do"))
+                .or_exit(Exit::RequiredExtension);
+        }
+        let missing = self.host.states().into_iter().find(|status| {
+            status.required && !matches!(status.state, ExtensionState::Ready | ExtensionState::Idle)
+        });
+        match missing {
+            None => Ok(()),
+            Some(status) => Err(anyhow::anyhow!(
+                "required extension {} is not running; `haft doctor` says why and what to do",
+                status.name
+            ))
+            .or_exit(Exit::RequiredExtension),
+        }
+    }
+
     /// Makes sure that `--tools` names tools that there are. An extension that is slow to start may have one.
     ///
     /// # Errors
     /// Which is unknown, and which there are.
-    pub(crate) async fn check_tools(&self) -> anyhow::Result<()> {
+    async fn check_tools(&self) -> anyhow::Result<()> {
         let ToolChoice::Only(names) = &self.tools else { return Ok(()) };
         let mut known = self.tool_names();
         if names.iter().any(|name| !known.contains(name)) {

@@ -2,6 +2,7 @@
 
 use haft_config::Settings;
 use haft_core::model::{ModelFacts, Prices, Thinking};
+use haft_protocol::rpc;
 use haft_providers::{catalogue, local_servers};
 use serde_json::{Value, json};
 
@@ -56,6 +57,12 @@ pub(super) async fn list(setup: &Setup, pattern: Option<&str>, form: Form) -> an
         .or_exit(Exit::Failure);
     }
     Ok(Exit::Ok)
+}
+
+/// All of them, but those that their providers will not answer with for much longer, as clients are told of them.
+pub(crate) async fn for_clients(setup: &Setup) -> Vec<rpc::ModelInfo> {
+    let listed = gathered(setup).await.into_iter().filter(|listed| !listed.deprecated);
+    listed.map(Listed::for_clients).collect()
 }
 
 /// All of them. A model that `models.json` names is that one, wherever else it is known.
@@ -123,6 +130,20 @@ impl Listed {
             })),
             "source": self.source,
         })
+    }
+
+    fn for_clients(self) -> rpc::ModelInfo {
+        let ModelFacts { name, window, max_output, thinking, images, .. } = self.facts;
+        rpc::ModelInfo {
+            id: self.model,
+            provider: self.provider,
+            context_window: window.unwrap_or_default(),
+            max_output: max_output.unwrap_or_default(),
+            reasoning: thinking.iter().flatten().any(|level| *level > Thinking::Off),
+            name,
+            thinking,
+            images,
+        }
     }
 
     /// What stands behind the name: window, output, thinking, prices, source.
@@ -232,6 +253,18 @@ mod tests {
             prices: Some(Prices { input: 0.075, output: 15.0, cache_read: None, cache_write: None }),
             ..ModelFacts::default()
         }
+    }
+
+    #[test]
+    fn clients_are_told_of_a_model() {
+        let known = listed("m", facts()).for_clients();
+        assert_eq!((known.provider.as_str(), known.id.as_str()), ("p", "m"));
+        assert_eq!((known.context_window, known.max_output, known.reasoning), (1_050_000, 64_000, true));
+        let unknown = listed("m", ModelFacts::default()).for_clients();
+        assert_eq!((unknown.context_window, unknown.max_output, unknown.reasoning), (0, 0, false));
+        assert_eq!((unknown.name, unknown.thinking, unknown.images), (None, None, None));
+        let off = ModelFacts { thinking: Some(vec![Thinking::Off]), ..ModelFacts::default() };
+        assert!(!listed("m", off).for_clients().reasoning);
     }
 
     #[test]

@@ -8,8 +8,10 @@ use std::thread;
 use anyhow::Context as _;
 use async_trait::async_trait;
 use haft_config::{Auth, SecretString, SettingOrigin, Settings};
-use haft_core::model::{Model, Thinking};
-use haft_providers::{Choice, Fallback, Machine, ModelConfig, Surroundings, Wish, choose as choose_model};
+use haft_core::model::{Model, ModelInfo, Thinking};
+use haft_providers::{
+    Choice, Fallback, Machine, ModelConfig, Surroundings, Wish, choose as choose_model, place,
+};
 
 use crate::args::RunArgs;
 use crate::exit::{Exit, OrExit as _};
@@ -37,6 +39,41 @@ pub(super) async fn choose_named(
     }
     let (provider, model) = (Some(provider.to_owned()), Some(model.to_owned()));
     open(Wish { provider, model, ..wish }, setup).await
+}
+
+/// The model that a client names while one of the provider `asked` answers. What is set for the provider of the `first`
+/// model holds for no other one.
+pub(crate) async fn choose_by_name(
+    args: &RunArgs,
+    setup: &Setup,
+    first: &ModelInfo,
+    name: &str,
+    asked: &ModelInfo,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let (_, fixed) = provider_of(&wish(args, setup), setup.settings(), first);
+    let (provider, model) = place(name, &asked.provider, fixed, &setup.models, &Keyed::new(&setup.auth));
+    choose_beside(args, setup, first, &provider, &model).await
+}
+
+/// The model that a client has chosen, with what is set for the provider of the `first` model where it is that one's.
+pub(super) async fn choose_beside(
+    args: &RunArgs,
+    setup: &Setup,
+    first: &ModelInfo,
+    provider: &str,
+    model: &str,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let wish = wish(args, setup);
+    let (owner, _) = provider_of(&wish, setup.settings(), first);
+    open(beside(&wish, &owner, provider, model), setup).await
+}
+
+/// The provider that a wish is about, and whether the user has set it, and not only a key for one.
+fn provider_of(wish: &Wish, settings: &Settings, asked: &ModelInfo) -> (String, bool) {
+    let named = settings.provider.as_ref().map(|set| set.value.clone());
+    let compatible = || wish.base_url.as_ref().map(|_| "compatible".to_owned());
+    let fixed = named.or_else(compatible);
+    (fixed.clone().unwrap_or_else(|| asked.provider.clone()), fixed.is_some())
 }
 
 /// What flags, environment and files say of the model.
@@ -97,7 +134,7 @@ fn beside(first: &Wish, first_provider: &str, provider: &str, model: &str) -> Wi
 }
 
 /// What to say when the model does not have the level that was asked for. Nothing is looked up where none was.
-pub(super) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
+pub(crate) fn clamped(model: &dyn Model, wanted: Thinking) -> Option<String> {
     if wanted == Thinking::Default {
         return None;
     }

@@ -5,7 +5,7 @@ mod pick;
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use haft_core::model::{Model, Thinking};
+use haft_core::model::{Model, ModelInfo, Thinking};
 use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_core::session::entry::{EntryBody, ModelChange};
@@ -23,7 +23,7 @@ use crate::setup::Setup;
 const SCRIPTED: &str = "scripted";
 
 /// What the arguments come to.
-pub(super) enum Opened {
+pub(crate) enum Opened {
     /// A session to work in.
     Session(Chosen),
     /// The user was shown which there are, or chose none: there is nothing left to do.
@@ -31,14 +31,14 @@ pub(super) enum Opened {
 }
 
 /// A session to work in.
-pub(super) struct Chosen {
-    pub(super) session: Session,
+pub(crate) struct Chosen {
+    pub(crate) session: Session,
     /// Whether it was there before.
-    pub(super) resumed: bool,
+    pub(crate) resumed: bool,
 }
 
 /// Opens the session that the arguments name. `prompt`: there is something to say in it.
-pub(super) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::Result<Opened> {
+pub(crate) fn open(args: &SessionArgs, setup: &Setup, prompt: bool) -> anyhow::Result<Opened> {
     let sessions = Sessions::new(&setup.home, &setup.cwd);
     let found = match (args, args.resume.as_deref()) {
         (SessionArgs { no_session: true, .. }, _) => {
@@ -109,7 +109,7 @@ fn choose(sessions: &Sessions, prompt: bool) -> anyhow::Result<Result<Found, Exi
     Ok(Err(Exit::Ok))
 }
 
-pub(super) fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
+pub(crate) fn resume(found: &Found, setup: &Setup) -> anyhow::Result<Session> {
     let session = Session::open(&found.path).map_err(|error| explained(error, found.id))?;
     let id = short(session.id());
     if session.is_read_only() {
@@ -140,14 +140,38 @@ pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> any
     let flags = args.model.provider.is_some() || args.model.model.is_some();
     let kept = chosen.session.context().settings.model.filter(|_| !flags);
     let Some(ModelChange { provider, model }) = kept else { return model::choose(args, setup).await };
-    let error = match model::choose_named(args, setup, &provider, &model).await {
+    let named = model::choose_named(args, setup, &provider, &model).await;
+    or_settings(args, setup, &ModelChange { provider, model }, named).await
+}
+
+/// The model of a copy of a conversation: the one that was asked there last, whatever the flags said when the process
+/// began; otherwise what they and the settings say. `first`: the model that the process began with.
+pub(super) async fn model_of_copy(
+    args: &RunArgs,
+    setup: &Setup,
+    copy: &Session,
+    first: &ModelInfo,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let Some(kept) = copy.context().settings.model else { return model::choose(args, setup).await };
+    let named = model::choose_beside(args, setup, first, &kept.provider, &kept.model).await;
+    or_settings(args, setup, &kept, named).await
+}
+
+/// The session's model, or if it cannot be asked, what the settings say.
+async fn or_settings(
+    args: &RunArgs,
+    setup: &Setup,
+    ModelChange { provider, model }: &ModelChange,
+    named: anyhow::Result<Arc<dyn Model>>,
+) -> anyhow::Result<Arc<dyn Model>> {
+    let error = match named {
         Ok(model) => return Ok(model),
         Err(error) => error,
     };
     // The name that a script gives itself does not lead back to its file, and whoever played one wants no other model to
     // be asked in its place, and paid.
     let script = setup.settings().provider.as_ref().is_some_and(|set| set.value == SCRIPTED);
-    if provider == SCRIPTED && !script {
+    if provider.as_str() == SCRIPTED && !script {
         return Err(anyhow::anyhow!(
             "the session was played by the script {model}, whose file is not known any more; name it, or another model: \
              --model {SCRIPTED}/FILE"
@@ -156,7 +180,7 @@ pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> any
     }
     let chosen = model::choose(args, setup).await?;
     let info = chosen.info();
-    if (&info.provider, &info.model) != (&provider, &model) {
+    if (&info.provider, &info.model) != (provider, model) {
         let text = format!(
             "haft: the session's model {provider}/{model} cannot be used ({error:#}); {info} is used"
         );
@@ -167,6 +191,11 @@ pub(super) async fn model(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> any
 
 /// How much to think: what the flag says, otherwise the session, otherwise the settings.
 pub(super) fn thinking(args: &RunArgs, setup: &Setup, chosen: &Chosen) -> Thinking {
-    let kept = || chosen.session.context().settings.thinking?.parse().ok();
-    args.model.thinking.or_else(kept).unwrap_or(setup.settings().thinking.value)
+    args.model.thinking.unwrap_or_else(|| thinking_of_copy(setup, &chosen.session))
+}
+
+/// The same for a copy of a conversation: what was said there last counts before flags.
+pub(super) fn thinking_of_copy(setup: &Setup, copy: &Session) -> Thinking {
+    let kept = || copy.context().settings.thinking?.parse().ok();
+    kept().unwrap_or(setup.settings().thinking.value)
 }

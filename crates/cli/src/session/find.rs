@@ -79,6 +79,11 @@ impl Sessions {
         if is_path(path) {
             return at_path(path).or_exit(Exit::Session);
         }
+        self.by_id(name)
+    }
+
+    /// The one whose id begins so.
+    pub(crate) fn by_id(&self, name: &str) -> anyhow::Result<Found> {
         let mut found = self.all()?;
         found.retain(|found| !name.is_empty() && found.id.to_string().starts_with(name));
         match found.as_slice() {

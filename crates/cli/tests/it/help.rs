@@ -17,6 +17,13 @@ fn the_help_of_ext() {
 }
 
 #[test]
+fn the_help_of_rpc() {
+    let ended = World::new().haft(&["rpc", "--help"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    insta::assert_snapshot!(ended.stdout);
+}
+
+#[test]
 fn the_version() {
     let expect = format!("haft {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(World::new().haft(&["--version"]).stdout, expect);

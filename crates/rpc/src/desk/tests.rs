@@ -323,20 +323,20 @@ fn a_session_is_closed_when_nothing_is_worked_on_any_more() {
     3 get_state
       do get_state as 3
     4 close_session
-      2 prompt: shutdown: the session is closed; open another one
-      3 get_state: shutdown: the session is closed; open another one
+      2 prompt: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      3 get_state: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
       stop
     5 prompt "message":"c"
-      5 prompt: shutdown: the session is closed; open another one
+      5 prompt: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
     6 close_session
-      6 close_session: shutdown: the session is closed; open another one
+      6 close_session: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
     done 2
     add d
-      not added: the session is closed; open another one
+      not added: not done: the session is closed, or haft ends; ask another session, or start haft again
     ended
       close
     7 get_state
-      7 get_state: shutdown: the session is closed; open another one
+      7 get_state: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
     closed
       4 close_session: done
     closed
@@ -371,8 +371,8 @@ fn a_shutdown_answers_whoever_waits() {
     3 run_command "name":"todo"
       do run_command as 3
     shutdown
-      2 compact: shutdown: the session is closed; open another one
-      3 run_command: shutdown: the session is closed; open another one
+      2 compact: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
+      3 run_command: shutdown: not done: the session is closed, or haft ends; ask another session, or start haft again
       stop
     shutdown
     finish

@@ -1,5 +1,6 @@
 //! Carrying commands out: those that take no time at once, all others as tasks.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
@@ -57,7 +58,7 @@ impl<S: Sessions> Hub<S> {
             Some(Carried::Now(outcome)) => self.done(place, ticket, outcome),
             Some(Carried::Later(work)) => {
                 let place = place.clone();
-                self.work.spawn(async move { News::Done(place, ticket, work.await) });
+                self.work.spawn(async move { News::Done(place, ticket, answered(work).await) });
             }
             // It is answered elsewhere.
             None => {}
@@ -126,12 +127,18 @@ impl<S: Sessions> Hub<S> {
             Command::RunCommand(wish) => {
                 let work = extension::run_command(Arc::clone(opened), sessions, seat.closing.clone(), wish);
                 let id = id.to_owned();
-                self.work.spawn(async move { News::Ran(id, ticket, work.await) });
+                self.work.spawn(async move { News::Ran(id, ticket, answered(work).await) });
                 return None;
             }
             other => Carried::Now(Err(misplaced(&other))),
         })
     }
+}
+
+/// Does it; when something panics in there, that is the answer.
+pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let panicked = |_| Err(failed("haft failed here; the log says where. All else goes on"));
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked)
 }
 
 /// A command at a desk that it does not belong to: a mistake of haft's own, and still answered.

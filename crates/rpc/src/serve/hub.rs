@@ -4,12 +4,14 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use haft_protocol::RawJson;
 use haft_protocol::rpc::{BOUNDS, ErrorCode, Failure, RpcEvent, SessionEnd, read_request};
 use tokio::io::AsyncRead;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::carry;
 use super::seat::{Life, Seat};
 use super::work::{self, Ended};
 use super::{End, Options};
@@ -154,7 +156,7 @@ impl<S: Sessions> Hub<S> {
     fn line(&mut self, line: &[u8]) {
         match read_request(line, BOUNDS) {
             Ok(request) => self.request(request),
-            Err(unread) => self.outlet.reply(&unread.into_response()),
+            Err(unread) => self.outlet.reply(&self.door.unread(unread.into_response())),
         }
     }
 
@@ -220,7 +222,16 @@ impl<S: Sessions> Hub<S> {
         seat.stop = seat.closing.child_token();
         let (session, sessions) = (Arc::clone(&seat.opened), Arc::clone(&self.sessions));
         let (stop, id) = (seat.stop.clone(), id.to_owned());
-        self.work.spawn(async move { News::Ended(id, work::job(&session, &*sessions, &stop, job).await) });
+        let mut work = async move { work::job(&session, &*sessions, &stop, job).await }.boxed();
+        // It has begun before the next command is taken: what is said to the agent behind a prompt finds it at work.
+        let ended = (&mut work).now_or_never();
+        self.work.spawn(async move {
+            let ended = match ended {
+                Some(ended) => ended,
+                None => work.await,
+            };
+            News::Ended(id, ended)
+        });
     }
 
     /// Nothing is worked on any more and nothing waits: extensions leave, and what was said is brought to the disk.
@@ -228,12 +239,15 @@ impl<S: Sessions> Hub<S> {
         let Some(seat) = self.roster.get_mut(id) else { return };
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
-        self.work.spawn(async move {
+        let closed = async move {
             if let Some(extensions) = &session.extensions {
                 extensions.host.shutdown().await;
             }
-            let flushed = session.agent.session().flush().await;
-            News::Closed(id, flushed.err().map(|error| error.to_string()))
+            session.agent.session().flush().await.map_err(failed)
+        };
+        self.work.spawn(async move {
+            let closed = carry::answered(closed).await;
+            News::Closed(id, closed.err().map(|failure| failure.error))
         });
     }
 

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use haft_core::session::{EntryId, Session, SessionError};
 use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
 
-use super::carry::{Carried, Outcome, data};
+use super::carry::{Carried, Outcome, answered, data};
 use super::hub::{Hub, Meant, News, Place, failed};
 use super::seat::{Life, Seat};
 use crate::desk::{Desk, Ticket};
@@ -23,8 +23,12 @@ impl<S: Sessions> Hub<S> {
 
     /// From here on, commands that name no session mean this one.
     pub(super) fn switch_session(&mut self, ticket: Ticket, named: &str) -> Option<Carried> {
-        match self.roster.switch(named).map(str::to_owned) {
-            Ok(id) => Some(Carried::Now(self.described(&id))),
+        match self.roster.find(Some(named)).map(str::to_owned) {
+            Ok(id) if self.is_leaving(&id) => Some(Carried::Now(Err(leaving()))),
+            Ok(id) => {
+                drop(self.roster.switch(&id));
+                Some(Carried::Now(self.described(&id)))
+            }
             Err(failure) if self.roster.iter().any(|(id, _)| id.starts_with(named)) => {
                 Some(Carried::Now(Err(failure)))
             }
@@ -55,7 +59,7 @@ impl<S: Sessions> Hub<S> {
         let (sessions, ending) = (Arc::clone(&self.sessions), self.ending.clone());
         let screens = Screens::new(self.outlet.clone(), self.questions.clone(), true);
         self.work.spawn(async move {
-            let opened = async { sessions.open(which.await?, &screens).await };
+            let opened = answered(async { sessions.open(which.await?, &screens).await });
             let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
             let opened = ending.run_until_cancelled(opened).await.unwrap_or_else(|| Err(ended()));
             if opened.is_err() {
@@ -100,6 +104,10 @@ impl<S: Sessions> Hub<S> {
         self.apply(&place, None, effects);
     }
 
+    fn is_leaving(&mut self, id: &str) -> bool {
+        self.roster.get_mut(id).is_some_and(|seat| seat.life != Life::Open)
+    }
+
     fn described(&mut self, id: &str) -> Outcome {
         let session = self.roster.get_mut(id).map(|seat| seat.opened.agent.session().clone());
         let path = session.and_then(|session| session.path());
@@ -121,6 +129,12 @@ impl<S: Sessions> Hub<S> {
             }),
         }
     }
+}
+
+fn leaving() -> Failure {
+    let error =
+        "the session is being closed; one on the disk can be opened again behind its `session_closed`";
+    Failure::new(ErrorCode::Shutdown, error)
 }
 
 /// A session of its own with the conversation up to an entry.

@@ -11,7 +11,7 @@ use crate::sessions::Sessions;
 
 impl<S: Sessions> Hub<S> {
     /// A command of the client. From here on it is answered exactly once: here, or by the desk that it is brought to.
-    pub(super) fn request(&mut self, mut request: Request) {
+    pub(super) fn request(&mut self, request: Request) {
         let kind = request.command.kind();
         if let Err(refused) = self.door.admit(&request.command) {
             let (failure, ends) = match refused {
@@ -24,6 +24,13 @@ impl<S: Sessions> Hub<S> {
             }
             return;
         }
+        self.admitted(request);
+        // Behind the reply to `hello`, where that was needed.
+        self.outlet.open();
+    }
+
+    fn admitted(&mut self, mut request: Request) {
+        let kind = request.command.kind();
         let routed = images(&mut request.command).and_then(|()| self.place(kind, request.session.as_deref()));
         let (place, about) = match routed {
             Ok(routed) => routed,

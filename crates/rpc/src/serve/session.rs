@@ -74,6 +74,8 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
 
 /// Forgets the conversation.
 pub(super) fn clear(session: &Opened) -> Outcome {
+    // What the disk refused before belongs to what is left, and not to the new beginning.
+    session.agent.reload().map_err(failed)?;
     session.agent.session().clear().map_err(|error| of_session(&error))?;
     session.agent.reload().map_err(failed)?;
     nothing()

@@ -17,6 +17,9 @@ use crate::program::Program;
 /// How long a line is waited for, in virtual time.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// After how long nothing more comes, in virtual time.
+const A_WHILE: Duration = Duration::from_millis(1);
+
 /// Bytes that fit into each direction before a writer has to wait: a pipe's worth.
 const PIPE: usize = 64 * 1024;
 
@@ -60,7 +63,7 @@ fn fits(schema: &Validator, value: &Value) {
 /// A client, and the process that it drives.
 pub(crate) struct Client {
     writer: Option<DuplexStream>,
-    lines: Lines<BufReader<DuplexStream>>,
+    lines: Option<Lines<BufReader<DuplexStream>>>,
     served: JoinHandle<Result<End, ServeError<Failure>>>,
     /// Tells the process to end.
     pub(crate) cancel: CancellationToken,
@@ -68,6 +71,8 @@ pub(crate) struct Client {
     said: String,
     /// What is different each time, and what stands for it.
     names: Vec<(String, String)>,
+    /// Whether nothing is written down.
+    pub(crate) silent: bool,
 }
 
 impl Client {
@@ -78,8 +83,13 @@ impl Client {
 
     /// Drives this program, served with such options.
     pub(crate) fn with(program: Program, set: impl FnOnce(&mut Options)) -> Self {
+        Self::behind(PIPE, program, set)
+    }
+
+    /// Drives this program, whose output waits in a pipe that holds so many bytes.
+    pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut Options)) -> Self {
         let (writer, input) = tokio::io::duplex(PIPE);
-        let (output, reader) = tokio::io::duplex(PIPE);
+        let (output, reader) = tokio::io::duplex(pipe);
         let cancel = CancellationToken::new();
         let mut options = Options::new("1.0.0");
         set(&mut options);
@@ -87,8 +97,9 @@ impl Client {
             let cancel = cancel.clone();
             tokio::spawn(async move { serve(&cancel, Arc::new(program), input, output, options).await })
         };
-        let lines = BufReader::new(reader).lines();
-        Self { writer: Some(writer), lines, served, cancel, said: String::new(), names: Vec::new() }
+        let lines = Some(BufReader::new(reader).lines());
+        let (said, names) = (String::new(), Vec::new());
+        Self { writer: Some(writer), lines, served, cancel, said, names, silent: false }
     }
 
     /// Says a command that fits the schema.
@@ -99,14 +110,25 @@ impl Client {
 
     /// Says a line, whatever it is.
     pub(crate) async fn send_raw(&mut self, line: &str) {
-        self.note('>', line);
+        self.note('>', line.trim_end_matches('\r'));
+        self.write(format!("{line}\n").as_bytes()).await;
+    }
+
+    /// Says these bytes, whatever they are.
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.note('>', &String::from_utf8_lossy(bytes));
+        self.write(bytes).await;
+    }
+
+    async fn write(&mut self, bytes: &[u8]) {
         let writer = self.writer.as_mut().expect("the client has not stopped speaking");
-        writer.write_all(format!("{line}\n").as_bytes()).await.expect("haft reads");
+        writer.write_all(bytes).await.expect("haft reads");
     }
 
     /// The next line; `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
-        let line = timeout(PATIENCE, self.lines.next_line()).await.expect("haft says something");
+        let lines = self.lines.as_mut().expect("the client has not stopped reading");
+        let line = timeout(PATIENCE, lines.next_line()).await.expect("haft says something");
         let line = line.expect("the pipe works")?;
         let value: Value = serde_json::from_str(&line).expect("haft writes JSON");
         if value["type"] == "response" {
@@ -143,6 +165,34 @@ impl Client {
         }
     }
 
+    /// Hears lines until one of this type of this session, which is returned.
+    pub(crate) async fn until_in(&mut self, session: &str, kind: &str) -> Value {
+        loop {
+            let value = self.until(kind).await;
+            if value["session"] == session {
+                return value;
+            }
+        }
+    }
+
+    /// Introduces itself; the session that it begins with.
+    pub(crate) async fn hello(&mut self) -> String {
+        let about = self.ask(json!({"type": "hello", "ui": true})).await;
+        about["data"]["session"].as_str().unwrap().to_owned()
+    }
+
+    /// Has a session opened beside the others.
+    pub(crate) async fn opened(&mut self, command: Value) -> String {
+        let opened = self.ask(command).await;
+        opened["data"]["session"].as_str().unwrap().to_owned()
+    }
+
+    /// Says a prompt and hears lines until it is dealt with.
+    pub(crate) async fn prompt(&mut self, id: &str, message: &str) {
+        self.send(json!({"id": id, "type": "prompt", "message": message})).await;
+        self.until("done").await;
+    }
+
     /// Says a command and hears lines until its reply, which is returned. Its id is its type.
     pub(crate) async fn ask(&mut self, mut command: Value) -> Value {
         let id = command["type"].as_str().unwrap().to_owned();
@@ -152,26 +202,60 @@ impl Client {
         self.reply(&id).await
     }
 
+    /// Says nothing more.
+    pub(crate) fn stop_speaking(&mut self) {
+        self.writer = None;
+    }
+
+    /// Reads nothing more.
+    pub(crate) fn stop_reading(&mut self) {
+        self.lines = None;
+    }
+
+    /// Hears lines until nothing comes for a while.
+    pub(crate) async fn all_there_is(&mut self) -> Vec<Value> {
+        let mut heard = Vec::new();
+        while let Ok(Some(line)) = timeout(A_WHILE, self.next()).await {
+            heard.push(line);
+        }
+        heard
+    }
+
     /// Stops speaking, hears the rest, and says how it ended.
     pub(crate) async fn end(mut self) -> (Result<End, ServeError<Failure>>, String) {
-        self.writer = None;
+        self.stop_speaking();
+        self.heard().await
+    }
+
+    /// Hears the rest, and says how it ended.
+    pub(crate) async fn heard(mut self) -> (Result<End, ServeError<Failure>>, String) {
         while self.next().await.is_some() {}
         (self.served.await.expect("it does not panic"), self.said)
     }
 
-    /// What was said and heard so far.
-    pub(crate) fn transcript(&self) -> &str {
-        &self.said
+    /// Stops speaking and reading.
+    pub(crate) async fn leave(mut self) -> Result<End, ServeError<Failure>> {
+        self.stop_speaking();
+        self.stop_reading();
+        self.ended().await
     }
 
-    /// Stops speaking and reading.
-    pub(crate) async fn leave(self) -> Result<End, ServeError<Failure>> {
-        let Self { served, writer, lines, .. } = self;
-        drop((writer, lines));
-        served.await.expect("it does not panic")
+    /// How it ended.
+    pub(crate) async fn ended(self) -> Result<End, ServeError<Failure>> {
+        self.served.await.expect("it does not panic")
+    }
+
+    /// Says a word that is different each time; this stands for it.
+    pub(crate) fn call(&mut self, word: &str, name: &str) {
+        self.names.push((word.to_owned(), name.to_owned()));
+        // What is part of another word comes behind it.
+        self.names.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     }
 
     fn note(&mut self, mark: char, line: &str) {
+        if self.silent {
+            return;
+        }
         let mut line = line.to_owned();
         for (random, name) in &self.names {
             line = line.replace(random, name);
@@ -207,14 +291,14 @@ impl Client {
         for (kind, word) in found {
             let is_random = match kind {
                 "time" => !word.starts_with("2026-01-02T03"),
-                "path" => word.starts_with('/'),
+                "path" => word.ends_with(".jsonl"),
                 _ => word.len() == 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit()),
             };
             if is_random && !known(&self.names, &word) {
                 let number = self.names.iter().filter(|(_, name)| name.starts_with(kind)).count() + 1;
-                self.names.push((word, format!("{kind}-{number}")));
-                // A path has the id of its session in it.
-                self.names.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
+                // Two sessions may have begun in the same second, or not.
+                let name = if kind == "time" { "time".to_owned() } else { format!("{kind}-{number}") };
+                self.call(&word, &name);
             }
         }
     }

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
 mod client;
+mod extension;
 mod lines;
+mod played;
 mod program;
 mod serve;
 mod writer;

@@ -1,103 +1,28 @@
 //! A program that is driven: a model that is played, a tool, an extension at the other end of two streams.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures::{StreamExt as _, stream};
 use haft_core::Agent;
-use haft_core::hooks::CancellationToken;
-use haft_core::model::{
-    Model, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelRequest, ModelResponse, ModelStream,
-};
+use haft_core::compact::CompactSettings;
+use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, ResponseDecision};
+use haft_core::model::{Model, ModelInfo};
+use haft_core::services::{ServiceReach, Services};
 use haft_core::session::Session;
-use haft_core::session::store::Store;
-use haft_core::tool::{Tool, ToolContext, ToolOutput, ToolSpec};
+use haft_core::session::store::{Found, Store};
+use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{Host, HostConfig};
-use haft_protocol::RawJson;
-use haft_protocol::content::{ToolCall, joined_text};
-use haft_protocol::ids::ToolCallId;
-use haft_protocol::message::{Message, Time};
+use haft_protocol::content::ToolCall;
+use haft_protocol::message::Time;
 use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, SessionInfo};
 use haft_rpc::{Expanded, Opened, Screens, Sessions, Which};
+use haft_test_support::FakePeer;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 
-/// What the model does with one request.
-pub(crate) enum Answer {
-    Say(&'static str),
-    /// The same piece so many times.
-    Pieces(&'static str, usize),
-    Call(&'static str, &'static str),
-    /// Says the beginning at once, and the rest when it is told to.
-    Held(&'static str, Arc<Notify>, &'static str),
-    Fail(&'static str),
-    Panic,
-}
-
-/// A model that is played: an answer for each request, and `echo: …` behind the last.
-pub(crate) struct Played {
-    name: &'static str,
-    answers: Mutex<VecDeque<Answer>>,
-}
-
-impl Played {
-    pub(crate) fn new(name: &'static str, answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
-        Arc::new(Self { name, answers: Mutex::new(answers.into_iter().collect()) })
-    }
-
-    pub(crate) fn then(&self, answer: Answer) {
-        self.answers.lock().unwrap().push_back(answer);
-    }
-}
-
-#[async_trait]
-impl Model for Played {
-    fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "played".into(), model: self.name.into() }
-    }
-
-    async fn stream(&self, _: CancellationToken, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let next = self.answers.lock().unwrap().pop_front();
-        let Some(next) = next else {
-            return Ok(ModelResponse::text(format!("echo: {}", last_text(&request))).into_stream());
-        };
-        Ok(match next {
-            Answer::Say(text) => ModelResponse::text(text).into_stream(),
-            Answer::Pieces(text, count) => {
-                let pieces = (0..count).map(move |_| Ok(ModelEvent::Text(text.into())));
-                let whole = ModelEvent::Done(ModelResponse::text(text.repeat(count)));
-                stream::iter(pieces.chain([Ok(whole)])).boxed()
-            }
-            Answer::Call(name, args) => {
-                let (id, args) = (ToolCallId::new("call-1"), RawJson::parse(args).unwrap());
-                ModelResponse::calls([ToolCall { id, name: name.into(), args }]).into_stream()
-            }
-            Answer::Held(before, gate, after) => {
-                let whole = ModelResponse::text(format!("{before}{after}"));
-                let rest = async move {
-                    gate.notified().await;
-                    stream::iter([Ok(ModelEvent::Text(after.into())), Ok(ModelEvent::Done(whole))])
-                };
-                stream::iter([Ok(ModelEvent::Text(before.into()))])
-                    .chain(stream::once(rest).flatten())
-                    .boxed()
-            }
-            Answer::Fail(why) => return Err(ModelError::new(ModelErrorKind::Rejected, why)),
-            Answer::Panic => panic!("the model is broken"),
-        })
-    }
-}
-
-fn last_text(request: &ModelRequest) -> String {
-    let text = request.messages.iter().rev().find_map(|message| match message {
-        Message::User { content, .. } => Some(joined_text(content)),
-        Message::Assistant(_) | Message::Tool(_) => None,
-    });
-    text.unwrap_or_default()
-}
+use crate::played::{Answer, Played};
 
 /// A tool that says what it got.
 struct Look;
@@ -114,35 +39,127 @@ impl Tool for Look {
     }
 }
 
+/// A tool that runs alone, until somebody lets it go on.
+struct Wait(Arc<Notify>);
+
+#[async_trait]
+impl Tool for Wait {
+    fn spec(&self) -> Arc<ToolSpec> {
+        let spec = ToolSpec::new("wait", "Waits.");
+        Arc::new(ToolSpec { concurrency: Concurrency::Exclusive, ..spec })
+    }
+
+    async fn execute(&self, _: ToolContext, _: ToolCall) -> ToolOutput {
+        self.0.notified().await;
+        ToolOutput::text("waited")
+    }
+}
+
+/// Does for extensions what it says of itself.
+struct Looks;
+
+impl Services for Looks {
+    fn tools(&self, _: &ServiceReach) -> Result<Vec<Arc<dyn Tool>>, String> {
+        Ok(vec![Arc::new(Read)])
+    }
+}
+
+/// What extensions have done.
+struct Read;
+
+#[async_trait]
+impl Tool for Read {
+    fn spec(&self) -> Arc<ToolSpec> {
+        Arc::new(ToolSpec::new("read", "Reads."))
+    }
+
+    async fn execute(&self, _: ToolContext, call: ToolCall) -> ToolOutput {
+        ToolOutput::text(format!("read {}", call.args))
+    }
+}
+
+/// A hook that does not want to hear of secrets.
+struct Discreet;
+
+#[async_trait]
+impl AfterModelResponse for Discreet {
+    async fn after_model_response(&self, _: &CancellationToken, told: &ReceivedResponse) -> ResponseDecision {
+        let text = haft_protocol::message::text_of(&told.content);
+        match text.contains("secret") {
+            true => ResponseDecision::HardAbort { by: "discreet".into(), reason: "a secret".into() },
+            false => ResponseDecision::Keep,
+        }
+    }
+
+    fn holds_back(&self) -> bool {
+        false
+    }
+}
+
 /// The streams of an extension that somebody else plays.
-pub(crate) type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
+type Streams = (ReadHalf<DuplexStream>, WriteHalf<DuplexStream>);
 
 /// A program with one model, and another one that can be switched to.
 pub(crate) struct Program {
-    pub(crate) model: Arc<Played>,
-    /// The extension of the first session, if it has one.
-    extension: Mutex<Option<Streams>>,
+    model: Arc<Played>,
+    /// How many sessions it can open.
+    opens: AtomicU64,
+    /// Whether its sessions have no extensions.
+    plain: bool,
+    /// The extensions of the first session.
+    extensions: Mutex<Vec<(&'static str, Streams)>>,
     /// Where sessions are recorded; none are without it.
     sessions: Option<PathBuf>,
     ticks: Arc<AtomicU64>,
+    /// Lets the tool `wait` go on.
+    gate: Arc<Notify>,
+    /// What was opened, for whoever looks at it from outside.
+    agents: Arc<Mutex<Vec<Agent>>>,
 }
 
 impl Program {
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         Self {
             model: Played::new("one", answers),
-            extension: Mutex::default(),
+            opens: AtomicU64::new(u64::MAX),
+            plain: false,
+            extensions: Mutex::default(),
             sessions: None,
             ticks: Arc::default(),
+            gate: Arc::default(),
+            agents: Arc::default(),
         }
     }
 
-    pub(crate) fn with_extension(self, streams: Streams) -> Self {
-        Self { extension: Mutex::new(Some(streams)), ..self }
+    /// With an extension in its first session, which is played.
+    pub(crate) fn with_extension(self, name: &'static str) -> (Self, FakePeer) {
+        let (peer, reader, writer) = FakePeer::pair();
+        self.extensions.lock().unwrap().push((name, (reader, writer)));
+        (self, peer)
+    }
+
+    /// Which can open so many sessions and no more.
+    pub(crate) fn opening(self, sessions: u64) -> Self {
+        Self { opens: AtomicU64::new(sessions), ..self }
+    }
+
+    /// Without extensions.
+    pub(crate) fn plain(self) -> Self {
+        Self { plain: true, ..self }
     }
 
     pub(crate) fn recording(self, sessions: &Path) -> Self {
         Self { sessions: Some(sessions.to_owned()), ..self }
+    }
+
+    /// What lets the tool `wait` go on.
+    pub(crate) fn gate(&self) -> Arc<Notify> {
+        Arc::clone(&self.gate)
+    }
+
+    /// What will have been opened.
+    pub(crate) fn agents(&self) -> Arc<Mutex<Vec<Agent>>> {
+        Arc::clone(&self.agents)
     }
 
     fn cwd() -> &'static Path {
@@ -156,27 +173,38 @@ impl Program {
         }
     }
 
-    async fn begin(&self, session: Session, screens: &Screens) -> Opened {
+    async fn begin(&self, session: Session, screens: &Screens) -> Result<Opened, Failure> {
         let clock = clock(&self.ticks);
         let session = session.with_clock(clock.clone());
         let screen = screens.begin(&session);
-        let streams = self.extension.lock().unwrap().take();
+        let left = self.opens.load(Ordering::Relaxed);
+        self.opens.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left == 0 {
+            return Err(Failure::new(ErrorCode::Failed, "no room for another session; close one"));
+        }
         let mut config = HostConfig::new("1.0.0", self.model.info(), Self::cwd());
-        config.reserved_tools = vec!["look".into()];
-        let mut host = Host::builder(config).events(screen.events()).frontend(screen.clone());
-        if let Some((reader, writer)) = streams {
-            host = host.streams("todo", reader, writer);
+        config.reserved_tools = vec!["look".into(), "wait".into()];
+        let host = Host::builder(config).events(screen.events()).frontend(screen.clone());
+        let mut host = host.services(Arc::new(Looks));
+        for (name, (reader, writer)) in std::mem::take(&mut *self.extensions.lock().unwrap()) {
+            host = host.streams(name, reader, writer);
         }
         let host = host.start().await;
-        let own: Vec<Arc<dyn Tool>> = vec![Arc::new(Look)];
+        let own: Vec<Arc<dyn Tool>> = vec![Arc::new(Look), Arc::new(Wait(Arc::clone(&self.gate)))];
         let agent = Agent::builder(Arc::clone(&self.model))
             .session(session)
             .clock(clock)
             .hook_source(host.hook_source())
+            .after_model_response(Discreet)
+            .compaction(CompactSettings { auto: false, reserve: None, keep: Some(1) })
             .add_tools(own.iter().cloned().chain(host.tools()));
         let agent = screen.joined(agent).build().unwrap();
         host.serve(agent.caller());
-        Opened::new(agent, screen).with_extensions(host, own)
+        self.agents.lock().unwrap().push(agent.clone());
+        Ok(match self.plain {
+            true => Opened::new(agent, screen),
+            false => Opened::new(agent, screen).with_extensions(host, own),
+        })
     }
 }
 
@@ -201,6 +229,7 @@ impl Sessions for Program {
         let session = match which {
             Which::New { ephemeral } => self.fresh(ephemeral.unwrap_or(false)),
             Which::Given(session) => session,
+            Which::Stored(name) if name == "cursed" => panic!("the disk is cursed"),
             Which::Stored(name) => {
                 let none =
                     || Failure::new(ErrorCode::SessionNotFound, format!("no session is called {name:?}"));
@@ -210,13 +239,13 @@ impl Sessions for Program {
                     .map_err(|error| Failure::new(ErrorCode::SessionLocked, error.to_string()))?
             }
         };
-        Ok(self.begin(session, screens).await)
+        self.begin(session, screens).await
     }
 
     async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
         let Some(dir) = &self.sessions else { return Ok(Vec::new()) };
         let found = Store::new(dir).list(Self::cwd()).unwrap_or_default();
-        let info = |found: haft_core::session::store::Found| {
+        let info = |found: Found| {
             let summary = found.summary().unwrap();
             SessionInfo {
                 session: found.id.to_string(),
@@ -241,6 +270,7 @@ impl Sessions for Program {
     async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
+            "cursed" => panic!("the list of models is cursed"),
             _ => {
                 Err(Failure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
             }

@@ -73,6 +73,20 @@ impl HostEnvironment {
         self
     }
 
+    /// Keeps variables from commands, whatever else they get.
+    #[must_use]
+    pub fn without_variables<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names = names.into_iter().map(Into::into);
+        match &mut self.variables {
+            EnvPolicy::Inherit { remove, .. } => remove.extend(names),
+            EnvPolicy::Only(all) => {
+                let names: Vec<OsString> = names.collect();
+                *all = all.iter().filter(|(name, _)| !names.contains(name)).cloned().collect();
+            }
+        }
+        self
+    }
+
     /// Sets what `~` stands for.
     #[must_use]
     pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {

@@ -1,5 +1,7 @@
 //! The text layer from outside, what is drawn for what comes in; and what keys do.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
+
 mod clean;
 mod diff;
 mod editor;

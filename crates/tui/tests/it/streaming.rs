@@ -80,9 +80,6 @@ proptest! {
             text.push(&source[cut[0]..cut[1]]);
             text.lines(WIDTH, &theme);
         }
-        let mut open = Streaming::default();
-        open.push(&source);
-        prop_assert_eq!(text.lines(WIDTH, &theme), open.lines(WIDTH, &theme), "open {:?}", source);
         text.finish();
         prop_assert_eq!(text.lines(WIDTH, &theme), &at_once(&source)[..], "{:?}", source);
     }

@@ -97,7 +97,7 @@ fn text() -> impl Strategy<Value = String> {
         "-",
         ".",
         "。",
-        "ﾞ",
+        "ｶﾞ",
         "क्षि",
         "longerword",
         "\u{a0}",
@@ -135,9 +135,9 @@ proptest! {
     }
 
     #[test]
-    fn what_fits_stays(text in text(), width in 1..200_u16) {
+    fn what_fits_stays(text in text(), more in 1..20_u16) {
         let text = CleanLine::new(&text).to_string();
-        prop_assume!(width_of(&text) <= usize::from(width));
+        let width = u16::try_from(width_of(&text)).unwrap() + more;
         let rows = wrap(&spans(&text), width, &Hang::default(), Mode::Words);
         prop_assert_eq!(rows.len(), 1);
         prop_assert_eq!(rows[0].to_string(), text.trim_end_matches([' ', '\u{3000}']));

@@ -48,7 +48,6 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         thinking: Thinking::Default,
         max_steps: None,
         compaction: CompactSettings::default(),
-        observed: None,
         tools,
         on_timeout_allow: Vec::new(),
         extension_config: BTreeMap::new(),
@@ -58,7 +57,8 @@ async fn joined(root: &Path, no_ext: bool, tools: ToolChoice) -> Joined {
         sandbox: BTreeMap::new(),
         grants: Vec::new(),
     };
-    join(parts).await.unwrap()
+    let (ends, _) = Ends::printed(None);
+    join(parts, ends).await.unwrap()
 }
 
 /// The extensions' tools that the model is offered.

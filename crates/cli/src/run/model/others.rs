@@ -8,7 +8,7 @@ use haft_config::{Auth, Settings};
 use haft_core::model::{Model, ModelInfo, ModelSource};
 use haft_providers::{Models, Wish, choose, place};
 
-use super::{Keyed, beside};
+use super::{Keyed, beside, provider_of};
 
 /// The most models that are kept: each has connections of its own.
 const MOST: usize = 16;
@@ -36,17 +36,8 @@ impl OtherModels {
         auth: Auth,
         asked: &ModelInfo,
     ) -> Self {
-        let named = settings.provider.as_ref().map(|set| set.value.clone());
-        let compatible = || first.base_url.as_ref().map(|_| "compatible".to_owned());
-        let fixed = named.or_else(compatible);
-        Self {
-            fixed: fixed.is_some(),
-            provider: fixed.unwrap_or_else(|| asked.provider.clone()),
-            first,
-            models,
-            auth,
-            opened: Mutex::default(),
-        }
+        let (provider, fixed) = provider_of(&first, settings, asked);
+        Self { fixed, provider, first, models, auth, opened: Mutex::default() }
     }
 
     async fn open(&self, provider: &str, model: &str) -> anyhow::Result<Arc<dyn Model>> {

@@ -18,7 +18,7 @@ pub struct Hello {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ui: Option<bool>,
     /// The tools that the client wants to be asked about before each call of theirs, in every session; `"*"` for all. Absent:
-    /// what was said before, at first none; `[]`: none. Needs `ui`: without it every such call is refused. Since haft.
+    /// what was said before, at first none; `[]`: none. Who names one answers `ui_request`s, as with `ui`. Since haft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approve: Option<Vec<String>>,
 }

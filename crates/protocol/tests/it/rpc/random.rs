@@ -14,6 +14,7 @@ fn request() -> impl Strategy<Value = Request> {
         any::<String>().prop_map(|message| Prompt { message, images: Vec::new() }.into()),
         any::<Option<String>>()
             .prop_map(|token| Hello { token: token.map(Token), ..Hello::default() }.into()),
+        any::<Option<Vec<String>>>().prop_map(|approve| Hello { approve, ..Hello::default() }.into()),
         any::<Option<Vec<String>>>().prop_map(|tools| SetTools { tools }.into()),
         any::<Option<String>>().prop_map(|entry| Fork { entry }.into()),
         (name, any::<String>()).prop_map(|(name, args)| RunCommand { name, args }.into()),

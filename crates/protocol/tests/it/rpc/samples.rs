@@ -50,8 +50,7 @@ fn conversation() -> Vec<Command> {
     vec![
         Hello { token: Some(Token("s3cret".into())), client: Some(client), ui: Some(true), approve: None }
             .into(),
-        Hello { ui: Some(true), approve: Some(vec!["bash".into(), "edit".into()]), ..Hello::default() }
-            .into(),
+        Hello { approve: Some(vec!["bash".into(), "edit".into()]), ..Hello::default() }.into(),
         Hello { approve: Some(Vec::new()), ..Hello::default() }.into(),
         Hello::default().into(),
         Prompt { message: "hi".into(), images: Vec::new() }.into(),

@@ -1,22 +1,23 @@
-//! Prompts, and what is said meanwhile.
-
-use std::sync::Arc;
+//! Prompts: what is told of each, and the ways in which they end.
 
 use haft_rpc::End;
 use insta::assert_snapshot;
 use serde_json::json;
-use tokio::sync::Notify;
 
 use crate::client::Client;
-use crate::program::{Answer, Program};
+use crate::played::Answer;
+use crate::program::Program;
+
+/// An image of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_with_a_tool() {
     let answers = [Answer::Call("look", r#"{"at":"a"}"#), Answer::Say("It is blue.")];
     let mut client = Client::of(Program::new(answers));
     client.ask(json!({"type": "hello", "client": {"name": "test"}})).await;
-    client.send(json!({"id": "1", "type": "prompt", "message": "look at a"})).await;
-    client.until("done").await;
+    client.prompt("1", "look at a").await;
     client.ask(json!({"type": "get_messages"})).await;
     client.ask(json!({"type": "get_state"})).await;
     let (end, said) = client.end().await;
@@ -25,14 +26,59 @@ async fn a_prompt_with_a_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_at_the_end_of_the_input_is_finished() {
-    let gate = Arc::new(Notify::new());
-    let mut client = Client::of(Program::new([Answer::Held("I ", Arc::clone(&gate), "am done.")]));
-    client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
-    client.send(json!({"id": "2", "type": "prompt", "message": "and on"})).await;
-    client.until("text_delta").await;
-    gate.notify_one();
-    let (end, said) = client.end().await;
-    assert_eq!(end.unwrap(), End::Input);
-    assert_snapshot!(said);
+async fn images() {
+    let mut client = Client::of(Program::new([Answer::Say("A pixel.")]));
+    let image = |data: &str| json!([{"mime_type": "image/jpeg", "data": data}]);
+    client.send(json!({"id": "1", "type": "prompt", "message": "", "images": image(PIXEL)})).await;
+    client.until("done").await;
+    client.ask(json!({"type": "prompt", "message": "see", "images": image("no base64!")})).await;
+    client.ask(json!({"type": "steer", "message": "see", "images": image("R0lG")})).await;
+    client.ask(json!({"type": "follow_up", "message": "", "images": image("")})).await;
+    client.ask(json!({"type": "prompt", "message": " \n"})).await;
+    client.ask(json!({"type": "steer", "message": ""})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn templates() {
+    let mut client = Client::of(Program::new([]));
+    client.prompt("1", "/review a.rs").await;
+    client.prompt("2", "/review").await;
+    client.prompt("3", "/srv/app is a directory").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_fails_or_panics_is_told_and_the_session_goes_on() {
+    let answers = [Answer::Hesitates("Well."), Answer::Fail("no such model"), Answer::Panic];
+    let mut client = Client::of(Program::new(answers));
+    client.prompt("1", "try").await;
+    client.prompt("2", "try again").await;
+    client.prompt("3", "and again").await;
+    client.prompt("4", "once more").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_a_hook_discards() {
+    let mut client = Client::of(Program::new([Answer::Say("the secret is 7")]));
+    client.prompt("1", "tell me").await;
+    client.ask(json!({"type": "get_messages"})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_is_summed_up() {
+    let answers = [Answer::Say("First."), Answer::Say("Second."), Answer::Say("Two things were said.")];
+    let mut client = Client::of(Program::new(answers));
+    // There is nothing to sum up.
+    client.ask(json!({"type": "compact"})).await;
+    client.until("error").await;
+    client.prompt("1", "one").await;
+    client.prompt("2", "two").await;
+    client.send(json!({"id": "3", "type": "compact", "instructions": "be brief"})).await;
+    client.send(json!({"id": "4", "type": "prompt", "message": "three"})).await;
+    client.until("done").await;
+    client.ask(json!({"type": "tree"})).await;
+    assert_snapshot!(client.end().await.1);
 }

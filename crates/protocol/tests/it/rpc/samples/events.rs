@@ -57,7 +57,7 @@ fn dialogs() -> Vec<RpcEvent> {
         RpcEvent::UiRequest(ask("ui-3", UiKind::Input, UiAnswer::Cancelled)),
         RpcEvent::UiRequest(UiRequest { extension: Some(todo()), options: options(), ..failing }),
         RpcEvent::UiRequest(UiRequest {
-            title: "bash".into(),
+            title: "Run bash?".into(),
             message: String::new(),
             call: Some(call()),
             ..approval

@@ -1,0 +1,118 @@
+//! `haft rpc`: another program drives sessions, by lines of JSON.
+
+mod failure;
+mod program;
+mod stored;
+mod token;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use haft_rpc::{End, Options, ServeError};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{RpcArgs, RunArgs};
+use crate::exit::{Exit, OrExit as _};
+use crate::interrupt::Interrupts;
+use crate::logging;
+use crate::run::{Flow, Opened, Output, check_named, complete, interrupted, open_session};
+use crate::setup::Setup;
+
+use program::Program;
+pub(crate) use token::WITHHELD;
+
+/// Serves one client, to its end.
+pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
+    // Before anything starts that could read it, too.
+    let token = token::given(|name| std::env::var_os(name))?;
+    let (records, args) = (args.records(), RunArgs::from(args));
+    if args.session.resume.as_deref() == Some("") {
+        return Err(anyhow::anyhow!(
+            "nobody can choose a session here; name one with --resume ID, or take the latest with -c"
+        ))
+        .or_exit(Exit::Usage);
+    }
+    let setup = Setup::read(&args)?;
+    logging::init(&setup.home)?;
+    let chosen = match open_session(&args.session, &setup, true)? {
+        Opened::Session(chosen) => chosen,
+        Opened::Nothing(exit) => return Ok(exit),
+    };
+    setup.tell();
+    let first = chosen.session.clone();
+    let outcome = check_named(&setup).and_then(|()| {
+        let mut options = Options::new(env!("CARGO_PKG_VERSION"));
+        options.token = token;
+        let results = setup.home.results_dir();
+        let program = Program::new(args, records, setup, chosen);
+        complete(async move {
+            let exit = serve(program, options).await;
+            haft_tools::clear_results(&results, SystemTime::now());
+            exit
+        })
+    });
+    // What was mended of its file, and no run has told. To people: nothing but lines of the protocol is for the client.
+    Output::repaired(false, &first);
+    outcome
+}
+
+/// Serves until the client or a person has enough.
+async fn serve(program: Program, options: Options) -> anyhow::Result<Exit> {
+    let mut interrupts = Interrupts::listen()?;
+    let cancel = CancellationToken::new();
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    let serving = haft_rpc::serve(&cancel, Arc::new(program), input, output, options);
+    tokio::pin!(serving);
+    loop {
+        tokio::select! {
+            biased;
+            () = interrupts.next() => if interrupted(&interrupts, &cancel) == Flow::StopAtOnce {
+                return Ok(Exit::Aborted);
+            },
+            end = &mut serving => return ended(end),
+        }
+    }
+}
+
+/// How haft ends, and what people are told of it.
+fn ended(end: Result<End, ServeError<anyhow::Error>>) -> anyhow::Result<Exit> {
+    match end {
+        Ok(End::Input | End::Requested | End::Gone) => Ok(Exit::Ok),
+        Ok(End::Cancelled) => Ok(Exit::Aborted),
+        Ok(End::Refused) => Err(anyhow::anyhow!(
+            "the client did not show the token that {} has",
+            token::NAMES.join(" or ")
+        )),
+        Ok(End::Stopped) => Err(anyhow::anyhow!(
+            "an extension that guards the session keeps failing, so nothing goes on; `haft doctor` says what to do"
+        ))
+        .or_exit(Exit::RequiredExtension),
+        Err(ServeError::First(error)) => Err(error),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_has_its_code() {
+        for (end, expect) in [
+            (End::Input, Exit::Ok),
+            (End::Requested, Exit::Ok),
+            (End::Gone, Exit::Ok),
+            (End::Cancelled, Exit::Aborted),
+            (End::Refused, Exit::Failure),
+            (End::Stopped, Exit::RequiredExtension),
+        ] {
+            let exit = ended(Ok(end)).unwrap_or_else(|error| Exit::of(&error));
+            assert_eq!(exit, expect, "{end:?}");
+        }
+        let first = Exit::NoProvider.with(anyhow::anyhow!("no key"));
+        let error = ended(Err(ServeError::First(first))).unwrap_err();
+        assert_eq!((Exit::of(&error), format!("{error:#}").as_str()), (Exit::NoProvider, "no key"));
+        let gone = std::io::Error::other("torn");
+        assert_eq!(Exit::of(&ended(Err(ServeError::Input(gone))).unwrap_err()), Exit::Failure);
+    }
+}

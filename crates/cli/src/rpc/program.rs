@@ -1,0 +1,184 @@
+//! `Program`: where the sessions of `haft rpc` come from.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use anyhow::Context as _;
+use async_trait::async_trait;
+use haft_core::model::{Model, ModelInfo};
+use haft_core::session::Session;
+use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
+use haft_rpc::{Expanded, Opened, Screens, Which};
+
+use super::failure::{coded, failed, not_found};
+use super::stored;
+use crate::args::RunArgs;
+use crate::console::note;
+use crate::resources::Resources;
+use crate::run::{self, Chosen, Ends, Parts};
+use crate::session::Sessions;
+use crate::setup::Setup;
+
+/// What the command line says, and what is known since the process began.
+pub(super) struct Program {
+    args: Arc<RunArgs>,
+    /// Whether new sessions are recorded, unless the client says otherwise.
+    records: bool,
+    stored: Arc<Sessions>,
+    /// What the first session is made of, until it is opened.
+    begin: Mutex<Option<(Setup, Chosen)>>,
+    /// The model of the first session.
+    first: OnceLock<ModelInfo>,
+    /// Templates and skills, as they were when the latest session was opened.
+    resources: Mutex<Arc<Resources>>,
+}
+
+/// A session that is about to be opened.
+enum Wanted {
+    /// One as a run has it.
+    Chosen(Chosen),
+    /// The copy of a conversation of this process.
+    Copy(Session),
+}
+
+impl Program {
+    pub(super) fn new(args: RunArgs, records: bool, setup: Setup, chosen: Chosen) -> Self {
+        Self {
+            args: Arc::new(args),
+            records,
+            stored: Arc::new(Sessions::new(&setup.home, &setup.cwd)),
+            begin: Mutex::new(Some((setup, chosen))),
+            first: OnceLock::new(),
+            resources: Mutex::default(),
+        }
+    }
+
+    /// Reads everything anew, so that what was changed since counts.
+    async fn setup(&self) -> anyhow::Result<Setup> {
+        let args = Arc::clone(&self.args);
+        off_thread(move || Setup::read(&args)).await?
+    }
+
+    /// What another session is made of.
+    async fn wanted(&self, which: Which) -> Result<(Setup, Wanted), Failure> {
+        let (args, stored, records) = (Arc::clone(&self.args), Arc::clone(&self.stored), self.records);
+        let read = move || {
+            let setup = Setup::read(&args).map_err(|error| failed(&error))?;
+            run::check_named(&setup).map_err(|error| failed(&error))?;
+            let wanted = wanted(which, &setup, &stored, records)?;
+            Ok((setup, wanted))
+        };
+        off_thread(read).await.map_err(|error| failed(&error))?
+    }
+
+    async fn parts(&self, setup: Setup, wanted: Wanted) -> anyhow::Result<Parts> {
+        match (wanted, self.first.get()) {
+            (Wanted::Chosen(chosen), _) => run::parts(&self.args, setup, chosen).await,
+            (Wanted::Copy(copy), Some(first)) => run::parts_of_copy(&self.args, setup, copy, first).await,
+            (Wanted::Copy(_), None) => anyhow::bail!("there is no session yet that could be copied"),
+        }
+    }
+
+    /// Starts its extensions, and makes sure that nothing is missing.
+    async fn joined(&self, parts: Parts, screens: &Screens) -> anyhow::Result<Opened> {
+        let screen = screens.begin(&parts.session);
+        // Opening has mended its file already: what is not told now, nobody ever hears of.
+        let events = screen.events();
+        parts.session.take_repair_events().into_iter().for_each(|event| events(event));
+        let joined = run::join(parts, Ends::screen(&screen)).await?;
+        if let Err(error) = joined.check().await {
+            joined.host.shutdown().await;
+            return Err(error);
+        }
+        *lock(&self.resources) = Arc::new(joined.resources);
+        Ok(Opened::new(joined.agent, screen).with_extensions(joined.host, joined.builtin))
+    }
+
+    fn resources(&self) -> Arc<Resources> {
+        Arc::clone(&lock(&self.resources))
+    }
+}
+
+fn wanted(which: Which, setup: &Setup, stored: &Sessions, records: bool) -> Result<Wanted, Failure> {
+    Ok(match which {
+        Which::New { ephemeral } => {
+            let recorded = ephemeral.map_or(records, |ephemeral| !ephemeral);
+            let session = if recorded { stored.create() } else { Session::in_memory(&setup.cwd) };
+            Wanted::Chosen(Chosen { session, resumed: false })
+        }
+        Which::Stored(id) => {
+            let found = stored.by_id(&id).map_err(|error| not_found(&error))?;
+            let session = run::resume(&found, setup).map_err(|error| failed(&error))?;
+            Wanted::Chosen(Chosen { session, resumed: true })
+        }
+        Which::Given(copy) => Wanted::Copy(copy),
+    })
+}
+
+#[async_trait]
+impl haft_rpc::Sessions for Program {
+    type Error = anyhow::Error;
+
+    async fn first(&self, screens: &Screens) -> anyhow::Result<Opened> {
+        let begin = lock(&self.begin).take();
+        let (setup, chosen) = begin.context("the first session was opened already")?;
+        let parts = self.parts(setup, Wanted::Chosen(chosen)).await?;
+        if let Some(warning) = run::clamped(&*parts.model, parts.thinking) {
+            note(&warning);
+        }
+        self.first.get_or_init(|| parts.model.info());
+        self.joined(parts, screens).await
+    }
+
+    async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure> {
+        let (setup, wanted) = self.wanted(which).await?;
+        let opened = async { self.joined(self.parts(setup, wanted).await?, screens).await };
+        opened.await.map_err(|error| failed(&error))
+    }
+
+    async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
+        let stored = Arc::clone(&self.stored);
+        let listed = off_thread(move || stored::here(&stored)).await;
+        listed.flatten().map_err(|error| failed(&error))
+    }
+
+    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {
+        let setup = self.setup().await.map_err(|error| failed(&error))?;
+        Ok(run::models_for_clients(&setup).await)
+    }
+
+    async fn model(&self, name: &str, asked: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
+        let found = async {
+            let setup = self.setup().await?;
+            run::choose_by_name(&self.args, &setup, self.first.get().unwrap_or(asked), name, asked).await
+        };
+        found.await.map_err(|error| coded(ErrorCode::ModelNotFound, &error))
+    }
+
+    fn templates(&self) -> Vec<CommandInfo> {
+        let resources = self.resources();
+        let templates = resources.templates().templates.into_iter();
+        let skills = resources.skills.skills.iter();
+        let skills = skills.map(|skill| (format!("skill:{}", skill.name), skill.description.clone()));
+        let all = templates.map(|template| (template.name, template.description)).chain(skills);
+        all.map(|(name, description)| CommandInfo { name, description, extension: None }).collect()
+    }
+
+    fn expand(&self, name: &str, arguments: &str) -> Expanded {
+        let resources = self.resources();
+        match resources.expand(&resources.templates(), name, arguments) {
+            haft_config::Expanded::Prompt(text) => Expanded::Message(text),
+            haft_config::Expanded::Failed(why) => Expanded::Failed(why),
+            haft_config::Expanded::Unknown => Expanded::Unknown,
+        }
+    }
+}
+
+/// Does what reads files where it holds up nothing else.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> anyhow::Result<T> {
+    tokio::task::spawn_blocking(work).await.context("haft failed while it read its files")
+}
+
+/// Each change is one assignment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

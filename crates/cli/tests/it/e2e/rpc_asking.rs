@@ -1,0 +1,75 @@
+//! `haft rpc`: the person in front of the client decides.
+
+use serde_json::{Value, json};
+
+use super::rpc_client::{Client, text_of};
+use super::scene::Scene;
+
+/// A gate for `bash` that keeps failing.
+const BROKEN: &str = r#"
+emit("subscribe", intercept=[{"event": "tool_call", "tools": ["bash"], "role": "gate"}])
+emit("ready")
+for frame in frames():
+    if frame.get("event") == "tool_call":
+        answer(frame, block="no")
+"#;
+
+/// A model that has `bash` do this, one after the other, and says that it is done.
+fn scene(commands: &[&str]) -> Scene {
+    let call = |command: &&str| json!({"say": [{"call": {"name": "bash", "args": {"command": command}}}]});
+    let mut steps: Vec<Value> = commands.iter().map(call).collect();
+    steps.push(json!({"say": [{"text": "Done."}]}));
+    Scene::scripted(&json!(steps))
+}
+
+#[test]
+fn a_call_is_allowed_or_not() {
+    let scene = scene(&["touch one", "touch two"]);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true, "approve": ["bash"]}));
+    client.done("prompt", &json!({"message": "go"}));
+    for (command, confirmed) in [("touch one", false), ("touch two", true)] {
+        let asked = client.event("ui_request");
+        assert_eq!((&asked["kind"], &asked["call"]["args"]["command"]), (&json!("approve"), &json!(command)));
+        client.done("ui_response", &json!({"request": asked["id"], "confirmed": confirmed}));
+    }
+    client.event("done");
+    client.end().expect(0);
+    let exists = |name: &str| scene.world.project().join(name).exists();
+    assert_eq!((exists("one"), exists("two")), (false, true));
+}
+
+#[test]
+fn a_person_goes_on_without_a_guard_that_keeps_failing() {
+    let scene = scene(&["touch touched"; 4]).python("guard", BROKEN);
+    let mut client = Client::of(&scene, &[]);
+    client.done("hello", &json!({"ui": true}));
+    client.done("prompt", &json!({"message": "go"}));
+    let asked = client.event("ui_request");
+    assert_eq!((&asked["kind"], &asked["extension"]), (&json!("gate_failing"), &json!("guard")));
+    client.done("ui_response", &json!({"request": asked["id"], "value": "continue_without"}));
+    client.event("gate_off");
+    client.event("done");
+    let left = client.end();
+    left.expect(0);
+    assert_eq!(text_of(left.of("assistant_message").last().unwrap()), "Done.");
+    assert!(scene.world.project().join("touched").exists());
+}
+
+/// As in a run, it is code 3.
+#[test]
+fn where_nobody_answers_a_guard_that_keeps_failing_ends_it() {
+    let scene = scene(&["touch touched"; 4]).python("guard", BROKEN);
+    let mut client = Client::of(&scene, &[]);
+    client.done("prompt", &json!({"message": "go"}));
+    client.event("done");
+    let left = client.wait();
+    left.expect(3);
+    assert!(
+        left.stderr.contains("keeps failing") && left.stderr.contains("`haft doctor`"),
+        "{}",
+        left.stderr
+    );
+    assert_eq!(left.of("session_closed")[0]["reason"], "failed");
+    assert!(!scene.world.project().join("touched").exists());
+}

@@ -1,0 +1,181 @@
+//! What a person is asked: before tools run, and when a gate keeps failing.
+
+use haft_rpc::End;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::client::Client;
+use crate::extension::begins;
+use crate::played::Answer;
+use crate::program::Program;
+
+/// A client that is asked about a call of `look`: the question.
+async fn asked() -> (Client, String) {
+    let mut client = Client::of(Program::new([Answer::Call("look", r#"{"at":"a"}"#)]));
+    client.ask(json!({"type": "hello", "approve": ["look"]})).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
+    let question = client.until("ui_request").await;
+    (client, question["id"].as_str().unwrap().to_owned())
+}
+
+fn answer(request: &str, mut fields: Value) -> Value {
+    (fields["type"], fields["request"]) = ("ui_response".into(), request.into());
+    fields
+}
+
+#[tokio::test(start_paused = true)]
+async fn yes() {
+    let (mut client, id) = asked().await;
+    client.ask(answer(&id, json!({"value": "yes"}))).await;
+    client.ask(answer(&id, json!({"confirmed": true}))).await;
+    client.until("done").await;
+    client.ask(answer(&id, json!({"confirmed": true}))).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no() {
+    let (mut client, id) = asked().await;
+    client.ask(answer(&id, json!({"confirmed": false}))).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn neither() {
+    let (mut client, id) = asked().await;
+    client.ask(answer(&id, json!({"cancelled": true}))).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_answer_in_time() {
+    let (mut client, id) = asked().await;
+    let begun = Instant::now();
+    client.until("ui_done").await;
+    assert_eq!(begun.elapsed().as_secs(), 60);
+    client.until("done").await;
+    client.ask(answer(&id, json!({"confirmed": true}))).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_ends_with_what_it_is_about() {
+    let (mut client, id) = asked().await;
+    client.ask(json!({"type": "abort"})).await;
+    client.until("done").await;
+    client.ask(answer(&id, json!({"confirmed": true}))).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_says_nothing_more_answers_nothing_more() {
+    let (client, _) = asked().await;
+    let (end, said) = client.end().await;
+    assert_eq!(end.unwrap(), End::Input);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_ends_questions() {
+    let (mut client, _) = asked().await;
+    client.send(json!({"id": "2", "type": "shutdown"})).await;
+    assert_snapshot!(client.heard().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_without_a_person_is_asked_nothing_and_nothing_runs() {
+    let mut client = Client::of(Program::new([Answer::Call("look", "{}")]));
+    client.ask(json!({"type": "hello", "approve": ["*"]})).await;
+    client.ask(json!({"type": "hello", "ui": false})).await;
+    client.prompt("1", "look").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_tools_and_later_ones_run_unasked() {
+    let look = || Answer::Call("look", "{}");
+    let mut client = Client::of(Program::new([look(), Answer::Say("Seen."), look()]));
+    client.ask(json!({"type": "hello", "ui": true, "approve": ["bash"]})).await;
+    client.prompt("1", "look").await;
+    client.ask(json!({"type": "hello", "approve": ["*"]})).await;
+    client.ask(json!({"type": "hello", "approve": []})).await;
+    client.prompt("2", "look").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+/// A gate that is gone fails three times; then the person decides.
+async fn failing(choice: Option<Value>) -> (End, String) {
+    let look = || Answer::Call("look", "{}");
+    let (program, mut peer) = Program::new([look(), look(), look(), look()]).with_extension("guard");
+    let mut client = Client::of(program);
+    let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": "gate"}]});
+    begins(&mut peer, "guard", [gate]).await;
+    client.silent = true;
+    client.ask(json!({"type": "hello", "ui": choice.is_some()})).await;
+    drop(peer);
+    client.send(json!({"id": "1", "type": "prompt", "message": "look"})).await;
+    if let Some(choice) = choice {
+        while client.until("tool_blocked").await["id"] != "call-1" {}
+        client.until("turn_end").await;
+        client.until("turn_end").await;
+        client.silent = false;
+        client.until("ui_request").await;
+        client.ask(answer("ui-1", json!({"value": "whatever"}))).await;
+        client.ask(answer("ui-1", choice)).await;
+    }
+    client.silent = false;
+    client.until("done").await;
+    let (end, said) = client.end().await;
+    (end.unwrap(), said)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_gate_and_go_on_without_it() {
+    let (end, said) = failing(Some(json!({"value": "continue_without"}))).await;
+    assert_eq!(end, End::Input);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_gate_and_start_it_again() {
+    let (end, said) = failing(Some(json!({"value": "restart"}))).await;
+    assert_eq!(end, End::Input);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_gate_and_stop() {
+    let (end, said) = failing(Some(json!({"value": "stop"}))).await;
+    assert_eq!(end, End::Stopped);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_gate_and_nobody_to_ask() {
+    let (end, said) = failing(None).await;
+    assert_eq!(end, End::Stopped);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_gate_ends_its_session_and_no_other() {
+    let look = || Answer::Call("look", "{}");
+    let (program, mut peer) = Program::new([look(), look(), look()]).with_extension("guard");
+    let mut client = Client::of(program);
+    let gate = json!({"type": "subscribe", "intercept": [{"event": "tool_call", "role": "gate"}]});
+    begins(&mut peer, "guard", [gate]).await;
+    client.ask(json!({"type": "hello"})).await;
+    client.opened(json!({"type": "new_session"})).await;
+    drop(peer);
+    client.silent = true;
+    client.prompt("1", "look").await;
+    client.silent = false;
+    client.send(json!({"id": "2", "type": "prompt", "message": "and here?"})).await;
+    client.until("done").await;
+    let (end, said) = client.end().await;
+    assert_eq!(end.unwrap(), End::Input);
+    assert_snapshot!(said);
+}

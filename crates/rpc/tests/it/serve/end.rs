@@ -1,0 +1,132 @@
+//! The end: of the input, by `shutdown`, by the program, and of the output.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use haft_core::hooks::CancellationToken;
+use haft_rpc::{End, Options, ServeError, serve};
+use insta::assert_snapshot;
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
+use tokio::runtime::Handle;
+
+use crate::client::Client;
+use crate::played::Answer;
+use crate::program::Program;
+
+/// A client with two sessions, the first of which has a tool running and a prompt waiting.
+async fn busy() -> Client {
+    let mut client = Client::of(Program::new([Answer::Call("wait", "{}")]));
+    client.hello().await;
+    client.ask(json!({"type": "new_session"})).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "wait"})).await;
+    client.until("tool_start").await;
+    client.send(json!({"id": "2", "type": "prompt", "message": "and on"})).await;
+    client
+}
+
+/// How many tasks there are.
+fn tasks() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
+    let before = tasks();
+    let mut client = busy().await;
+    client.send(json!({"id": "3", "type": "shutdown"})).await;
+    client.send(json!({"id": "4", "type": "ping"})).await;
+    client.send(json!({"id": "5", "type": "prompt", "message": "too late"})).await;
+    let (end, said) = client.heard().await;
+    assert_eq!((end.unwrap(), tasks()), (End::Requested, before));
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_program_may_end_it() {
+    let before = tasks();
+    let client = busy().await;
+    client.cancel.cancel();
+    let (end, said) = client.heard().await;
+    assert_eq!((end.unwrap(), tasks()), (End::Cancelled, before));
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
+    let before = tasks();
+    let program = Program::new([Answer::Call("wait", "{}")]);
+    let gate = program.gate();
+    let mut client = Client::of(program);
+    client.hello().await;
+    let other = client.ask(json!({"type": "new_session"})).await["data"]["session"].clone();
+    client.send(json!({"id": "1", "type": "prompt", "message": "wait"})).await;
+    client.until("tool_start").await;
+    client.send(json!({"id": "2", "type": "prompt", "message": "say 2", "session": other})).await;
+    client.send(json!({"id": "3", "type": "prompt", "message": "say 3"})).await;
+    client.stop_speaking();
+    client.until("session_closed").await;
+    gate.notify_one();
+    let (end, said) = client.heard().await;
+    assert_eq!((end.unwrap(), tasks()), (End::Input, before));
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_program_may_end_it_behind_the_end_of_the_input() {
+    let mut client = busy().await;
+    client.stop_speaking();
+    client.all_there_is().await;
+    client.cancel.cancel();
+    let (end, said) = client.heard().await;
+    assert_eq!(end.unwrap(), End::Cancelled);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_gone_ends_everything() {
+    let before = tasks();
+    let client = busy().await;
+    assert_eq!(client.leave().await.unwrap(), End::Gone);
+    assert_eq!(tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
+    let before = tasks();
+    let mut client = Client::behind(64, Program::new([Answer::Pieces("piece ", 10_000)]), |_| {});
+    client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
+    client.until("text_delta").await;
+    client.stop_reading();
+    assert_eq!(client.ended().await.unwrap(), End::Gone);
+    assert_eq!(tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_first_session_nothing_is_served() {
+    let mut client = Client::of(Program::new([]).opening(0));
+    assert_eq!(client.next().await, None);
+    assert!(matches!(client.ended().await, Err(ServeError::First(_))));
+}
+
+/// An input that breaks.
+struct Breaks;
+
+impl AsyncRead for Breaks {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Err(io::Error::other("torn off")))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_read_before_the_input_broke_is_finished() {
+    let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
+    let (cancel, program, mut output) = (CancellationToken::new(), Program::new([]), Vec::new());
+    let options = Options::new("1.0.0");
+    let served = serve(&cancel, Arc::new(program), input.chain(Breaks), &mut output, options).await;
+    assert!(matches!(served, Err(ServeError::Input(_))));
+    let said = String::from_utf8(output).unwrap();
+    assert!(said.contains(r#"{"type":"done","#), "{said}");
+}

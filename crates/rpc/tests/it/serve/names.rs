@@ -1,0 +1,59 @@
+//! Whether every name of the protocol stands in a transcript.
+
+use std::fs;
+
+use serde_json::Value;
+
+/// What stands in none, and why.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("nothing_to_do", "no command answers with it: what `compact` has nothing for is told by `error`"),
+    (
+        "session",
+        "told by whoever shows one run, and when a file cannot be gone on with; `hello` names the session here",
+    ),
+    ("trust_required", "told by the program when it starts"),
+    ("insert", "an event beside the `action` of that name; looked for as an event"),
+];
+
+fn dir(name: &str) -> String {
+    format!("{}/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All transcripts of this directory.
+fn transcripts() -> String {
+    let files = fs::read_dir(dir("tests/it/serve/snapshots")).unwrap();
+    files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+}
+
+fn names(registry: &str) -> Vec<String> {
+    let meta = fs::read_to_string(dir("../../docs/schema/meta.json")).unwrap();
+    let meta: Value = serde_json::from_str(&meta).unwrap();
+    let names = meta[registry].as_array().unwrap();
+    names.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+/// Every name of this registry stands in a transcript in this shape.
+#[track_caller]
+fn check(registry: &str, shape: impl Fn(&str) -> String) {
+    let transcripts = transcripts();
+    let mut missing = names(registry);
+    missing.retain(|name| !transcripts.contains(&shape(name)));
+    missing.retain(|name| !ELSEWHERE.iter().any(|(known, _)| known == name));
+    assert_eq!(missing, [] as [String; 0], "{registry} without a transcript");
+}
+
+#[test]
+fn every_command_is_done_once() {
+    check("rpc_commands", |name| format!(r#""command":"{name}","success":true"#));
+}
+
+#[test]
+fn every_code_is_answered_once() {
+    check("rpc_codes", |name| format!(r#""code":"{name}"}}"#));
+}
+
+#[test]
+fn every_event_is_told_once() {
+    check("rpc_events", |name| format!(r#"< {{"type":"{name}","#));
+    check("agent_events", |name| format!(r#"< {{"type":"{name}","#));
+}

@@ -1,0 +1,135 @@
+//! Prompts that wait, and what becomes of them.
+
+use std::sync::Arc;
+
+use haft_rpc::{End, MOST_WAITING};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::client::Client;
+use crate::played::Answer;
+use crate::program::Program;
+
+fn prompt(id: &str) -> Value {
+    json!({"id": id, "type": "prompt", "message": format!("say {id}")})
+}
+
+/// A client whose prompt `1` is being worked on.
+async fn busy() -> (Client, Arc<Notify>) {
+    let gate = Arc::new(Notify::new());
+    let mut client = Client::of(Program::new([Answer::Held("I ", Arc::clone(&gate), "am done.")]));
+    client.send(prompt("1")).await;
+    client.until("text_delta").await;
+    (client, gate)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_at_the_end_of_the_input_is_finished() {
+    let (mut client, gate) = busy().await;
+    client.send(prompt("2")).await;
+    client.send(prompt("3")).await;
+    gate.notify_one();
+    let (end, said) = client.end().await;
+    assert_eq!(end.unwrap(), End::Input);
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn abort_stops_what_is_worked_on_and_the_next_one_begins() {
+    let (mut client, _gate) = busy().await;
+    client.send(prompt("2")).await;
+    client.ask(json!({"type": "get_state"})).await;
+    client.ask(json!({"type": "abort"})).await;
+    client.until("done").await;
+    client.until("done").await;
+    // There is nothing to stop.
+    client.ask(json!({"type": "abort", "queued": true})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn abort_takes_back_what_waits() {
+    let (mut client, _gate) = busy().await;
+    client.send(prompt("2")).await;
+    client.send(json!({"id": "3", "type": "compact"})).await;
+    client.ask(json!({"type": "abort", "queued": true})).await;
+    client.until("done").await;
+    client.ask(json!({"type": "get_messages"})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn abort_right_behind_a_prompt_stops_it() {
+    let mut client = Client::of(Program::new([Answer::Held("I ", Arc::default(), "")]));
+    client.send(prompt("1")).await;
+    client.send(json!({"id": "2", "type": "abort"})).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_is_aborted() {
+    let gate = Arc::new(Notify::new());
+    let answers = [Answer::Say("a"), Answer::Say("b"), Answer::Held("So", gate, "")];
+    let mut client = Client::of(Program::new(answers));
+    client.silent = true;
+    client.prompt("1", "one").await;
+    client.prompt("2", "two").await;
+    client.silent = false;
+    client.ask(json!({"type": "compact"})).await;
+    client.until("compaction_start").await;
+    client.ask(json!({"type": "get_state"})).await;
+    client.ask(json!({"type": "abort"})).await;
+    client.until("compaction_end").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn clear_waits_for_nothing() {
+    let (mut client, gate) = busy().await;
+    client.ask(json!({"type": "clear"})).await;
+    gate.notify_one();
+    client.until("done").await;
+    client.ask(json!({"type": "clear"})).await;
+    client.ask(json!({"type": "get_messages"})).await;
+    client.ask(json!({"type": "tree"})).await;
+    client.prompt("2", "anew").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_behind_set_model_asks_that_model() {
+    let mut client = Client::of(Program::new([]));
+    client.send(json!({"id": "1", "type": "set_model", "model": "two"})).await;
+    client.send(prompt("2")).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_prompts_wait_and_no_more() {
+    let (mut client, _gate) = busy().await;
+    client.silent = true;
+    for number in 0..MOST_WAITING {
+        client.send(prompt(&format!("waits-{number}"))).await;
+    }
+    client.silent = false;
+    client.send(prompt("one-too-many")).await;
+    client.reply("one-too-many").await;
+    client.silent = true;
+    client.ask(json!({"type": "abort", "queued": true})).await;
+    client.reply(&format!("waits-{}", MOST_WAITING - 1)).await;
+    client.silent = false;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_many_messages_wait_for_an_agent_and_no_more() {
+    let mut client = Client::of(Program::new([]));
+    client.silent = true;
+    while client.ask(json!({"type": "steer", "message": "on"})).await["success"] == true {}
+    client.silent = false;
+    client.ask(json!({"type": "steer", "message": "and on"})).await;
+    assert_snapshot!(client.end().await.1);
+}

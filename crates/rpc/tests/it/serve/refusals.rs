@@ -1,0 +1,140 @@
+//! Lines that are no commands, commands that are wrong, and clients that may not come in.
+
+use haft_protocol::rpc::MAX_LINE;
+use haft_rpc::End;
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::client::{Client, guarded};
+use crate::extension::{answers, begins};
+use crate::program::Program;
+
+#[tokio::test(start_paused = true)]
+async fn lines_that_cannot_be_read() {
+    let mut client = Client::of(Program::new([]));
+    let lines = [
+        "hello?",
+        r#"["ping"]"#,
+        r#"{"id":7,"type":"ping"}"#,
+        r#"{"id":"1"}"#,
+        r#"{"id":"1","type":7}"#,
+        r#"{"id":"1","id":"2","type":"ping"}"#,
+        r#"{"id":"1","type":"fly"}"#,
+        r#"{"id":"1","type":"prompt"}"#,
+        r#"{"id":"1","type":"prompt","message":7}"#,
+        r#"{"id":"1","type":"set_thinking","level":"very"}"#,
+        r#"{"id":"1","type":"ping","session":7}"#,
+        r#"{"id":"1","type":"ui_response","request":"ui-1"}"#,
+    ];
+    for line in lines {
+        client.send_raw(line).await;
+        client.until("response").await;
+    }
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_that_look_odd_and_can_be_read() {
+    let mut client = Client::of(Program::new([]));
+    client.send_raw("").await;
+    client.send_raw(" \r").await;
+    client.send_raw("{\"id\":\"1\",\"type\":\"ping\"}\r").await;
+    client.send_raw(r#" { "session" : null , "type" : "ping" , "id" : null , "since" : "later" } "#).await;
+    client.send_raw(r#"{"id":"\u2028","type":"prompt","message":"half a \ud83d pair","images":null}"#).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_is_too_long_is_passed_over() {
+    let mut client = Client::of(Program::new([]));
+    client.silent = true;
+    let long = format!(r#"{{"id":"1","type":"prompt","message":"{}"}}"#, "x".repeat(MAX_LINE));
+    client.send_raw(&long).await;
+    client.silent = false;
+    client.until("response").await;
+    client.ask(json!({"type": "ping"})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_last_line_without_its_end_is_a_line() {
+    let mut client = Client::of(Program::new([]));
+    client.send_bytes(br#"{"id":"1","type":"ping"}"#).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_there_is_not() {
+    let mut client = Client::of(Program::new([]));
+    for line in [
+        json!({"type": "get_state", "session": "nobody"}),
+        json!({"type": "prompt", "message": "go", "session": ""}),
+        json!({"type": "switch_session", "session": "nobody"}),
+        json!({"type": "switch_session"}),
+        json!({"type": "close_session"}),
+        json!({"type": "fork", "entry": "zzz"}),
+        json!({"type": "fork", "entry": ""}),
+        json!({"type": "run_command", "name": "fly"}),
+        json!({"type": "run_command", "name": "review"}),
+        json!({"type": "reload_ext", "name": "nobody"}),
+        json!({"type": "panel_key", "extension": "todo", "panel_id": "list", "key": "enter"}),
+        json!({"type": "panel_resize", "extension": "todo", "panel_id": "list", "width": 80, "height": 24}),
+        json!({"type": "panel_close", "extension": "todo", "panel_id": "list"}),
+        json!({"type": "ui_response", "request": "ui-1", "confirmed": true}),
+        json!({"type": "set_model", "model": "nine"}),
+    ] {
+        client.ask(line).await;
+    }
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_panics_is_answered_and_all_else_goes_on() {
+    let mut client = Client::of(Program::new([]));
+    client.send(json!({"id": "1", "type": "set_model", "model": "cursed"})).await;
+    client.send(json!({"id": "2", "type": "switch_session", "session": "cursed"})).await;
+    client.send(json!({"id": "3", "type": "prompt", "message": "go"})).await;
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_cannot_be_opened() {
+    let mut client = Client::of(Program::new([]).opening(1));
+    client.hello().await;
+    client.ask(json!({"type": "new_session"})).await;
+    client.ask(json!({"type": "list_sessions"})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_comes_first() {
+    let (program, mut peer) = Program::new([]).with_extension("todo");
+    let mut client = Client::with(program, guarded);
+    // What happens before is told behind the greeting.
+    begins(&mut peer, "todo", [json!({"type": "notify", "level": "info", "message": "here"})]).await;
+    let extension = answers(peer, |_| vec![]);
+    client.ask(json!({"type": "ping"})).await;
+    for line in ["{}", "[]", r#"{"type":"fly"}"#, r#"{"type":"prompt"}"#, r#"{"type":"hello","token":7}"#] {
+        client.send_raw(line).await;
+        client.until("response").await;
+    }
+    client.ask(json!({"type": "hello"})).await;
+    client.ask(json!({"type": "shutdown"})).await;
+    client.ask(json!({"type": "hello", "token": "secret"})).await;
+    client.ask(json!({"type": "ping"})).await;
+    let (end, said) = client.end().await;
+    assert_eq!(end.unwrap(), End::Input);
+    extension.await.unwrap();
+    assert_snapshot!(said);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_token_ends_everything() {
+    let mut client = Client::with(Program::new([]), guarded);
+    client.ask(json!({"type": "hello", "token": "guess"})).await;
+    let (end, said) = client.heard().await;
+    assert_eq!(end.unwrap(), End::Refused);
+    assert_snapshot!(said);
+}

@@ -1,0 +1,60 @@
+//! How a session is, and what it works with.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::played::Answer;
+use crate::program::Program;
+
+#[tokio::test(start_paused = true)]
+async fn a_greeting_and_a_sign_of_life() {
+    let mut client = Client::of(Program::new([]));
+    client.ask(json!({"type": "ping"})).await;
+    let about = json!({"name": "my-editor", "version": "1.2"});
+    client.ask(json!({"type": "hello", "client": about, "token": "not asked for"})).await;
+    // It may be said again, and `null` says nothing.
+    client.ask(json!({"type": "hello", "client": null, "ui": null, "approve": null})).await;
+    client.send_raw(r#"{"type":"ping"}"#).await;
+    client.until("response").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn models() {
+    let mut client = Client::of(Program::new([]));
+    client.ask(json!({"type": "get_models"})).await;
+    client.ask(json!({"type": "set_model", "model": "nine"})).await;
+    client.ask(json!({"type": "set_model", "model": "played/two"})).await;
+    client.ask(json!({"type": "get_models"})).await;
+    client.ask(json!({"type": "set_thinking", "level": "high"})).await;
+    client.ask(json!({"type": "get_state"})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools() {
+    let answers = [Answer::Call("look", "{}"), Answer::Say("I cannot look.")];
+    let mut client = Client::of(Program::new(answers));
+    client.ask(json!({"type": "get_tools"})).await;
+    client.ask(json!({"type": "set_tools", "tools": ["wait", "later"]})).await;
+    client.prompt("1", "look").await;
+    client.ask(json!({"type": "set_tools", "tools": []})).await;
+    client.ask(json!({"type": "get_tools"})).await;
+    client.ask(json!({"type": "set_tools", "tools": null})).await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_set_while_the_agent_works_counts_from_the_next_step_on() {
+    let program = Program::new([Answer::Call("wait", "{}")]);
+    let gate = program.gate();
+    let mut client = Client::of(program);
+    client.send(json!({"id": "1", "type": "prompt", "message": "wait"})).await;
+    client.until("tool_start").await;
+    client.ask(json!({"type": "set_model", "model": "two"})).await;
+    client.ask(json!({"type": "set_tools", "tools": ["look"]})).await;
+    gate.notify_one();
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}

@@ -1,0 +1,60 @@
+//! What is said to an agent at work.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::client::Client;
+use crate::played::Answer;
+use crate::program::Program;
+
+#[tokio::test(start_paused = true)]
+async fn it_is_told_between_two_steps_and_when_it_would_stop() {
+    let program = Program::new([Answer::Call("wait", "{}")]);
+    let gate = program.gate();
+    let mut client = Client::of(program);
+    client.send(json!({"id": "1", "type": "prompt", "message": "wait for me"})).await;
+    client.until("tool_start").await;
+    client.ask(json!({"type": "steer", "message": "not so long"})).await;
+    client.ask(json!({"type": "follow_up", "message": "then rest"})).await;
+    client.ask(json!({"type": "get_state"})).await;
+    gate.notify_one();
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_to_nobody_goes_with_the_next_prompt() {
+    let mut client = Client::of(Program::new([]));
+    client.ask(json!({"type": "steer", "message": "mind the gap"})).await;
+    client.ask(json!({"type": "follow_up", "message": "then rest"})).await;
+    client.ask(json!({"type": "interrupt"})).await;
+    client.prompt("1", "go").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_right_behind_a_prompt_is_said_to_its_agent() {
+    let program = Program::new([Answer::Call("wait", "{}")]);
+    let gate = program.gate();
+    let mut client = Client::of(program);
+    client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
+    client.send(json!({"id": "2", "type": "steer", "message": "gently"})).await;
+    client.send(json!({"id": "3", "type": "interrupt", "hint": "enough"})).await;
+    client.reply("3").await;
+    gate.notify_one();
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_agent_skips_what_has_not_begun() {
+    let program = Program::new([Answer::Calls(vec![("wait", "{}"), ("look", r#"{"at":"b"}"#)])]);
+    let gate = program.gate();
+    let mut client = Client::of(program);
+    client.send(json!({"id": "1", "type": "prompt", "message": "wait, then look"})).await;
+    client.until("tool_start").await;
+    client.ask(json!({"type": "interrupt", "hint": "what is left?"})).await;
+    gate.notify_one();
+    client.until("done").await;
+    assert_snapshot!(client.end().await.1);
+}
