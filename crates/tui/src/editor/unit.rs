@@ -33,9 +33,9 @@ fn first(text: &str) -> usize {
     if is_single(c) {
         return c.len_utf8();
     }
-    // Only so far as is needed: what comes next may be long.
-    let run = text.find(is_single).and_then(|end| text.get(..end)).unwrap_or(text);
-    run.graphemes(true).next().map_or(0, str::len)
+    let grapheme = text.graphemes(true).next().unwrap_or_default();
+    // An atom joins with nothing, whatever Unicode says of its character.
+    grapheme.find(is_single).unwrap_or(grapheme.len())
 }
 
 /// Where the next unit ends.
@@ -50,8 +50,8 @@ pub(super) fn previous(text: &str, at: usize) -> usize {
     if is_single(c) {
         return at - c.len_utf8();
     }
-    let run = before.get(run_start(before)..).unwrap_or(before);
-    at - run.graphemes(true).next_back().map_or(0, str::len)
+    let grapheme = before.graphemes(true).next_back().unwrap_or_default();
+    at - (grapheme.len() - run_start(grapheme))
 }
 
 /// Where the run of graphemes begins that a text ends with.

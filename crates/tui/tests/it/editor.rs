@@ -246,6 +246,14 @@ fn wide_characters_and_tabs_take_their_columns() {
 }
 
 #[test]
+fn a_long_line_is_laid_out_at_once() {
+    let mut editor = with_text(&"a word ".repeat(40_000));
+    assert_eq!(editor.layout(15).len(), 20_000);
+    assert_eq!(editor.act(Edit::RowUp, 15), Outcome::Done);
+    assert_eq!(editor.layout(15).row, 19_998);
+}
+
+#[test]
 fn a_long_paste_is_one_character() {
     let mut editor = with_text("see ");
     let paste = "line\n".repeat(120);
