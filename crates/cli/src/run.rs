@@ -157,11 +157,9 @@ pub(crate) fn complete(
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    // Nobody ends the task before its time: what ended it is a panic.
-    let exit = runtime
-        .block_on(async { tokio::spawn(work).await })
-        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-    // A read that hangs in the kernel must not hold up the end.
+    let exit = runtime.block_on(async { tokio::spawn(work).await });
+    // A read that hangs in the kernel must not hold up the end, and that of a panic neither.
     runtime.shutdown_background();
-    exit
+    // Nobody ends the task before its time: what ended it is a panic.
+    exit.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
