@@ -22,6 +22,30 @@ const DURATIONS: &[(&str, &str)] = &[
     ("crates/faults/", "deadlines of the fault matrix"),
 ];
 
+/// The one file of the terminal interface that makes spans: of text that went through the sanitiser.
+const SPANS: &str = "crates/tui/src/clean.rs";
+
+/// How else spans and lines could be made of text, and drawn.
+const MAKES_SPANS: &[&str] = &[
+    "Span {",
+    "Span::from(",
+    "Span::raw(",
+    "Span::styled(",
+    "Line::from(\"",
+    "Line::from(format!",
+    "Line::raw(",
+    "Line::styled(",
+    "Text::from(",
+    "Text::raw(",
+    "Text::styled(",
+    "Stylize",
+    ".to_span()",
+    ".to_line()",
+    ".set_string(",
+    ".set_stringn(",
+    ".set_symbol(",
+];
+
 pub(super) fn check(files: &[File]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files {
@@ -29,6 +53,7 @@ pub(super) fn check(files: &[File]) -> Vec<String> {
         if file.path.ends_with(".rs") && !is_test(&file.path) {
             findings.extend(spawns(file));
             findings.extend(durations(file));
+            findings.extend(spans(file));
         }
     }
     findings
@@ -68,6 +93,17 @@ fn durations(File { path, text }: &File) -> Vec<String> {
     product_lines(text)
         .filter(|(_, line)| names_a_duration(line))
         .map(|(at, _)| format!("{path}:{at}: names a duration; put it in the crate's timeouts.rs"))
+        .collect()
+}
+
+fn spans(File { path, text }: &File) -> Vec<String> {
+    if !path.starts_with("crates/tui/src/") || path == SPANS {
+        return Vec::new();
+    }
+    let makes = |line: &str| MAKES_SPANS.iter().any(|made| line.contains(made));
+    product_lines(text)
+        .filter(|(_, line)| makes(line))
+        .map(|(at, _)| format!("{path}:{at}: makes a span of any text; `clean::span` takes clean text only"))
         .collect()
 }
 
@@ -117,6 +153,18 @@ mod tests {
         check("crates/host/src/supervisor.rs", "Command::new(program)", 1);
         check("crates/cli/src/args.rs", "clap::Command::new(\"haft\")", 0);
         check("crates/core/src/turn.rs", "// Command::new(\n#[cfg(test)]\nCommand::new(", 0);
+    }
+
+    #[test]
+    fn spans_are_made_of_clean_text() {
+        let check =
+            |path, text, expect: usize| assert_eq!(spans(&file(path, text)).len(), expect, "{path}: {text}");
+        check("crates/tui/src/diff.rs", "let it = Span::raw(text);", 1);
+        check("crates/tui/src/diff.rs", "Line::from(\"text\")", 1);
+        check("crates/tui/src/diff.rs", "Line::from(vec![span(text, style)])", 0);
+        check("crates/tui/src/diff.rs", "// Span::raw(text)\n#[cfg(test)]\nSpan::raw(text)", 0);
+        check("crates/tui/src/clean.rs", "Span { content, style }", 0);
+        check("crates/cli/src/run.rs", "Span::raw(text)", 0);
     }
 
     #[test]

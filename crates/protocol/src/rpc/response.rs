@@ -38,6 +38,11 @@ impl Failure {
     pub fn new(code: ErrorCode, error: impl Into<String>) -> Self {
         Self { code, error: error.into() }
     }
+
+    /// An error that no program can do anything about: [`ErrorCode::Failed`].
+    pub fn other(error: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::Failed, error.to_string())
+    }
 }
 
 /// Why a command did nothing, for programs. Words are added and none changes its meaning; what a client does not know, it

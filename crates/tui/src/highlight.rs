@@ -1,0 +1,173 @@
+//! Code in colours: finished blocks only, because the colours of a line may depend on all that comes before it.
+//!
+//! The grammars are syntect's; the colours are the theme's. Grammars know thousands of scopes, themes a dozen roles:
+//! the table in `highlight/scopes.rs` says which is which. A language without a grammar is plain.
+
+mod scopes;
+
+use std::sync::LazyLock;
+
+use ratatui_core::text::Span;
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+
+use crate::clean::{Clean, CleanLine, span};
+use crate::theme::{Role, Theme};
+
+/// The grammars, read once. That takes some milliseconds, so a block of code without a language does not ask for them.
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
+
+/// The longest line that a grammar is asked about, in bytes: what is longer was made by a program, and is slow.
+const MAX_LINE: usize = 2 * 1024;
+
+/// How much of one text a grammar is asked about, in bytes. What comes after that is plain.
+const MAX_TEXT: usize = 128 * 1024;
+
+/// Names of languages that people write and the grammars do not know, with one of a language that looks alike.
+const ALIASES: &[(&str, &str)] = &[
+    ("console", "bash"),
+    ("cts", "js"),
+    ("golang", "go"),
+    ("jsonc", "json"),
+    ("json5", "js"),
+    ("jsx", "js"),
+    ("mjs", "js"),
+    ("mts", "js"),
+    ("node", "js"),
+    ("python3", "py"),
+    ("shell", "bash"),
+    ("shellsession", "bash"),
+    ("ts", "js"),
+    ("tsx", "js"),
+    ("typescript", "js"),
+    ("zig", "rs"),
+];
+
+/// The lines of a code in the colours of a language; `None` when there is no grammar for it.
+pub fn highlight(language: &str, code: &Clean, theme: &Theme) -> Option<Vec<Vec<Span<'static>>>> {
+    let mut pen = Pen::new(grammar(language)?, theme);
+    Some(code.lines().map(|line| pen.line(&line)).collect())
+}
+
+/// Whether there is a grammar for a language.
+pub fn knows(language: &str) -> bool {
+    grammar(language).is_some()
+}
+
+/// The grammar for what stands behind the fence: `rust`, `rs`, `rust,ignore`, `{.rust}`.
+fn grammar(label: &str) -> Option<&'static SyntaxReference> {
+    let end = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':');
+    let word = label.trim_start_matches(['{', '.']).split(end).next().filter(|word| !word.is_empty())?;
+    let word = word.to_lowercase();
+    let known = ALIASES.iter().find(|(alias, _)| *alias == word).map_or(word.as_str(), |(_, known)| known);
+    let grammar = GRAMMARS.find_syntax_by_token(known)?;
+    (grammar.name != "Plain Text").then_some(grammar)
+}
+
+/// Goes over a text line by line.
+struct Pen<'t> {
+    theme: &'t Theme,
+    state: ParseState,
+    stack: ScopeStack,
+    /// Bytes that may still be asked about; none once the grammar has failed.
+    left: usize,
+}
+
+impl<'t> Pen<'t> {
+    fn new(grammar: &SyntaxReference, theme: &'t Theme) -> Self {
+        Self { theme, state: ParseState::new(grammar), stack: ScopeStack::new(), left: MAX_TEXT }
+    }
+
+    fn line(&mut self, line: &CleanLine) -> Vec<Span<'static>> {
+        let text = line.as_str();
+        self.left = self.left.saturating_sub(text.len());
+        let asked = if text.len() > MAX_LINE || self.left == 0 { None } else { self.coloured(text) };
+        asked.unwrap_or_else(|| vec![span(line.clone(), self.theme.style(Role::Code))])
+    }
+
+    fn coloured(&mut self, text: &str) -> Option<Vec<Span<'static>>> {
+        // The grammars want to see where a line ends.
+        let Ok(changes) = self.state.parse_line(&format!("{text}\n"), &GRAMMARS) else {
+            self.left = 0;
+            return None;
+        };
+        let mut spans = Vec::new();
+        let mut from = 0;
+        for (at, change) in changes {
+            let to = at.min(text.len());
+            self.put(&mut spans, text.get(from..to)?);
+            from = to;
+            self.stack.apply(&change).ok()?;
+        }
+        self.put(&mut spans, text.get(from..)?);
+        Some(spans)
+    }
+
+    fn put(&self, spans: &mut Vec<Span<'static>>, part: &str) {
+        if part.is_empty() {
+            return;
+        }
+        let style = self.theme.style(role(self.stack.as_slice()));
+        match spans.last_mut().filter(|last| last.style == style) {
+            Some(last) => last.content.to_mut().push_str(part),
+            None => spans.push(span(CleanLine::part(part), style)),
+        }
+    }
+}
+
+/// The innermost scope that means something decides.
+fn role(stack: &[Scope]) -> Role {
+    stack.iter().rev().find_map(|scope| scopes::role(*scope)).unwrap_or(Role::Code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(language: &str, code: &str, role: Role) -> Vec<String> {
+        let theme = Theme::dark();
+        let lines = highlight(language, &Clean::new(code), &theme).unwrap();
+        let shown: Vec<String> =
+            lines.iter().map(|line| line.iter().map(|span| span.content.as_ref()).collect()).collect();
+        assert_eq!(shown.join("\n"), code.trim_end_matches('\n'));
+        let style = theme.style(role);
+        let of_role = lines.iter().flatten().filter(|span| span.style == style);
+        of_role.map(|span| span.content.trim().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_parts_of_a_language() {
+        let code = "// why\npub fn main() { let n = 42; println!(\"a\\n\"); }\n";
+        assert_eq!(texts("rust", code, Role::CodeComment), ["// why"]);
+        assert_eq!(texts("rust", code, Role::CodeNumber), ["42"]);
+        assert!(texts("rust", code, Role::CodeKeyword).contains(&"let".to_owned()));
+        assert!(texts("rust", code, Role::CodeEscape).contains(&"\\n".to_owned()));
+        assert!(texts("python", "def f(x):\n    return 'a'\n", Role::CodeFunction).contains(&"f".to_owned()));
+    }
+
+    #[test]
+    fn languages_have_many_names() {
+        for label in
+            ["rust", "Rust", "rs", "rust,ignore", "rust {.numbers}", "{.rust}", "ts", "sh", "c++", "YAML"]
+        {
+            assert!(knows(label), "{label}");
+        }
+        for label in ["", " ", "no-such", "text", "plain text", ",,", "{}"] {
+            assert!(!knows(label), "{label}");
+        }
+    }
+
+    #[test]
+    fn every_alias_is_needed_and_leads_somewhere() {
+        for (alias, known) in ALIASES {
+            assert!(GRAMMARS.find_syntax_by_token(alias).is_none(), "{alias} is known already");
+            assert!(GRAMMARS.find_syntax_by_token(known).is_some(), "{alias}");
+        }
+    }
+
+    #[test]
+    fn what_is_very_long_is_plain() {
+        let long = format!("let a = \"{}\";\nlet b = 1;", "x".repeat(MAX_LINE));
+        let lines = highlight("rust", &Clean::new(&long), &Theme::dark()).unwrap();
+        assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [1, 4]);
+    }
+}

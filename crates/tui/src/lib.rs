@@ -1,0 +1,18 @@
+//! The interactive mode of haft as a library: what is on the screen, and how it is drawn.
+//!
+//! For whom: the binary, which only starts it. So far it is the text layer, from texts of models, tools and extensions
+//! to styled lines of a width. All of it is pure: no IO, no terminal, no clock.
+//!
+//! Never in here: an extension that is started, a file that is read, a text from outside that is shown as it came. The
+//! last one is what [`clean`] is for: spans are made there and nowhere else (`cargo xtask tidy`), and only of text that
+//! went through the sanitiser.
+
+pub mod clean;
+pub mod diff;
+pub mod highlight;
+pub mod image;
+pub mod markdown;
+pub mod theme;
+pub mod wrap;
+
+mod timeouts;

@@ -1,0 +1,273 @@
+//! Blocks as lines: one event of the parser after the other, with a stack of its own, so that no nesting is too deep.
+
+mod code;
+mod container;
+
+use pulldown_cmark::{BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Parser, Tag, TagEnd};
+use ratatui_core::style::{Modifier, Style};
+use ratatui_core::text::{Line, Span};
+
+use super::inline::Inline;
+use super::split::OPTIONS;
+use super::table::Table;
+use crate::clean::{CleanLine, span};
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap};
+use code::Code;
+use container::Containers;
+
+/// Whether a block may still grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It may: its code is not coloured yet.
+    Open,
+    /// It may not.
+    Finished,
+}
+
+/// Makes lines of events.
+pub(super) struct Renderer<'t> {
+    width: u16,
+    theme: &'t Theme,
+    stage: Stage,
+    lines: Vec<Line<'static>>,
+    containers: Containers,
+    inline: Inline,
+    code: Option<Code>,
+    table: Option<Table>,
+}
+
+impl<'t> Renderer<'t> {
+    pub(super) fn new(width: u16, theme: &'t Theme, stage: Stage) -> Self {
+        Self {
+            width,
+            theme,
+            stage,
+            lines: Vec::new(),
+            containers: Containers::default(),
+            inline: Inline::new(theme.style(Role::Text)),
+            code: None,
+            table: None,
+        }
+    }
+
+    /// The lines of a text.
+    pub(super) fn run<'s>(
+        mut self,
+        source: &'s str,
+        mut links: impl FnMut(BrokenLink<'_>) -> Option<(CowStr<'static>, CowStr<'static>)>,
+    ) -> Vec<Line<'static>> {
+        let find = |link: BrokenLink<'s>| links(link);
+        for event in Parser::new_with_broken_link_callback(source, OPTIONS, Some(find)) {
+            self.event(event);
+        }
+        self.flush();
+        self.lines
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Html(text) => match &mut self.code {
+                Some(code) => code.push(&text),
+                None => self.inline.text(&text),
+            },
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
+                self.inline.styled(&text, self.theme.style(Role::CodeInline));
+            }
+            Event::InlineHtml(text) => self.inline.styled(&text, self.theme.style(Role::Muted)),
+            Event::FootnoteReference(name) => self.inline.text(&name),
+            Event::SoftBreak => self.inline.text(" "),
+            Event::HardBreak => self.inline.new_line(),
+            Event::Rule => {
+                self.begin_block();
+                let rule = span(CleanLine::repeated('─', self.room()), self.theme.style(Role::Rule));
+                self.put(&[rule], Mode::Columns);
+            }
+            Event::TaskListMarker(done) => {
+                self.containers.mark(if done { "[x] " } else { "[ ] " });
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => {
+                self.containers.loosen();
+                self.begin_block();
+            }
+            Tag::Heading { level, .. } => {
+                self.begin_block();
+                self.inline = Inline::new(self.heading(level));
+            }
+            Tag::BlockQuote(_) => {
+                self.begin_block();
+                self.containers.open_quote();
+                self.inline = Inline::new(self.base());
+            }
+            Tag::CodeBlock(kind) => {
+                self.begin_block();
+                self.code = Some(Code::new(match kind {
+                    CodeBlockKind::Fenced(label) => label.to_string(),
+                    CodeBlockKind::Indented => String::new(),
+                }));
+            }
+            Tag::HtmlBlock => {
+                self.begin_block();
+                self.code = Some(Code::html());
+            }
+            Tag::List(first) => {
+                self.begin_block();
+                self.containers.open_list(first);
+            }
+            Tag::Item => {
+                self.flush();
+                if self.containers.open_item() {
+                    self.gap(1);
+                }
+            }
+            Tag::Table(alignments) => {
+                self.begin_block();
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::TableHead => {
+                self.inline = Inline::new(self.base().patch(self.theme.own_style(Role::Strong)))
+            }
+            Tag::TableRow | Tag::TableCell => {}
+            Tag::Emphasis => self.inline.open(self.theme.own_style(Role::Emphasis)),
+            Tag::Strong => self.inline.open(self.theme.own_style(Role::Strong)),
+            Tag::Strikethrough => self.inline.open(self.theme.own_style(Role::Strikethrough)),
+            Tag::Link { dest_url, .. } => self.inline.open_link(&dest_url, false, self.theme),
+            Tag::Image { dest_url, .. } => self.inline.open_link(&dest_url, true, self.theme),
+            // Not switched on; what is in them is shown all the same.
+            Tag::Superscript | Tag::Subscript => self.inline.open(Style::new()),
+            Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::MetadataBlock(_) => self.begin_block(),
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::Heading(_) => self.flush(),
+            TagEnd::BlockQuote(_) => {
+                self.flush();
+                self.close();
+            }
+            TagEnd::CodeBlock | TagEnd::HtmlBlock => self.end_code(),
+            TagEnd::List(_) => {
+                self.flush();
+                self.containers.close();
+            }
+            TagEnd::Item => {
+                self.flush();
+                self.close();
+            }
+            TagEnd::TableCell => {
+                let next = Inline::new(self.cell_style());
+                let cell = std::mem::replace(&mut self.inline, next).into_line();
+                if let Some(table) = &mut self.table {
+                    table.cell(cell);
+                }
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {
+                self.inline = Inline::new(self.base());
+                if let Some(table) = &mut self.table {
+                    table.end_row();
+                }
+            }
+            TagEnd::Table => self.end_table(),
+            TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript => self.inline.close(),
+            TagEnd::Link | TagEnd::Image => self.inline.close_link(self.theme),
+            TagEnd::FootnoteDefinition
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::MetadataBlock(_) => self.flush(),
+        }
+    }
+
+    /// The style of text that has no other.
+    fn base(&self) -> Style {
+        let role = if self.containers.is_quoted() { Role::Quote } else { Role::Text };
+        self.theme.style(role)
+    }
+
+    fn cell_style(&self) -> Style {
+        let in_head = self.table.as_ref().is_some_and(Table::is_in_head);
+        let strong = if in_head { self.theme.own_style(Role::Strong) } else { Style::new() };
+        self.base().patch(strong)
+    }
+
+    fn heading(&self, level: HeadingLevel) -> Style {
+        let style = self.theme.style(Role::Heading);
+        if level == HeadingLevel::H1 { style.add_modifier(Modifier::UNDERLINED) } else { style }
+    }
+
+    /// Ends what came before, and leaves a line free where blocks stand apart.
+    fn begin_block(&mut self) {
+        self.flush();
+        if self.containers.begins_apart() && !self.lines.is_empty() {
+            self.gap(0);
+        }
+    }
+
+    /// A line with nothing but bars of quotes; without the innermost containers, so many.
+    fn gap(&mut self, without: usize) {
+        let bars = self.containers.gap(self.theme, without);
+        self.lines.extend(wrap(&[], self.width, &Hang::all(bars), Mode::Words));
+    }
+
+    /// Ends a quote or an item, which has a line even when there is nothing in it.
+    fn close(&mut self) {
+        if self.containers.is_untouched() {
+            self.put(&[], Mode::Words);
+        }
+        self.containers.close();
+        self.inline = Inline::new(self.base());
+    }
+
+    /// Ends a paragraph.
+    fn flush(&mut self) {
+        let next = Inline::new(self.base());
+        let inline = std::mem::replace(&mut self.inline, next);
+        if !inline.is_empty() {
+            inline.into_lines().iter().for_each(|line| self.put(line, Mode::Words));
+        }
+    }
+
+    fn end_code(&mut self) {
+        if let Some(code) = self.code.take() {
+            for line in code.into_lines(self.theme, self.stage) {
+                self.put(&line, Mode::Columns);
+            }
+        }
+    }
+
+    fn end_table(&mut self) {
+        if let Some(table) = self.table.take() {
+            for row in table.into_rows(self.room(), self.theme) {
+                self.put(&row, Mode::Words);
+            }
+        }
+        self.inline = Inline::new(self.base());
+    }
+
+    /// Columns beside the bars and indentations.
+    fn room(&self) -> usize {
+        let width = usize::from(self.width);
+        width.saturating_sub(self.containers.columns().min(width / 2)).max(1)
+    }
+
+    fn put(&mut self, line: &[Span<'static>], mode: Mode) {
+        let hang = self.containers.hang(self.theme);
+        self.lines.extend(wrap(line, self.width, &hang, mode));
+    }
+}

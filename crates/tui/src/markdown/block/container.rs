@@ -1,0 +1,173 @@
+//! What a block stands in: quotes, lists and their items.
+
+use ratatui_core::text::Span;
+
+use crate::clean::{CleanLine, span};
+use crate::theme::{Role, Theme};
+use crate::wrap::Hang;
+
+/// Bullets, by how deep a list is.
+const BULLETS: &[&str] = &["• ", "◦ ", "▪ "];
+
+/// The bar before what is quoted.
+const BAR: &str = "│ ";
+
+/// The columns of a bar.
+const BAR_COLUMNS: usize = 2;
+
+#[derive(Debug)]
+enum Container {
+    Quote,
+    List {
+        /// The number of the next item; bullets have none.
+        next: Option<u64>,
+        /// Whether items stand apart.
+        loose: bool,
+        /// How many items there are so far.
+        items: usize,
+    },
+    Item {
+        marker: CleanLine,
+        /// Whether the marker has been shown.
+        shown: bool,
+    },
+}
+
+/// The open ones, the outermost first.
+#[derive(Debug, Default)]
+pub(super) struct Containers {
+    open: Vec<Container>,
+    quotes: usize,
+    lists: usize,
+    columns: usize,
+    /// Whether the innermost has nothing in it yet.
+    untouched: bool,
+}
+
+impl Containers {
+    pub(super) fn open_quote(&mut self) {
+        self.quotes += 1;
+        self.columns += BAR_COLUMNS;
+        self.open.push(Container::Quote);
+        self.untouched = true;
+    }
+
+    pub(super) fn open_list(&mut self, first: Option<u64>) {
+        self.lists += 1;
+        self.open.push(Container::List { next: first, loose: false, items: 0 });
+    }
+
+    /// Whether the item stands apart from the one before it.
+    pub(super) fn open_item(&mut self) -> bool {
+        let bullet = BULLETS.get((self.lists.max(1) - 1) % BULLETS.len()).copied().unwrap_or("• ");
+        let mut marker = CleanLine::from(bullet);
+        let mut apart = false;
+        if let Some(Container::List { next, loose, items }) = self.open.last_mut() {
+            apart = *loose && *items > 0;
+            *items += 1;
+            if let Some(number) = next {
+                marker = CleanLine::new(&format!("{number}. "));
+                *number = number.saturating_add(1);
+            }
+        }
+        self.columns += marker.columns();
+        self.open.push(Container::Item { marker, shown: false });
+        self.untouched = true;
+        apart
+    }
+
+    /// A box in place of the bullet.
+    pub(super) fn mark(&mut self, with: &'static str) {
+        if let Some(Container::Item { marker, shown: false }) = self.open.last_mut() {
+            self.columns -= marker.columns();
+            *marker = CleanLine::from(with);
+            self.columns += marker.columns();
+        }
+    }
+
+    /// Notes that the list of the innermost item has items with paragraphs.
+    pub(super) fn loosen(&mut self) {
+        if let [.., Container::List { loose, .. }, Container::Item { .. }] = self.open.as_mut_slice() {
+            *loose = true;
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        match self.open.pop() {
+            Some(Container::Quote) => {
+                self.quotes -= 1;
+                self.columns -= BAR_COLUMNS;
+            }
+            Some(Container::Item { marker, .. }) => self.columns -= marker.columns(),
+            Some(Container::List { .. }) => self.lists -= 1,
+            None => {}
+        }
+        self.untouched = false;
+    }
+
+    pub(super) fn is_quoted(&self) -> bool {
+        self.quotes > 0
+    }
+
+    pub(super) fn is_untouched(&self) -> bool {
+        self.untouched
+    }
+
+    /// Whether a line is left free before a block: not at the beginning of a container, and not in a list whose items
+    /// stand together.
+    pub(super) fn begins_apart(&self) -> bool {
+        let together = matches!(
+            self.open.as_slice(),
+            [.., Container::List { loose: false, .. }, Container::Item { .. }]
+        );
+        !self.untouched && !together
+    }
+
+    /// How many columns they take.
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// What stands before the rows of a line. Markers are shown once.
+    pub(super) fn hang(&mut self, theme: &Theme) -> Hang {
+        let mut hang = Hang::default();
+        for container in &mut self.open {
+            match container {
+                Container::Quote => {
+                    hang.first.push(bar(theme));
+                    hang.rest.push(bar(theme));
+                }
+                Container::List { .. } => {}
+                Container::Item { marker, shown } => {
+                    let style = theme.style(Role::ListMarker);
+                    let blank = span(CleanLine::repeated(' ', marker.columns()), style);
+                    let first = if *shown { blank.clone() } else { span(marker.clone(), style) };
+                    *shown = true;
+                    hang.first.push(first);
+                    hang.rest.push(blank);
+                }
+            }
+        }
+        self.untouched = false;
+        hang
+    }
+
+    /// What stands before a line that is left free.
+    pub(super) fn gap(&self, theme: &Theme, without: usize) -> Vec<Span<'static>> {
+        let around = self.open.get(..self.open.len().saturating_sub(without)).unwrap_or_default();
+        let last = around.iter().rposition(|container| matches!(container, Container::Quote));
+        let around = around.get(..last.map_or(0, |at| at + 1)).unwrap_or_default();
+        let before = around.iter().filter_map(|container| match container {
+            Container::Quote => Some(bar(theme)),
+            Container::List { .. } => None,
+            Container::Item { marker, .. } => {
+                Some(span(CleanLine::repeated(' ', marker.columns()), theme.style(Role::ListMarker)))
+            }
+        });
+        before.collect()
+    }
+}
+
+fn bar(theme: &Theme) -> Span<'static> {
+    span(BAR, theme.style(Role::Quote))
+}

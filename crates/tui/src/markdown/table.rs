@@ -1,0 +1,171 @@
+//! Tables: columns as wide as what is in them, narrower where the screen is, and one value a line where even that is
+//! too wide.
+
+use pulldown_cmark::Alignment;
+use ratatui_core::text::{Line, Span};
+
+use crate::clean::{CleanLine, columns, span};
+use crate::theme::{Role, Theme};
+use crate::wrap::{Hang, Mode, wrap};
+
+/// The least that a column is made narrow to.
+const LEAST: usize = 6;
+
+/// What stands between two columns.
+const BETWEEN: &str = " │ ";
+
+/// The same in the line under the head.
+const CROSSING: &str = "─┼─";
+
+/// The columns of both.
+const GAP: usize = 3;
+
+type Cell = Vec<Span<'static>>;
+
+/// One that is being read. The first row is the head.
+#[derive(Debug)]
+pub(super) struct Table {
+    alignments: Vec<Alignment>,
+    rows: Vec<Vec<Cell>>,
+    row: Vec<Cell>,
+}
+
+impl Table {
+    pub(super) fn new(alignments: Vec<Alignment>) -> Self {
+        Self { alignments, rows: Vec::new(), row: Vec::new() }
+    }
+
+    pub(super) fn is_in_head(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn cell(&mut self, cell: Cell) {
+        self.row.push(cell);
+    }
+
+    pub(super) fn end_row(&mut self) {
+        self.rows.push(std::mem::take(&mut self.row));
+    }
+
+    /// Its lines, none wider than `room` where that is possible.
+    pub(super) fn into_rows(self, room: usize, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+        match self.widths(room) {
+            Some(widths) => self.grid(&widths, theme),
+            None => self.values(theme),
+        }
+    }
+
+    /// How wide the columns are; `None` when they do not fit.
+    fn widths(&self, room: usize) -> Option<Vec<usize>> {
+        let mut natural = vec![1; self.alignments.len()];
+        for row in &self.rows {
+            for (width, cell) in natural.iter_mut().zip(row) {
+                *width = (*width).max(width_of(cell));
+            }
+        }
+        let room = room.checked_sub(GAP * natural.len().saturating_sub(1))?;
+        let cut = |most: usize| natural.iter().map(move |width| *width.min(&most));
+        let widest = natural.iter().copied().max().unwrap_or_default();
+        if cut(widest).sum::<usize>() <= room {
+            return Some(natural);
+        }
+        // The widest give way first.
+        let most = (LEAST..widest).rev().find(|most| cut(*most).sum::<usize>() <= room)?;
+        let mut widths: Vec<usize> = cut(most).collect();
+        let mut left = room - widths.iter().sum::<usize>();
+        for (width, wanted) in widths.iter_mut().zip(&natural) {
+            if left > 0 && *width < *wanted {
+                *width += 1;
+                left -= 1;
+            }
+        }
+        Some(widths)
+    }
+
+    fn grid(&self, widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
+        let style = theme.style(Role::Rule);
+        let mut lines = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            lines.extend(self.row(row, widths, theme));
+            if at == 0 {
+                let dashes = widths.iter().map(|width| span(CleanLine::repeated('─', *width), style));
+                lines.push(joined(dashes.map(|dashes| vec![dashes]), &span(CROSSING, style)));
+            }
+        }
+        lines
+    }
+
+    /// The lines of one row.
+    fn row(&self, row: &[Cell], widths: &[usize], theme: &Theme) -> Vec<Vec<Span<'static>>> {
+        let bar = span(BETWEEN, theme.style(Role::Rule));
+        let wrapped = |(at, width): (usize, &usize)| -> Vec<Line<'static>> {
+            let width = u16::try_from(*width).unwrap_or(u16::MAX);
+            wrap(row.get(at).map(Vec::as_slice).unwrap_or_default(), width, &Hang::default(), Mode::Words)
+        };
+        let cells: Vec<Vec<Line<'static>>> = widths.iter().enumerate().map(wrapped).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+        let line = |height: usize| {
+            let parts = cells.iter().zip(widths).enumerate().map(|(at, (cell, width))| {
+                let spans = cell.get(height).map(|line| line.spans.clone()).unwrap_or_default();
+                let alignment = self.alignments.get(at).copied().unwrap_or(Alignment::None);
+                padded(spans, *width, alignment)
+            });
+            joined(parts, &bar)
+        };
+        (0..height).map(line).collect()
+    }
+
+    /// One value a line, with the name of its column.
+    fn values(self, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+        let mut rows = self.rows.into_iter();
+        let head = rows.next().unwrap_or_default();
+        let mut lines = Vec::new();
+        for (at, row) in rows.enumerate() {
+            if at > 0 {
+                lines.push(vec![span("──", theme.style(Role::Rule))]);
+            }
+            for (at, cell) in row.into_iter().enumerate().filter(|(_, cell)| width_of(cell) > 0) {
+                let mut line = head.get(at).cloned().unwrap_or_default();
+                line.push(span(": ", theme.style(Role::Rule)));
+                line.extend(cell);
+                lines.push(line);
+            }
+        }
+        if lines.is_empty() {
+            lines = head;
+        }
+        lines
+    }
+}
+
+fn width_of(cell: &[Span<'static>]) -> usize {
+    cell.iter().map(|span| columns(&span.content)).sum()
+}
+
+fn joined(parts: impl Iterator<Item = Vec<Span<'static>>>, between: &Span<'static>) -> Vec<Span<'static>> {
+    let mut line = Vec::new();
+    for (at, part) in parts.enumerate() {
+        if at > 0 {
+            line.push(between.clone());
+        }
+        line.extend(part);
+    }
+    line
+}
+
+fn padded(mut cell: Cell, width: usize, alignment: Alignment) -> Cell {
+    let free = width.saturating_sub(width_of(&cell));
+    let before = match alignment {
+        Alignment::None | Alignment::Left => 0,
+        Alignment::Center => free / 2,
+        Alignment::Right => free,
+    };
+    let blank = |columns| span(CleanLine::repeated(' ', columns), ratatui_core::style::Style::new());
+    if before > 0 {
+        cell.insert(0, blank(before));
+    }
+    if free > before {
+        cell.push(blank(free - before));
+    }
+    cell
+}

@@ -1,0 +1,205 @@
+//! Colours: how they are written, and what is left of them where a terminal has fewer.
+
+use ratatui_core::style::Color;
+use serde_json::{Map, Value};
+
+use super::ColorDepth;
+
+/// The names. `default` is the terminal's own.
+pub(super) const NAMES: &[(&str, Color)] = &[
+    ("default", Color::Reset),
+    ("black", Color::Black),
+    ("red", Color::Red),
+    ("green", Color::Green),
+    ("yellow", Color::Yellow),
+    ("blue", Color::Blue),
+    ("magenta", Color::Magenta),
+    ("cyan", Color::Cyan),
+    ("gray", Color::Gray),
+    ("dark_gray", Color::DarkGray),
+    ("light_red", Color::LightRed),
+    ("light_green", Color::LightGreen),
+    ("light_yellow", Color::LightYellow),
+    ("light_blue", Color::LightBlue),
+    ("light_magenta", Color::LightMagenta),
+    ("light_cyan", Color::LightCyan),
+    ("white", Color::White),
+];
+
+/// The sixteen, in the order of their numbers.
+const SIXTEEN: [Color; 16] = [
+    Color::Black,
+    Color::Red,
+    Color::Green,
+    Color::Yellow,
+    Color::Blue,
+    Color::Magenta,
+    Color::Cyan,
+    Color::Gray,
+    Color::DarkGray,
+    Color::LightRed,
+    Color::LightGreen,
+    Color::LightYellow,
+    Color::LightBlue,
+    Color::LightMagenta,
+    Color::LightCyan,
+    Color::White,
+];
+
+/// A colour in a word: a name, an index or `#rrggbb`.
+pub(super) fn word(word: &str) -> Option<Color> {
+    if let Some(digits) = word.strip_prefix('#') {
+        let plain = digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let bytes = u32::from_str_radix(digits, 16).ok().filter(|_| plain)?;
+        let [_, red, green, blue] = bytes.to_be_bytes();
+        return Some(Color::Rgb(red, green, blue));
+    }
+    if let Ok(index) = word.parse() {
+        return Some(Color::Indexed(index));
+    }
+    let plain =
+        word.to_ascii_lowercase().replace('-', "_").replace("grey", "gray").replace("bright_", "light_");
+    NAMES.iter().find(|(name, _)| *name == plain).map(|(_, color)| *color)
+}
+
+/// A colour as zot's themes may have it: `{"mode": "256", "index": 254}`, and the same with `ansi` and `rgb`.
+pub(super) fn object(fields: &Map<String, Value>) -> Option<Color> {
+    let number = |name| fields.get(name).and_then(Value::as_u64).and_then(|number| u8::try_from(number).ok());
+    match fields.get("mode")?.as_str()? {
+        "256" => number("index").map(Color::Indexed),
+        "rgb" => Some(Color::Rgb(number("r")?, number("g")?, number("b")?)),
+        // The codes that a terminal is sent, for the text or for what is behind it.
+        "ansi" => match number("index")? {
+            code @ (30..=37 | 40..=47) => SIXTEEN.get(usize::from(code % 10)).copied(),
+            code @ (90..=97 | 100..=107) => SIXTEEN.get(usize::from(code % 10) + 8).copied(),
+            39 | 49 => Some(Color::Reset),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The colour of a terminal with fewer; `None` where it has none. `behind` is for what stands behind a text: only the
+/// colours that a theme names itself stay there, because what is nearest to a faint tint hides the text.
+pub(super) fn reduced(color: Color, depth: ColorDepth, behind: bool) -> Option<Color> {
+    let rgb = if let Color::Rgb(red, green, blue) = color {
+        [red, green, blue]
+    } else if let (Color::Indexed(index), ColorDepth::Sixteen) = (color, depth) {
+        match SIXTEEN.get(usize::from(index)) {
+            Some(named) => return Some(*named),
+            None => of_index(index),
+        }
+    } else {
+        return (depth != ColorDepth::None).then_some(color);
+    };
+    match depth {
+        ColorDepth::True => Some(color),
+        ColorDepth::Indexed => Some(Color::Indexed(nearest(rgb))),
+        ColorDepth::Sixteen => (!behind).then(|| one_of_sixteen(rgb)),
+        ColorDepth::None => None,
+    }
+}
+
+/// The levels of red, green and blue in the cube of 6×6×6 colours.
+const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+
+/// What the 240 colours above the sixteen are.
+fn of_index(index: u8) -> [u8; 3] {
+    match index {
+        232..=255 => [8 + (index - 232) * 10; 3],
+        _ => {
+            let at = index.saturating_sub(16);
+            [at / 36, at / 6 % 6, at % 6]
+                .map(|level| LEVELS.get(usize::from(level)).copied().unwrap_or_default())
+        }
+    }
+}
+
+/// The nearest of the 240 colours above the sixteen, which are the same in every terminal.
+fn nearest(rgb: [u8; 3]) -> u8 {
+    let distance = |index: &u8| -> u32 {
+        let parts = rgb.into_iter().zip(of_index(*index));
+        parts.map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
+    };
+    (16..=255).min_by_key(distance).unwrap_or(16)
+}
+
+/// One of the sixteen, by hue first: what is nearest by distance is nearly always a grey.
+fn one_of_sixteen(rgb: [u8; 3]) -> Color {
+    let [red, green, blue] = rgb.map(i32::from);
+    let most = red.max(green).max(blue);
+    let least = red.min(green).min(blue);
+    let light = most + least;
+    if most - least < 40 {
+        return match light {
+            ..96 => Color::Black,
+            96..320 => Color::DarkGray,
+            320..450 => Color::Gray,
+            _ => Color::White,
+        };
+    }
+    let middle = i32::midpoint(most, least);
+    let bits = [red, green, blue].map(|part| usize::from(part > middle));
+    let hue = bits[0] + 2 * bits[1] + 4 * bits[2];
+    // Dark letters stay dark, for light backgrounds.
+    let at = if light >= 256 { hue + 8 } else { hue };
+    SIXTEEN.get(at).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_written_in_three_ways() {
+        for (written, expect) in [
+            ("cyan", Some(Color::Cyan)),
+            ("Bright-Red", Some(Color::LightRed)),
+            ("dark_grey", Some(Color::DarkGray)),
+            ("204", Some(Color::Indexed(204))),
+            ("256", None),
+            ("#88c0d0", Some(Color::Rgb(0x88, 0xc0, 0xd0))),
+            ("#8cd", None),
+            ("#+8c0d0", None),
+            ("grene", None),
+            ("", None),
+        ] {
+            assert_eq!(word(written), expect, "{written}");
+        }
+    }
+
+    #[test]
+    fn fewer_colours_keep_the_hue() {
+        let sixteen = |written| reduced(word(written).unwrap(), ColorDepth::Sixteen, false);
+        for (written, expect) in [
+            ("#88c0d0", Color::LightCyan),
+            ("#b00020", Color::Red),
+            ("#7a5b00", Color::Yellow),
+            ("#e0b050", Color::LightYellow),
+            ("#8a8f98", Color::DarkGray),
+            ("203", Color::LightRed),
+            ("9", Color::LightRed),
+            ("magenta", Color::Magenta),
+        ] {
+            assert_eq!(sixteen(written), Some(expect), "{written}");
+        }
+    }
+
+    #[test]
+    fn of_a_cube_each_colour_is_nearest_to_itself() {
+        for index in 16..=255 {
+            let rgb = of_index(index);
+            assert_eq!(of_index(nearest(rgb)), rgb);
+        }
+    }
+
+    #[test]
+    fn tints_go_and_names_stay() {
+        let tint = Color::Rgb(0x20, 0x30, 0x20);
+        assert_eq!(reduced(tint, ColorDepth::Indexed, true), Some(Color::Indexed(235)));
+        assert_eq!(reduced(tint, ColorDepth::Sixteen, true), None);
+        assert_eq!(reduced(Color::Blue, ColorDepth::Sixteen, true), Some(Color::Blue));
+        assert_eq!(reduced(Color::Blue, ColorDepth::None, true), None);
+        assert_eq!(reduced(tint, ColorDepth::True, true), Some(tint));
+    }
+}

@@ -1,0 +1,117 @@
+//! What is wrong with a `theme.json`.
+
+use haft_core::sanitize::sanitize_line;
+use serde_json::Value;
+
+use super::file::MAX_BYTES;
+
+/// Why a theme cannot be used at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ThemeError {
+    /// It is longer than any theme.
+    #[error("the theme is longer than {MAX_BYTES} bytes; leave out what is no theme")]
+    TooLong,
+    /// It is no JSON.
+    #[error(
+        "the theme is no JSON (line {line}, column {column}); comments and commas at the end are not allowed"
+    )]
+    NoJson {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// It is something else than an object.
+    #[error("the theme is no JSON object; begin with `{{`")]
+    NoObject,
+}
+
+/// A field that was left out because of what it says. The rest of the theme counts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {wrong}")]
+pub struct Problem {
+    /// Where it is: `styles.heading.fg`. Safe to be shown.
+    pub field: String,
+    /// What is wrong with it.
+    pub wrong: Wrong,
+}
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// No colour.
+    #[error("{0} is no colour; write a name such as `cyan`, an index from 0 to 255, or `#rrggbb`")]
+    NoColor(String),
+    /// A word of a style that is none.
+    #[error(
+        "`{0}` is neither a colour nor one of bold, dim, italic, underline, reversed, strikethrough, `bg:` and a colour"
+    )]
+    NoWord(String),
+    /// Neither true nor false.
+    #[error("is neither true nor false")]
+    NoBool,
+    /// No object.
+    #[error("is no object")]
+    NoObject,
+    /// No text.
+    #[error("is no text")]
+    NoText,
+    /// No list of short texts.
+    #[error("is no list of 1 to {most} texts of 1 to {columns} columns each")]
+    NoList {
+        /// How many there may be.
+        most: usize,
+        /// How wide each may be.
+        columns: usize,
+    },
+    /// A number out of its range.
+    #[error("is no number of milliseconds from {least} to {most}")]
+    NoInterval {
+        /// The least.
+        least: u128,
+        /// The most.
+        most: u128,
+    },
+    /// Neither of the two.
+    #[error("is neither `dark` nor `light`")]
+    NoBase,
+    /// A name that means nothing.
+    #[error("means nothing here{}", did_you_mean(.similar))]
+    Unknown {
+        /// A name that looks like it.
+        similar: Option<String>,
+    },
+}
+
+fn did_you_mean(similar: &Option<String>) -> String {
+    similar.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+impl Wrong {
+    pub(super) fn color(value: &Value) -> Self {
+        Self::NoColor(shown(&value.to_string()))
+    }
+
+    pub(super) fn word(word: &str) -> Self {
+        Self::NoWord(shown(word))
+    }
+
+    pub(super) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Self {
+        let near =
+            known.map(|known| (strsim::jaro_winkler(known, name), known)).filter(|(near, _)| *near > 0.8);
+        let nearest = near.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        Self::Unknown { similar: nearest.map(|(_, known)| known.to_owned()) }
+    }
+}
+
+/// A part of the file, short and safe.
+pub(super) fn shown(text: &str) -> String {
+    let mut line = sanitize_line(text);
+    if let Some((cut, _)) = line.char_indices().nth(40) {
+        line.truncate(cut);
+        line.push('…');
+    }
+    line
+}

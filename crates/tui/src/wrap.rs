@@ -1,0 +1,186 @@
+//! Styled lines made to fit a width.
+//!
+//! Widths are columns of the terminal. What a reader takes for one character (a letter with its marks, an emoji made of
+//! several) is never divided.
+
+mod grapheme;
+
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
+
+use crate::clean::{CleanLine, columns, span};
+use grapheme::{Grapheme, graphemes, is_blank, width};
+
+/// How a line that is too long is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Between words, and where Chinese and Japanese may be divided; in a word only when it is longer than a row. Blanks
+    /// where a row ends are left out.
+    Words,
+    /// At the last column. Nothing is left out.
+    Columns,
+}
+
+/// What stands in front of rows, so that they hang together.
+#[derive(Debug, Clone, Default)]
+pub struct Hang {
+    /// Before the first row: a bullet.
+    pub first: Vec<Span<'static>>,
+    /// Before every further row.
+    pub rest: Vec<Span<'static>>,
+}
+
+impl Hang {
+    /// The same before each row.
+    pub fn all(prefix: Vec<Span<'static>>) -> Self {
+        Self { first: prefix.clone(), rest: prefix }
+    }
+}
+
+/// The rows of one line. Further rows are indented as the line itself is. No row is wider than `width`; a width of 0
+/// counts as 1. There is always a row.
+pub fn wrap(line: &[Span<'static>], at: u16, hang: &Hang, mode: Mode) -> Vec<Line<'static>> {
+    let at = usize::from(at).max(1);
+    let [first, rest] = [&hang.first, &hang.rest].map(|prefix| fitting(prefix, at));
+    let widths = Widths { first: at - width_of(&first), rest: at - width_of(&rest) };
+    let rows = match mode {
+        Mode::Words => words(&graphemes(line), widths),
+        Mode::Columns => by_columns(&graphemes(line), widths),
+    };
+    let prefixes = std::iter::once(first).chain(std::iter::repeat(rest));
+    let joined = prefixes.zip(rows).map(|(prefix, row)| {
+        let spans = prefix.into_iter().chain(spans(&row));
+        Line::from_iter(spans)
+    });
+    joined.collect()
+}
+
+/// Room beside the prefixes.
+#[derive(Debug, Clone, Copy)]
+struct Widths {
+    first: usize,
+    rest: usize,
+}
+
+impl Widths {
+    fn of(self, row: usize) -> usize {
+        if row == 0 { self.first } else { self.rest }
+    }
+}
+
+/// What of a prefix may stand there: at least half of the width, and one column, is for the text.
+fn fitting(prefix: &[Span<'static>], at: usize) -> Vec<Span<'static>> {
+    let mut left = at / 2;
+    let mut kept = Vec::new();
+    for Grapheme { text, style, width } in graphemes(prefix) {
+        let Some(rest) = left.checked_sub(width) else { break };
+        left = rest;
+        kept.push(Grapheme { text, style, width });
+    }
+    spans(&kept)
+}
+
+fn width_of(spans: &[Span<'static>]) -> usize {
+    spans.iter().map(|span| columns(&span.content)).sum()
+}
+
+/// How far a line is indented, as far as that may be repeated on its further rows.
+fn indentation<'g, 'l>(line: &'g [Grapheme<'l>], room: usize) -> &'g [Grapheme<'l>] {
+    let blanks = line.iter().take_while(|grapheme| is_blank(grapheme)).count();
+    // A line of nothing but blanks is not indented.
+    let blanks = if blanks == line.len() { 0 } else { blanks.min(room / 2) };
+    line.get(..blanks).unwrap_or_default()
+}
+
+fn by_columns<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
+    let indent = indentation(line, widths.rest);
+    let mut rows = Rows::new(widths, indent);
+    for grapheme in line {
+        rows.put(*grapheme);
+    }
+    rows.done
+}
+
+fn words<'l>(line: &[Grapheme<'l>], widths: Widths) -> Vec<Vec<Grapheme<'l>>> {
+    let indent = indentation(line, widths.rest.min(widths.first));
+    let mut rows = Rows::new(widths, indent);
+    let (lead, text) = line.split_at(indent.len());
+    for grapheme in lead {
+        rows.put(*grapheme);
+    }
+    // Blanks are put when it is known that a word follows them on the row.
+    let mut blanks: &[Grapheme<'_>] = &[];
+    for piece in grapheme::pieces(text) {
+        if piece.iter().all(is_blank) {
+            blanks = piece;
+            continue;
+        }
+        if rows.has_room(width(blanks) + width(piece)) {
+            blanks.iter().for_each(|blank| rows.put(*blank));
+        } else if rows.has_word {
+            rows.next();
+        }
+        piece.iter().for_each(|grapheme| rows.put(*grapheme));
+        rows.has_word = true;
+        blanks = &[];
+    }
+    rows.done
+}
+
+/// Rows that are being filled.
+struct Rows<'g, 'l> {
+    widths: Widths,
+    indent: &'g [Grapheme<'l>],
+    done: Vec<Vec<Grapheme<'l>>>,
+    /// Columns of the last row.
+    used: usize,
+    /// Whether the last row has more than its indentation.
+    has_word: bool,
+}
+
+impl<'g, 'l> Rows<'g, 'l> {
+    fn new(widths: Widths, indent: &'g [Grapheme<'l>]) -> Self {
+        Self { widths, indent, done: vec![Vec::new()], used: 0, has_word: false }
+    }
+
+    fn room(&self) -> usize {
+        self.widths.of(self.done.len() - 1)
+    }
+
+    fn has_room(&self, columns: usize) -> bool {
+        self.used + columns <= self.room()
+    }
+
+    fn next(&mut self) {
+        self.done.push(self.indent.to_vec());
+        self.used = width(self.indent);
+        self.has_word = false;
+    }
+
+    fn put(&mut self, grapheme: Grapheme<'l>) {
+        let grapheme = grapheme.within(self.widths.first.min(self.widths.rest));
+        if !self.has_room(grapheme.width) {
+            self.next();
+        }
+        if !self.has_room(grapheme.width) {
+            // It fits where nothing is before it.
+            self.done.last_mut().into_iter().for_each(Vec::clear);
+            self.used = 0;
+        }
+        self.used += grapheme.width;
+        if let Some(row) = self.done.last_mut() {
+            row.push(grapheme);
+        }
+    }
+}
+
+/// Neighbours of one style joined again.
+fn spans(row: &[Grapheme<'_>]) -> Vec<Span<'static>> {
+    let chunks = row.chunk_by(|a, b| a.style == b.style);
+    let joined = chunks.map(|chunk| {
+        let text: String = chunk.iter().map(|grapheme| grapheme.text).collect();
+        let style = chunk.first().map_or_else(Style::default, |grapheme| grapheme.style);
+        span(CleanLine::part(&text), style)
+    });
+    joined.collect()
+}

@@ -1,0 +1,118 @@
+//! Nothing that comes from outside does anything on a screen.
+
+use haft_protocol::RawJson;
+use haft_test_support::terminal::{ATTACKS, Hostile, deceives, obeys};
+use haft_tui::clean::{Clean, CleanLine, Cleaner, span};
+use haft_tui::diff::Diff;
+use haft_tui::highlight::highlight;
+use haft_tui::image::ImageFacts;
+use haft_tui::markdown;
+use haft_tui::theme::{Appearance, Theme};
+use haft_tui::wrap::{Hang, Mode, wrap};
+use proptest::prelude::*;
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+
+/// Random texts of one run of the tests.
+const TEXTS: u64 = 2_000;
+
+/// Every way from a text to lines.
+fn all(text: &str) -> Vec<Line<'static>> {
+    let theme = Theme::dark();
+    let mut lines = markdown::render(text, 30, &theme);
+    lines.extend(markdown::render(&format!("```rust\n{text}\n```\n"), 30, &theme));
+    lines.extend(markdown::render(&format!("|{text}|b|\n|-|-|\n|[{text}]({text})|`{text}`|\n"), 30, &theme));
+    lines.extend(Diff::from_unified(text).lines(30, &theme));
+    let details = serde_json::json!({"diff": {"path": text, "unified": text, "added": 1, "removed": 1}});
+    let diff = Diff::from_details(&RawJson::from_value(&details).unwrap()).unwrap();
+    lines.push(diff.title(&theme));
+    lines.extend(highlight("rust", &Clean::new(text), &theme).unwrap().into_iter().map(Line::from));
+    lines.push(ImageFacts::named(text, 1).line(&theme));
+    lines.extend(wrap(&[span(CleanLine::new(text), Style::new())], 7, &Hang::default(), Mode::Words));
+    let file =
+        serde_json::json!({"name": text, "styles": {text: text}, text: 1, "spinner": {"messages": [text]}});
+    let parsed = Theme::parse(&file.to_string(), Appearance::Dark).unwrap();
+    lines.push(Line::from(span(parsed.theme.name().clone(), Style::new())));
+    lines.extend(
+        parsed.theme.spinner().messages.iter().map(|line| Line::from(span(line.clone(), Style::new()))),
+    );
+    // Problems are texts of haft's own with parts of the file in them.
+    lines.extend(parsed.problems.iter().map(|problem| Line::from(problem.to_string())));
+    lines
+}
+
+#[track_caller]
+fn check(text: &str) {
+    for line in all(text) {
+        for span in &line.spans {
+            assert!(!span.content.contains(char::is_control), "{text:?} became {span:?}");
+            assert!(obeys(span.content.as_bytes()).is_empty(), "{text:?} became {span:?}");
+        }
+        assert!(!deceives(&line.to_string()), "{text:?} became {line:?}");
+    }
+}
+
+#[test]
+fn no_attack_reaches_a_span() {
+    for (_, attack) in ATTACKS {
+        check(attack);
+        check(&format!("- a\n\n  > {attack} b"));
+    }
+}
+
+#[test]
+fn no_random_text_reaches_a_span() {
+    let mut hostile = Hostile::new(9);
+    let mut text = String::new();
+    for _ in 0..TEXTS {
+        hostile.next_into(&mut text);
+        check(&text);
+    }
+}
+
+#[test]
+fn what_markdown_writes_as_numbers_is_cleaned_too() {
+    for text in [
+        "&#27;[2Jx",
+        "&#x9b;2Jx",
+        "[a](&#27;]0;x&#7;)",
+        "`&#27;`",
+        "&#x202e;gpj",
+        "a&#8203;b",
+        "&Tab;&NewLine;",
+    ] {
+        check(text);
+        check(&format!("|{text}|\n|-|\n"));
+        check(&format!("![{text}](x \"{text}\")"));
+    }
+}
+
+#[test]
+fn tabs_lead_to_the_next_stop_however_the_text_is_cut() {
+    let text = "\ta\tbc\t日\td\n\te";
+    let expect = "    a   bc  日  d\n    e";
+    assert_eq!(Clean::new(text).as_str(), expect);
+    let mut cleaner = Cleaner::default();
+    let pieces: String = text.chars().map(|c| cleaner.push(&c.to_string()).as_str().to_owned()).collect();
+    assert_eq!(pieces, expect);
+}
+
+#[test]
+fn a_line_is_shortened_between_graphemes() {
+    let short = |text: &str, most| CleanLine::new(text).shortened(most).to_string();
+    assert_eq!(short("abc", 3), "abc");
+    assert_eq!(short("abcd", 3), "ab…");
+    assert_eq!(short("日本語", 4), "日…");
+    assert_eq!(short("👩‍🔬👩‍🔬", 3), "👩‍🔬…");
+    assert_eq!(short("abc", 1), "…");
+    assert_eq!(short("abc", 0), "");
+}
+
+proptest! {
+    #[test]
+    fn no_text_reaches_a_span_with_a_control_character(text in ".{0,80}", markup in "[-*_`#>|:\\[\\]()&;~0-9 a\\n\u{1b}\u{9b}\u{7}\r\t]{0,80}") {
+        check(&text);
+        check(&markup);
+        check(&format!("{markup}{text}"));
+    }
+}

@@ -1,0 +1,55 @@
+//! Changes of files.
+
+use haft_protocol::RawJson;
+use haft_tui::diff::{Diff, is_unified};
+use haft_tui::theme::{ColorDepth, Theme};
+use insta::assert_snapshot;
+
+use crate::shown::{drawn, styled};
+
+const UNIFIED: &str = "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -8,5 +8,6 @@ fn main() {\n \tlet a = 1;\n--- not a file\n+    let b = 2;\n+    let c = a_rather_long_name(with_arguments, and_more);\n }\n \n@@ -100 +101 @@\n-old\n+new\n\\ No newline at end of file\n";
+
+fn details(unified: &str, cut: bool) -> RawJson {
+    let diff =
+        serde_json::json!({"path": "src/lib.rs", "unified": unified, "added": 3, "removed": 2, "cut": cut});
+    RawJson::from_value(&serde_json::json!({ "diff": diff })).unwrap()
+}
+
+#[test]
+fn the_details_of_a_result() {
+    let diff = Diff::from_details(&details(UNIFIED, true)).unwrap();
+    let theme = Theme::dark();
+    let mut lines = vec![diff.title(&theme)];
+    lines.extend(diff.lines(40, &theme));
+    assert_snapshot!(drawn(&lines, 40));
+    assert_snapshot!("the_details_of_a_result_styled", styled(&lines));
+}
+
+#[test]
+fn without_colours_the_signs_say_it() {
+    let diff = Diff::from_details(&details(UNIFIED, false)).unwrap();
+    let theme = Theme::light().reduced(ColorDepth::None);
+    assert_snapshot!(styled(&diff.lines(60, &theme)));
+}
+
+#[test]
+fn any_unified_diff() {
+    let git = format!(
+        "diff --git a/x b/x\nindex 1..2 100644\n{UNIFIED}\x1b[31m-coloured\x1b[0m\n+plus\nBinary files a and b differ\n"
+    );
+    let diff = Diff::from_unified(&git);
+    assert_eq!((diff.added, diff.removed), (4, 3));
+    let theme = Theme::dark().reduced(ColorDepth::Sixteen);
+    assert_snapshot!(styled(&diff.lines(60, &theme)));
+}
+
+#[test]
+fn what_is_no_diff() {
+    assert_eq!(Diff::from_details(&RawJson::parse("{\"files\": 3}").unwrap()), None);
+    assert_eq!(Diff::from_details(&RawJson::parse("[]").unwrap()), None);
+    assert!(is_unified(UNIFIED));
+    assert!(!is_unified("a\n- b\n+ c\n@@ x @@\n"));
+    let text = "@@ -1,99999999999999999999 +1 @@\n@@ -1,2 +1,2 @@\nodd\n";
+    let shown = Diff::from_unified(text).lines(40, &Theme::dark());
+    assert_eq!(drawn(&shown, 40), "  @@ -1,99999999999999999999 +1 @@\n⋯\n  odd");
+}

@@ -1,0 +1,148 @@
+//! Themes: the built-in ones, files, fewer colours.
+
+use std::fs;
+use std::path::Path;
+
+use haft_tui::theme::{Appearance, ColorDepth, Parsed, Role, Theme, ThemeError};
+use insta::assert_snapshot;
+use ratatui_core::style::{Color, Modifier, Style};
+
+use crate::shown::table;
+
+fn parse(text: &str) -> Parsed {
+    Theme::parse(text, Appearance::Dark).unwrap()
+}
+
+fn problems(text: &str) -> Vec<String> {
+    parse(text).problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn built_in() {
+    for theme in [Theme::dark(), Theme::light()] {
+        let name = theme.name().to_string();
+        for (depth, suffix) in [
+            (ColorDepth::True, "true"),
+            (ColorDepth::Indexed, "256"),
+            (ColorDepth::Sixteen, "16"),
+            (ColorDepth::None, "none"),
+        ] {
+            assert_snapshot!(format!("built_in_{name}_{suffix}"), table(&theme.reduced(depth)));
+        }
+    }
+}
+
+#[test]
+fn without_colours_there_is_none() {
+    for theme in [Theme::dark(), Theme::light()] {
+        let theme = theme.reduced(ColorDepth::None);
+        for role in Role::ALL {
+            let style = theme.style(*role);
+            assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
+        }
+        assert!(theme.style(Role::Selection).add_modifier.contains(Modifier::REVERSED));
+    }
+}
+
+#[test]
+fn a_role_follows_another() {
+    let theme =
+        parse(r##"{"styles": {"accent": "#112233", "heading": {"bold": false, "underline": true}}}"##).theme;
+    let heading = theme.style(Role::Heading);
+    assert_eq!(heading.fg, Some(Color::Rgb(0x11, 0x22, 0x33)));
+    assert_eq!(heading.add_modifier, Modifier::UNDERLINED);
+    assert_eq!(theme.style(Role::ListMarker).fg, heading.fg);
+    assert_eq!(theme.style(Role::Muted), Theme::dark().style(Role::Muted));
+}
+
+#[test]
+fn styles_are_written_in_three_ways() {
+    let accent = |written: &str| {
+        let Parsed { theme, problems } = parse(&format!(r#"{{"styles": {{"accent": {written}}}}}"#));
+        assert_eq!(problems, [], "{written}");
+        theme.style(Role::Accent)
+    };
+    let red = Style::new().fg(Color::Red);
+    assert_eq!(accent(r#""red""#), red);
+    assert_eq!(accent("204"), Style::new().fg(Color::Indexed(204)));
+    assert_eq!(accent(r#""red bold bg:236""#), red.bold().bg(Color::Indexed(236)));
+    assert_eq!(accent(r#"{"fg": "red", "bold": true}"#), red.bold());
+    assert_eq!(accent(r#"{"mode": "rgb", "r": 1, "g": 2, "b": 3}"#), Style::new().fg(Color::Rgb(1, 2, 3)));
+    assert_eq!(accent(r#"{"mode": "ansi", "index": 94}"#), Style::new().fg(Color::LightBlue));
+}
+
+#[test]
+fn a_field_that_says_nothing_is_named_and_the_rest_counts() {
+    let text = r##"{"name": "x", "styles": {"accent": "grene", "headng": "red", "link": {"fg": 300, "bold": "yes"},
+        "muted": "cyan wavy", "ok": "green", "error": {"color": "red"}}, "colours": {}, "base": "blue",
+        "spinner": {"frames": [], "interval_ms": 1, "speed": 2}, "dark": []}"##;
+    assert_snapshot!(problems(text).join("\n"));
+    assert_eq!(parse(text).theme.style(Role::Ok).fg, Some(Color::Green));
+}
+
+#[test]
+fn what_is_no_theme_at_all() {
+    let error = |text: &str| Theme::parse(text, Appearance::Dark).unwrap_err();
+    assert_eq!(error("{\n  \"a\": 1,\n}"), ThemeError::NoJson { line: 3, column: 1 });
+    assert_eq!(error("[]"), ThemeError::NoObject);
+    assert_eq!(error(&" ".repeat(300_000)), ThemeError::TooLong);
+    assert_snapshot!(error("{\n  // comment\n}"), @"the theme is no JSON (line 2, column 3); comments and commas at the end are not allowed");
+}
+
+#[test]
+fn each_background_has_its_own() {
+    let text = r#"{"styles": {"accent": "red"}, "dark": {"accent": "light_red"}}"#;
+    let accent = |appearance| Theme::parse(text, appearance).unwrap().theme.style(Role::Accent).fg;
+    assert_eq!(accent(Appearance::Dark), Some(Color::LightRed));
+    assert_eq!(accent(Appearance::Light), Some(Color::Red));
+    let based = Theme::parse(r#"{"base": "light"}"#, Appearance::Dark).unwrap().theme;
+    assert_eq!(based.appearance(), Appearance::Light);
+    assert_eq!(based.style(Role::Muted), Theme::light().style(Role::Muted));
+}
+
+#[test]
+fn themes_of_zot() {
+    let text = r##"{"name": "z", "description": "d", "color_descriptions": {"accent": "…"}, "accent": 204,
+        "spinner_interval_ms": 120, "colors": {"muted": {"mode": "256", "index": 244}, "spinner": 183,
+        "spinner_messages": ["shipping"], "dark": {"fg": 253, "tool": "#8fbcbb", "selection_bg": 24, "selection_fg": 231,
+        "user_bubble_bg": "#42454b", "spinner_frames": ["◢", "◣"], "syntax_base_style": "monokai",
+        "syntax": {"keyword": "#81a1c1 bold", "name_builtin": "#88c0d0", "comment": "#616e88 italic"}}}}"##;
+    let Parsed { theme, problems } = parse(text);
+    assert_eq!(problems, []);
+    assert_eq!((theme.name().as_str(), theme.description().as_str()), ("z", "d"));
+    assert_eq!(theme.spinner().frames.len(), 2);
+    assert_eq!(theme.spinner().interval.as_millis(), 120);
+    assert_snapshot!(table(&theme));
+    // A theme for one background is used on the other.
+    let light = Theme::parse(text, Appearance::Light).unwrap().theme;
+    assert_eq!(light.style(Role::ToolTitle).fg, theme.style(Role::ToolTitle).fg);
+    assert_eq!(light.appearance(), Appearance::Light);
+}
+
+#[test]
+fn wrong_fields_of_zot_are_named_too() {
+    let text = r#"{"accent": "pinkish", "colors": {"mutd": 3, "dark": {"fg": 256, "acent": 1, "syntax": {"keyword": "wavy"}}}}"#;
+    assert_snapshot!(problems(text).join("\n"));
+}
+
+/// The document has the table of roles that the program has, and its examples are themes.
+#[test]
+fn the_document_says_what_is() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/themes.md");
+    let document = fs::read_to_string(path).unwrap();
+    let (_, table) = document.split_once("<!-- roles -->\n").unwrap();
+    let (table, _) = table.split_once("<!-- /roles -->").unwrap();
+    let row = |role: &Role| {
+        let follows = role.follows().map(|parent| format!("`{}`", parent.name())).unwrap_or_default();
+        format!("| `{}` | {} | {follows} |\n", role.name(), role.about())
+    };
+    let rows: String = Role::ALL.iter().map(row).collect();
+    assert_eq!(table, format!("| role | for | follows |\n|---|---|---|\n{rows}"));
+    let examples = document.split("```json\n").skip(1).filter_map(|rest| rest.split_once("```"));
+    let mut count = 0;
+    for (example, _) in examples {
+        assert_eq!(parse(example).problems, [], "{example}");
+        count += 1;
+    }
+    assert!(count >= 3, "{count} examples");
+}

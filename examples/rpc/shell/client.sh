@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Asks haft: client.sh PROMPT [FLAG of haft rpc ...]
+#
+# The answer goes to standard output, all else to standard error. You are asked before a command runs or a file changes.
+# Ctrl-C stops the work. Needs jq.
+if (($# == 0)); then
+  sed -n '2,5s/^# \{0,1\}//p' "$0" >&2
+  exit 1
+fi
+prompt=$1
+shift
+
+# A line of haft as words with tabs between them; what is not shown is left out. What a model says, or has read, shall
+# be shown by the terminal and not obeyed.
+# shellcheck disable=SC2016
+words='
+  if .type == "response" and (.success | not) then ["refused", .command, .code, .error]
+  elif .type == "text_delta" then ["text", .delta]
+  elif .type == "assistant_message" and any(.content[]; .type == "text") then ["text", "\n"]
+  elif .type == "tool_call" then ["note", "\(.name) \(.args | tojson)"]
+  elif .type == "ui_request" then ["ask", .id, .kind, (.timeout_ms / 1000 | floor),
+    ([.title, .message, (.options // [])[], (.call // "" | tojson)] | join(" "))]
+  elif .type == "usage" then ["usage", (.cumulative | "\(.input) tokens in, \(.output) out, \(.cost_usd) US dollars")]
+  elif .type == "error" then ["error", .message]
+  elif .type == "done" then ["done"]
+  else empty end
+  | map(tostring | gsub("(?![\n\t])\\p{Cc}"; "\ufffd")) | @tsv'
+
+pipes=$(mktemp -d)
+mkfifo "$pipes/commands" "$pipes/lines"
+set -m # haft gets a process group of its own, because Ctrl-C would reach it, too, and end it
+{ set -o pipefail; "${HAFT:-haft}" rpc "$@" | jq --unbuffered -r "$words"; } <"$pipes/commands" >"$pipes/lines" &
+set +m
+exec 3>"$pipes/commands" 4<"$pipes/lines"
+rm -r "$pipes"
+
+ids=0 status=0 usage=
+trap 'status=130; send "{type: \"abort\"}"' INT
+trap '' PIPE # haft has ended, which its status tells
+
+# Sends a command: an object of jq, and options of jq for what it names.
+send() { jq -cn --arg id "$((++ids))" "{\$id} + $1" "${@:2}" >&3 2>/dev/null; }
+
+note() { printf '%b\n' "$*" >&2; }
+
+# Answers a question; without a person by its default, which is the careful answer.
+answer() {
+  local request=$1 kind=$2 seconds=$3 said='' fields='{cancelled: true}'
+  while [[ -t 0 ]] && ((status != 130 && seconds-- > 0)); do read -r -t 1 said && break; done
+  case $kind:$said in
+    *:) ;;
+    confirm:[yY] | confirm:[yY]es | approve:[yY] | approve:[yY]es) fields='{confirmed: true}' ;;
+    confirm:* | approve:*) fields='{confirmed: false}' ;;
+    *) fields='{$value}' ;;
+  esac
+  send "{type: \"ui_response\", \$request} + $fields" --arg request "$request" --arg value "$said"
+}
+
+send '{type: "hello", client: {name: "example-shell"}, ui: true, approve: ["bash", "edit", "write"]}'
+send '{type: "prompt", $message}' --arg message "$prompt"
+while IFS=$'\t' read -r -u 4 what first second third fourth; do
+  case $what in
+    text) printf %b "$first" ;;
+    note) note "* $first" ;;
+    usage) usage=$first ;;
+    ask) note "? $fourth"; answer "$first" "$second" "$third" ;;
+    error) note "\nhaft: $first"; status=1 ;;
+    refused)
+      [[ $second == not_open ]] && continue # the answer came too late
+      note "haft: $third"
+      status=1
+      ;;
+  esac
+  # Without more to read haft ends when it has nothing more to do. A prompt that was refused has no `done`.
+  if [[ $what == "done" || $what:$first == refused:prompt ]]; then exec 3>&-; fi
+done
+if [[ $usage ]]; then note "$usage"; fi
+wait $! || status=$?
+exit "$status"
