@@ -157,11 +157,36 @@ pub(crate) fn complete(
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    // Nobody ends the task before its time: what ended it is a panic.
-    let exit = runtime
-        .block_on(async { tokio::spawn(work).await })
-        .unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
-    // A read that hangs in the kernel must not hold up the end.
+    let exit = runtime.block_on(async { tokio::spawn(work).await });
+    // A read that hangs in the kernel must not hold up the end, and that of a panic neither.
     runtime.shutdown_background();
-    exit
+    // Nobody ends the task before its time: what ended it is a panic.
+    exit.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[test]
+    fn a_read_that_hangs_holds_up_no_panic() {
+        let (holds, hangs) = mpsc::channel::<()>();
+        let work = async move {
+            let (begun, has_begun) = oneshot::channel();
+            let read = tokio::task::spawn_blocking(move || {
+                drop(begun.send(()));
+                hangs.recv()
+            });
+            has_begun.await.unwrap();
+            drop(read);
+            panic!("as it was told to");
+        };
+        assert!(catch_unwind(AssertUnwindSafe(|| complete(work))).is_err());
+        drop(holds);
+    }
 }

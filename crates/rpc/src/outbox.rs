@@ -142,6 +142,17 @@ impl Outbox {
         Ok((!taken.is_empty()).then_some(taken))
     }
 
+    /// Adds what waits in another one, and what it has left out.
+    ///
+    /// # Errors
+    /// None in truth, as [`take`](Self::take).
+    pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
+        while let Some(lines) = other.take(usize::MAX)? {
+            self.push(lines);
+        }
+        Ok(())
+    }
+
     /// How many bytes wait.
     pub fn waiting(&self) -> usize {
         self.bytes

@@ -32,43 +32,39 @@ struct State {
     /// How often the writer took something out.
     taken: u64,
     /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
-    held: Option<Vec<(Option<String>, Event)>>,
+    held: Option<Outbox>,
     closed: bool,
+    /// The output took something no more.
+    broken: bool,
 }
 
 impl Outlet {
     /// `holds`: events wait until [`open`](Self::open).
     pub(crate) fn new(room: Room, holds: bool) -> Self {
-        let held = holds.then(Vec::new);
-        let state = Mutex::new(State { outbox: Outbox::new(room), taken: 0, held, closed: false });
+        let held = holds.then(|| Outbox::new(room));
+        let outbox = Outbox::new(room);
+        let state = Mutex::new(State { outbox, taken: 0, held, closed: false, broken: false });
         Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
     }
 
     /// Adds a reply.
     pub(crate) fn reply(&self, reply: &Response) {
-        self.add(|outbox| outbox.reply(reply));
+        self.add(|state| state.outbox.reply(reply));
     }
 
     /// Adds an event, or leaves it out, as [`Outbox`] says.
     pub(crate) fn event(&self, session: Option<&str>, event: impl Into<Event>) {
-        let (session, event) = (session.map(str::to_owned), event.into());
-        if let Some(held) = &mut self.lock().held {
-            // Only what happens at the start: nothing is worked on for nobody.
-            return held.push((session, event));
-        }
-        self.add(|outbox| outbox.event(session, event));
+        let session = session.map(str::to_owned);
+        self.add(|State { outbox, held, .. }| held.as_mut().unwrap_or(outbox).event(session, event));
     }
 
     /// Somebody was let in: what was held comes next.
     pub(crate) fn open(&self) {
-        let held = self.lock().held.take();
-        for (session, event) in held.into_iter().flatten() {
-            self.add(|outbox| outbox.event(session, event));
-        }
+        self.add(|State { outbox, held, .. }| held.take().map_or(Ok(()), |held| outbox.append(held)));
     }
 
-    fn add(&self, put: impl FnOnce(&mut Outbox) -> Result<(), serde_json::Error>) {
-        let outcome = put(&mut self.lock().outbox);
+    fn add(&self, put: impl FnOnce(&mut State) -> Result<(), serde_json::Error>) {
+        let outcome = put(&mut self.lock());
         if let Err(error) = outcome {
             tracing::error!(%error, "a line has no JSON form");
         }
@@ -96,7 +92,13 @@ impl Outlet {
     ///
     /// # Errors
     /// When the output takes nothing more.
-    pub(crate) async fn write(&self, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
+    pub(crate) async fn write(&self, output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
+        let written = self.write_out(output).await;
+        self.lock().broken = written.is_err();
+        written
+    }
+
+    async fn write_out(&self, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         loop {
             let more = self.0.more.notified();
             let (piece, closed) = {
@@ -118,12 +120,15 @@ impl Outlet {
     }
 
     /// Waits until the writer has written the rest, as long as the client takes some of it within `patience`. Says whether
-    /// it has.
+    /// it has; a writer that has failed is not asked again.
     pub(crate) async fn drained(
         &self,
         mut writer: Pin<&mut impl Future<Output = std::io::Result<()>>>,
         patience: Duration,
     ) -> bool {
+        if self.lock().broken {
+            return false;
+        }
         loop {
             let before = self.lock().taken;
             match timeout(patience, writer.as_mut()).await {
@@ -143,5 +148,39 @@ impl Outlet {
 impl fmt::Debug for Outlet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outlet").field("waiting", &self.lock().outbox.waiting()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::event::{AgentEvent, Level};
+    use haft_protocol::ids::ExtensionName;
+    use haft_protocol::rpc::{CommandKind, ErrorCode, Failure};
+
+    use super::*;
+
+    fn note() -> AgentEvent {
+        let message = "still here".repeat(10);
+        AgentEvent::ExtNotify { extension: ExtensionName::new("clock"), level: Level::Info, message }
+    }
+
+    #[test]
+    fn what_is_held_has_no_more_room_than_what_waits() {
+        let room = Room { pieces: 1000, notes: 2000 };
+        let outlet = Outlet::new(room, true);
+        for _ in 0..1000 {
+            outlet.event(Some("1"), note());
+        }
+        let refusal = Failure::new(ErrorCode::AuthRequired, "no");
+        outlet.reply(&Response::failure(None, CommandKind::Ping, refusal));
+        let before = outlet.lock().outbox.waiting();
+        assert!(before < 200, "nothing but the reply is told before somebody is let in");
+
+        outlet.open();
+        let all = outlet.lock().outbox.take(usize::MAX).unwrap().unwrap();
+        assert!(all.len() < 3000 && all[before..].starts_with(r#"{"type":"ext_notify","#), "{all}");
+        assert!(all.contains(r#"{"type":"event_gap","lost":"#), "{all}");
+        outlet.event(None, note());
+        assert!(outlet.lock().outbox.waiting() > 0, "nothing is held any more");
     }
 }

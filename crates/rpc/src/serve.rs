@@ -107,9 +107,9 @@ pub async fn serve<S: Sessions>(
     let mut writer = pin!(outlet.write(output));
     let outcome = hub.run(cancel, &mut input, writer.as_mut()).await;
     outlet.close();
-    let end = outcome.map_err(ServeError::Input)?;
-    if end != End::Gone && !outlet.drained(writer, LAST_WORDS).await {
+    // Also when the input broke, and when the client left while everything came to its end.
+    if !outlet.drained(writer, LAST_WORDS).await {
         tracing::warn!("the client does not read any more; it was not told everything");
     }
-    Ok(end)
+    outcome.map_err(ServeError::Input)
 }

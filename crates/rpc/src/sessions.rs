@@ -12,7 +12,8 @@ use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo
 
 use crate::screen::{Screen, Screens};
 
-/// What a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and templates.
+/// What a program gives [`serve`](crate::serve()): its agents, and what it knows of models, sessions and templates. What a
+/// future of its methods waits for holds up nothing: it is dropped when the process is told to end.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -72,7 +73,7 @@ pub trait Sessions: Send + Sync + 'static {
     /// Why it cannot be; then nothing is read and nothing served.
     async fn first(&self, screens: &Screens) -> Result<Opened, Self::Error>;
 
-    /// Opens another session. The future is dropped when the process is told to end.
+    /// Opens another session.
     ///
     /// # Errors
     /// [`Failure`], which the client is told.

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use haft_protocol::RawJson;
 use haft_protocol::rpc::{Command, ErrorCode, Failure, NoData, Pong};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use super::hub::{Hub, News, Place, failed};
 use super::{End, extension, messages, session, setup, state};
@@ -27,6 +28,15 @@ pub(super) enum Carried {
 impl Carried {
     pub(super) fn later(work: impl Future<Output = Outcome> + Send + 'static) -> Self {
         Self::Later(work.boxed())
+    }
+
+    /// What nobody waits for any more once everything ends: it may ask somebody who is slow to answer.
+    pub(super) fn before(
+        ending: CancellationToken,
+        work: impl Future<Output = Outcome> + Send + 'static,
+    ) -> Self {
+        let ended = || Failure::new(ErrorCode::Shutdown, "the process ends");
+        Self::later(async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) })
     }
 
     /// What blocks the thread, because it reads the disk.
@@ -114,7 +124,7 @@ impl<S: Sessions> Hub<S> {
             Command::GetState(_) => Carried::Now(state::state(opened, &seat.desk)),
             Command::Clear(_) => Carried::Now(session::clear(opened)),
             Command::Tree(_) => session::tree(opened),
-            Command::SetModel(wish) => setup::set_model(opened, sessions, wish),
+            Command::SetModel(wish) => setup::set_model(opened, sessions, seat.closing.clone(), wish),
             Command::SetThinking(wish) => Carried::Now(setup::set_thinking(opened, wish)),
             Command::GetTools(_) => Carried::Now(setup::get_tools(opened)),
             Command::SetTools(wish) => Carried::Now(setup::set_tools(opened, wish)),

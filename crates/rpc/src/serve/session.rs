@@ -21,7 +21,7 @@ impl<S: Sessions> Hub<S> {
         let open: Vec<SessionInfo> =
             self.roster.iter().map(|(id, seat)| info(id, seat, id == self.roster.current())).collect();
         let sessions = Arc::clone(&self.sessions);
-        Carried::later(async move {
+        Carried::before(self.ending.clone(), async move {
             let mut stored = sessions.stored().await?;
             let open: Vec<SessionInfo> = open
                 .into_iter()

@@ -9,6 +9,7 @@ use haft_protocol::rpc::{
     ModelData, ModelsData, SetModel, SetThinking, SetTools, ThinkingData, ToolInfo, ToolsData, ToolsSet,
 };
 use haft_protocol::{rpc, thinking::Thinking};
+use tokio_util::sync::CancellationToken;
 
 use super::carry::{Carried, Outcome, data};
 use super::hub::Hub;
@@ -22,7 +23,7 @@ impl<S: Sessions> Hub<S> {
             (agent.model(), agent.facts())
         });
         let sessions = Arc::clone(&self.sessions);
-        Carried::later(async move {
+        Carried::before(self.ending.clone(), async move {
             let mut models = sessions.models().await?;
             if let Some((ModelInfo { provider, model }, facts)) = asked
                 && !models.iter().any(|known| known.provider == provider && known.id == model)
@@ -45,9 +46,14 @@ impl<S: Sessions> Hub<S> {
     }
 }
 
-pub(super) fn set_model(session: &Arc<Opened>, sessions: Arc<impl Sessions>, wish: SetModel) -> Carried {
+pub(super) fn set_model(
+    session: &Arc<Opened>,
+    sessions: Arc<impl Sessions>,
+    closing: CancellationToken,
+    wish: SetModel,
+) -> Carried {
     let session = Arc::clone(session);
-    Carried::later(async move {
+    Carried::before(closing, async move {
         let model = sessions.model(&wish.model, &session.agent.model()).await?;
         let ModelInfo { provider, model: id } = model.info();
         session.agent.set_model(model);

@@ -16,7 +16,7 @@ use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{Host, HostConfig};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::Time;
-use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, SessionInfo};
+use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
 use haft_rpc::{Expanded, Opened, Screens, Sessions, Which};
 use haft_test_support::FakePeer;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
@@ -106,6 +106,8 @@ pub(crate) struct Program {
     opens: AtomicU64,
     /// Whether its sessions have no extensions.
     plain: bool,
+    /// Whether the list of models never comes.
+    asleep: bool,
     /// The extensions of the first session.
     extensions: Mutex<Vec<(&'static str, Streams)>>,
     /// Where sessions are recorded; none are without it.
@@ -123,6 +125,7 @@ impl Program {
             model: Played::new("one", answers),
             opens: AtomicU64::new(u64::MAX),
             plain: false,
+            asleep: false,
             extensions: Mutex::default(),
             sessions: None,
             ticks: Arc::default(),
@@ -146,6 +149,11 @@ impl Program {
     /// Without extensions.
     pub(crate) fn plain(self) -> Self {
         Self { plain: true, ..self }
+    }
+
+    /// Whose list of models never comes.
+    pub(crate) fn asleep(self) -> Self {
+        Self { asleep: true, ..self }
     }
 
     pub(crate) fn recording(self, sessions: &Path) -> Self {
@@ -267,10 +275,18 @@ impl Sessions for Program {
         Ok(found.into_iter().map(info).collect())
     }
 
+    async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {
+        match self.asleep {
+            true => std::future::pending().await,
+            false => Ok(Vec::new()),
+        }
+    }
+
     async fn model(&self, name: &str, _: &ModelInfo) -> Result<Arc<dyn Model>, Failure> {
         match name {
             "two" | "played/two" => Ok(Played::new("two", [])),
             "cursed" => panic!("the list of models is cursed"),
+            "asleep" => std::future::pending().await,
             _ => {
                 Err(Failure::new(ErrorCode::ModelNotFound, format!("there is no model {name}; there is two")))
             }

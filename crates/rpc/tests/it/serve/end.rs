@@ -45,6 +45,20 @@ async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_nobody_answers_does_not_hold_up_the_end() {
+    let before = tasks();
+    let mut client = Client::of(Program::new([]).asleep());
+    client.hello().await;
+    client.send(json!({"id": "1", "type": "get_models"})).await;
+    client.send(json!({"id": "2", "type": "set_model", "model": "asleep"})).await;
+    client.send(json!({"id": "3", "type": "shutdown"})).await;
+    for id in ["1", "2"] {
+        assert_eq!(client.reply(id).await["code"], "shutdown");
+    }
+    assert_eq!((client.heard().await.0.unwrap(), tasks()), (End::Requested, before));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_program_may_end_it() {
     let before = tasks();
     let client = busy().await;
@@ -105,6 +119,19 @@ async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_while_everything_ends_changes_nothing_about_the_end() {
+    let before = tasks();
+    let mut client = busy().await;
+    client.cancel.cancel();
+    client.stop_reading();
+    assert_eq!(client.ended().await.unwrap(), End::Cancelled);
+    let mut client = busy().await;
+    client.send(json!({"id": "3", "type": "shutdown"})).await;
+    assert_eq!(client.leave().await.unwrap(), End::Requested);
+    assert_eq!(tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_a_first_session_nothing_is_served() {
     let mut client = Client::of(Program::new([]).opening(0));
     assert_eq!(client.next().await, None);
@@ -129,4 +156,16 @@ async fn what_was_read_before_the_input_broke_is_finished() {
     assert!(matches!(served, Err(ServeError::Input(_))));
     let said = String::from_utf8(output).unwrap();
     assert!(said.contains(r#"{"type":"done","#), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_before_the_input_broke_is_told_to_a_client_that_reads_slowly() {
+    let input = &b"{\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
+    let (output, mut reader) = tokio::io::duplex(16);
+    let (cancel, program, options) = (CancellationToken::new(), Program::new([]), Options::new("1.0.0"));
+    let served = serve(&cancel, Arc::new(program), input.chain(Breaks), output, options);
+    let mut said = String::new();
+    let (served, heard) = tokio::join!(served, reader.read_to_string(&mut said));
+    assert!(matches!(served, Err(ServeError::Input(_))) && heard.is_ok());
+    assert!(said.contains(r#"{"type":"session_closed","#) && said.ends_with('\n'), "{said}");
 }
