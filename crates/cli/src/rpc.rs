@@ -5,6 +5,7 @@ mod program;
 mod stored;
 mod token;
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,6 +13,7 @@ use haft_rpc::{End, Options, ServeError};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{RpcArgs, RunArgs};
+use crate::console::note;
 use crate::exit::{Exit, OrExit as _};
 use crate::interrupt::Interrupts;
 use crate::logging;
@@ -39,6 +41,9 @@ pub(crate) fn run(args: RpcArgs) -> anyhow::Result<Exit> {
         Opened::Nothing(exit) => return Ok(exit),
     };
     setup.tell();
+    if std::io::stdin().is_terminal() {
+        note("haft: reads commands, a line of JSON each (docs/rpc-protocol.md); Ctrl-D ends");
+    }
     let first = chosen.session.clone();
     let outcome = check_named(&setup).and_then(|()| {
         let mut options = Options::new(env!("CARGO_PKG_VERSION"));

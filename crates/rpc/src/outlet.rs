@@ -29,8 +29,8 @@ struct Inner {
 
 struct State {
     outbox: Outbox,
-    /// How often the writer took something out.
-    taken: u64,
+    /// How many bytes the output has taken.
+    written: u64,
     /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
     held: Option<Outbox>,
     closed: bool,
@@ -43,7 +43,7 @@ impl Outlet {
     pub(crate) fn new(room: Room, holds: bool) -> Self {
         let held = holds.then(|| Outbox::new(room));
         let outbox = Outbox::new(room);
-        let state = Mutex::new(State { outbox, taken: 0, held, closed: false, broken: false });
+        let state = Mutex::new(State { outbox, written: 0, held, closed: false, broken: false });
         Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
     }
 
@@ -104,19 +104,33 @@ impl Outlet {
             let (piece, closed) = {
                 let mut state = self.lock();
                 let piece = state.outbox.take(PIECE).map_err(std::io::Error::other)?;
-                state.taken += u64::from(piece.is_some());
                 (piece, state.closed)
             };
             match piece {
                 Some(piece) => {
                     self.0.taken.notify_one();
-                    output.write_all(piece.as_bytes()).await?;
-                    output.flush().await?;
+                    self.write_piece(&mut output, piece.as_bytes()).await?;
                 }
                 None if closed => return Ok(()),
                 None => more.await,
             }
         }
+    }
+
+    async fn write_piece(
+        &self,
+        output: &mut (impl AsyncWrite + Unpin),
+        mut piece: &[u8],
+    ) -> std::io::Result<()> {
+        while !piece.is_empty() {
+            let written = output.write(piece).await?;
+            if written == 0 {
+                return Err(std::io::ErrorKind::WriteZero.into());
+            }
+            piece = piece.get(written..).unwrap_or_default();
+            self.lock().written += written as u64;
+        }
+        output.flush().await
     }
 
     /// Waits until the writer has written the rest, as long as the client takes some of it within `patience`. Says whether
@@ -130,10 +144,10 @@ impl Outlet {
             return false;
         }
         loop {
-            let before = self.lock().taken;
+            let before = self.lock().written;
             match timeout(patience, writer.as_mut()).await {
                 Ok(written) => return written.is_ok(),
-                Err(_) if self.lock().taken == before => return false,
+                Err(_) if self.lock().written == before => return false,
                 Err(_) => {}
             }
         }

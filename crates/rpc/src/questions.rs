@@ -69,7 +69,7 @@ impl Questions {
         // What led to the question is told before it: whoever works on it gives that away when the work pauses.
         tokio::task::yield_now().await;
         let within = question.within;
-        let (id, answer) = {
+        let (id, mut answer) = {
             let mut state = self.lock();
             let Asked::Sent(request) = state.dialogs.ask(question, Instant::now().into_std()) else {
                 return None;
@@ -84,9 +84,13 @@ impl Questions {
         let _withdrawn = Withdrawn { questions: self, id };
         tokio::select! {
             biased;
-            over = answer => over.ok(),
+            over = &mut answer => over.ok(),
             () = cancel.cancelled() => None,
-            () = sleep(within) => self.expired(),
+            () = sleep(within) => {
+                self.expired();
+                // It is over now. An answer that was taken at this moment counts, as the client was told.
+                answer.await.ok().filter(|over| over.why != UiEnd::Timeout)
+            }
         }
     }
 
@@ -112,10 +116,9 @@ impl Questions {
     }
 
     /// Ends all questions whose time is over; the one that noticed has none of its own left to wait for.
-    fn expired(&self) -> Option<Over> {
+    fn expired(&self) {
         let over = self.lock().dialogs.expire(Instant::now().into_std());
         over.into_iter().for_each(|over| self.conclude(over));
-        None
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -33,7 +33,7 @@ use crate::screen::Screens;
 use crate::sessions::Sessions;
 use crate::timeouts::LAST_WORDS;
 
-use hub::Hub;
+use hub::{Broken, Hub};
 
 /// What [`serve`] needs to know of the program.
 #[derive(Debug, Clone)]
@@ -81,6 +81,9 @@ pub enum ServeError<E> {
     /// The input cannot be read. What was accepted was finished.
     #[error("cannot read commands; start again with an input that can be read")]
     Input(#[source] io::Error),
+    /// The output takes nothing more, although somebody has it open. What was worked on was aborted.
+    #[error("cannot write replies and events; start again with an output that can be written")]
+    Output(#[source] io::Error),
 }
 
 /// Serves a client until it has no more to say, or the program shall end. Every session is closed then: its extensions are
@@ -111,5 +114,8 @@ pub async fn serve<S: Sessions>(
     if !outlet.drained(writer, LAST_WORDS).await {
         tracing::warn!("the client does not read any more; it was not told everything");
     }
-    outcome.map_err(ServeError::Input)
+    outcome.map_err(|broken| match broken {
+        Broken::Input(error) => ServeError::Input(error),
+        Broken::Output(error) => ServeError::Output(error),
+    })
 }

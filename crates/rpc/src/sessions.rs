@@ -169,6 +169,16 @@ impl Opened {
     }
 }
 
+impl Opened {
+    /// Has the extensions leave, if there are any, and waits until they have.
+    pub(crate) async fn end_extensions(&self) -> Result<(), Failure> {
+        if let Some(extensions) = &self.extensions {
+            extensions.host.shutdown().await;
+        }
+        Ok(())
+    }
+}
+
 impl std::fmt::Debug for Extensions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Extensions").field("own", &self.own.len()).finish_non_exhaustive()

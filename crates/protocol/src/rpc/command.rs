@@ -133,7 +133,7 @@ commands! {
     Clear -> NoData = "clear" "",
     /// Asks another model from the next step on.
     SetModel -> ModelData = "set_model" r#","model":"PROVIDER/MODEL""#,
-    /// The models that can be asked.
+    /// The models that are known. One without a key cannot be asked; `set_model` says so.
     GetModels -> ModelsData = "get_models" "",
     /// Has the model think more or less from the next step on.
     SetThinking -> ThinkingData = "set_thinking" r#","level":"default|off|minimal|low|medium|high|xhigh""#,

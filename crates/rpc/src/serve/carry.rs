@@ -23,6 +23,8 @@ pub(super) enum Carried {
     Now(Outcome),
     /// The task that does it.
     Later(BoxFuture<'static, Outcome>),
+    /// The same, where the reply may be long.
+    Bulky(BoxFuture<'static, Outcome>),
 }
 
 impl Carried {
@@ -39,11 +41,11 @@ impl Carried {
         Self::later(async move { ending.run_until_cancelled(work).await.unwrap_or_else(|| Err(ended())) })
     }
 
-    /// What blocks the thread, because it reads the disk.
+    /// What blocks the thread, because it reads the disk, and may have a lot to say.
     pub(super) fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
-        Self::later(async move {
-            tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(failed(error)))
-        })
+        let work =
+            async move { tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(failed(error))) };
+        Self::Bulky(work.boxed())
     }
 }
 
@@ -69,6 +71,11 @@ impl<S: Sessions> Hub<S> {
             Some(Carried::Later(work)) => {
                 let place = place.clone();
                 self.work.spawn(async move { News::Done(place, ticket, answered(work).await) });
+            }
+            Some(Carried::Bulky(work)) => {
+                self.bulky += 1;
+                let place = place.clone();
+                self.work.spawn(async move { News::Bulky(place, ticket, answered(work).await) });
             }
             // It is answered elsewhere.
             None => {}

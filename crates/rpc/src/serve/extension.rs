@@ -62,7 +62,7 @@ pub(super) async fn run_command(
     wish: RunCommand,
 ) -> Result<(RawJson, Option<Job>), Failure> {
     let RunCommand { name, args } = wish;
-    let ran = work::command(&session, &*sessions, &name, &args);
+    let ran = work::command(&session, &sessions, &name, &args);
     let Some(ran) = closing.run_until_cancelled(ran).await else {
         return Err(Failure::new(ErrorCode::Shutdown, "the session was closed before the command was done"));
     };
@@ -75,6 +75,7 @@ pub(super) async fn run_command(
         Ran::Shown(action, extension) => (shown(&action), Some(extension), None),
         Ran::Failed(why) => return Err(failed(why)),
         Ran::Unknown => {
+            let name: String = name.chars().take(64).collect();
             let error = format!("there is no command /{name}; `list_commands` says which there are");
             return Err(Failure::new(ErrorCode::CommandNotFound, error));
         }
@@ -213,7 +214,8 @@ impl Opened {
         if self.screen.has_panel(extension, panel) {
             return Ok(host);
         }
-        let panel: String = panel.to_string().chars().take(64).collect();
+        let cut = |name: &dyn std::fmt::Display| name.to_string().chars().take(64).collect::<String>();
+        let (extension, panel) = (cut(extension), cut(panel));
         let error = format!("extension {extension} has no panel {panel:?} open");
         Err(Failure::new(ErrorCode::NotOpen, error))
     }

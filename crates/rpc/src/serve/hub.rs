@@ -27,6 +27,8 @@ use crate::sessions::{Opened, Sessions};
 pub(super) enum News {
     /// What a session worked on.
     Ended(String, Ended),
+    /// A command whose reply may be long.
+    Bulky(Place, Ticket, Result<RawJson, Failure>),
     /// A command.
     Done(Place, Ticket, Result<RawJson, Failure>),
     /// A command of an extension, or a template: beside its reply, the job that comes of it.
@@ -35,6 +37,8 @@ pub(super) enum News {
     Opened(Ticket, Meant, Result<Opened, Failure>),
     /// A session is closed; why what it said may not be on the disk.
     Closed(String, Option<String>),
+    /// What was left of a session that was open already.
+    Gone,
 }
 
 /// Whose command it is.
@@ -53,6 +57,18 @@ pub(super) enum Meant {
     Not,
 }
 
+/// Why a client is not served any more.
+pub(super) enum Broken {
+    /// It cannot be heard.
+    Input(io::Error),
+    /// It cannot be told anything, although it has not left.
+    Output(io::Error),
+}
+
+/// Replies that may be long and are not there yet, so that no room is taken for them: no command is read while there are
+/// as many.
+const MOST_BULKY: usize = 4;
+
 /// Everything that is served.
 pub(super) struct Hub<S> {
     pub(super) sessions: Arc<S>,
@@ -68,6 +84,8 @@ pub(super) struct Hub<S> {
     pub(super) ending: CancellationToken,
     /// A session is being opened that the commands behind mean: they are not read before.
     pub(super) holds: bool,
+    /// How many commands are under way whose replies may be long.
+    pub(super) bulky: usize,
     /// Why nothing more is accepted.
     end: Option<End>,
 }
@@ -92,6 +110,7 @@ impl<S: Sessions> Hub<S> {
             work: JoinSet::new(),
             ending: CancellationToken::new(),
             holds: false,
+            bulky: 0,
             end: None,
         }
     }
@@ -102,12 +121,12 @@ impl<S: Sessions> Hub<S> {
         cancel: &CancellationToken,
         input: &mut Input<impl AsyncRead + Unpin>,
         mut writer: Pin<&mut impl Future<Output = io::Result<()>>>,
-    ) -> io::Result<End> {
+    ) -> Result<End, Broken> {
         let outlet = self.outlet.clone();
-        let (mut reads, mut writes, mut told, mut unread) = (true, true, false, None);
+        let (mut reads, mut writes, mut told, mut broken) = (true, true, false, None);
         loop {
             if let Some(end) = self.end.filter(|_| self.is_over()) {
-                return unread.map_or(Ok(end), Err);
+                return broken.map_or(Ok(end), Err);
             }
             let said = async {
                 outlet.room().await;
@@ -119,15 +138,17 @@ impl<S: Sessions> Hub<S> {
                     told = true;
                     self.shutdown(End::Cancelled);
                 }
-                _ = &mut writer, if writes => {
+                written = &mut writer, if writes => {
                     writes = false;
+                    let torn = written.err().filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+                    broken = broken.or(torn.map(Broken::Output));
                     self.shutdown(End::Gone);
                 }
                 Some(news) = self.work.join_next() => match news {
                     Ok(news) => self.news(news),
                     Err(error) => tracing::error!(%error, "a task of the client's was lost"),
                 },
-                said = said, if reads && !self.holds => match said {
+                said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
                     Ok(Said::Line(line)) => self.line(&line),
                     Ok(Said::TooLong(reply)) => self.outlet.reply(&reply),
                     Ok(Said::End) => {
@@ -135,7 +156,7 @@ impl<S: Sessions> Hub<S> {
                         self.finish();
                     }
                     Err(error) => {
-                        (reads, unread) = (false, Some(error));
+                        (reads, broken) = (false, Some(Broken::Input(error)));
                         self.finish();
                     }
                 },
@@ -146,11 +167,6 @@ impl<S: Sessions> Hub<S> {
     fn is_over(&self) -> bool {
         let closed = self.roster.iter().all(|(_, seat)| seat.life == Life::Closed);
         closed && self.lobby.is_closed() && self.work.is_empty()
-    }
-
-    /// Whether something ends the process, or has it come to an end.
-    pub(super) fn is_ending(&self) -> bool {
-        self.end.is_some()
     }
 
     fn line(&mut self, line: &[u8]) {
@@ -165,7 +181,9 @@ impl<S: Sessions> Hub<S> {
         self.end.get_or_insert(End::Input);
         // Nobody answers any more.
         self.questions.end();
-        self.each_desk(Desk::finish);
+        // The sessions follow: the last line of each is that it is closed, and no reply comes behind it.
+        let effects = self.lobby.finish();
+        self.apply(&Place::Lobby, None, effects);
     }
 
     /// Everything ends at once.
@@ -175,12 +193,13 @@ impl<S: Sessions> Hub<S> {
         }
         self.ending.cancel();
         self.questions.end();
-        self.each_desk(Desk::shutdown);
+        let effects = self.lobby.shutdown();
+        self.apply(&Place::Lobby, None, effects);
+        self.each_session(Desk::shutdown);
     }
 
-    fn each_desk(&mut self, turn: fn(&mut Desk) -> Vec<Effect>) {
-        let sessions = self.roster.iter().map(|(id, _)| Place::Session(id.to_owned()));
-        let places: Vec<Place> = [Place::Lobby].into_iter().chain(sessions).collect();
+    fn each_session(&mut self, turn: fn(&mut Desk) -> Vec<Effect>) {
+        let places: Vec<Place> = self.roster.iter().map(|(id, _)| Place::Session(id.to_owned())).collect();
         for place in places {
             let effects = self.desk(&place).map(turn).unwrap_or_default();
             self.apply(&place, None, effects);
@@ -205,8 +224,10 @@ impl<S: Sessions> Hub<S> {
                     self.roster.get_mut(id).into_iter().for_each(|seat| seat.stop.cancel());
                 }
                 (Effect::Close, Place::Session(id)) => self.close(id),
+                (Effect::Close, Place::Lobby) if self.ending.is_cancelled() => {}
+                (Effect::Close, Place::Lobby) => self.each_session(Desk::finish),
                 // The process has nothing of its own to work on.
-                (Effect::Start(_) | Effect::Stop | Effect::Close, Place::Lobby) => {}
+                (Effect::Start(_) | Effect::Stop, Place::Lobby) => {}
             }
         }
     }
@@ -222,7 +243,7 @@ impl<S: Sessions> Hub<S> {
         seat.stop = seat.closing.child_token();
         let (session, sessions) = (Arc::clone(&seat.opened), Arc::clone(&self.sessions));
         let (stop, id) = (seat.stop.clone(), id.to_owned());
-        let mut work = async move { work::job(&session, &*sessions, &stop, job).await }.boxed();
+        let mut work = async move { work::job(&session, &sessions, &stop, job).await }.boxed();
         // It has begun before the next command is taken: what is said to the agent behind a prompt finds it at work.
         let ended = (&mut work).now_or_never();
         self.work.spawn(async move {
@@ -239,21 +260,21 @@ impl<S: Sessions> Hub<S> {
         let Some(seat) = self.roster.get_mut(id) else { return };
         let (id, session) = (id.to_owned(), Arc::clone(&seat.opened));
         seat.closing.cancel();
-        let closed = async move {
-            if let Some(extensions) = &session.extensions {
-                extensions.host.shutdown().await;
-            }
-            session.agent.session().flush().await.map_err(failed)
-        };
         self.work.spawn(async move {
-            let closed = carry::answered(closed).await;
-            News::Closed(id, closed.err().map(|failure| failure.error))
+            let left = carry::answered(session.end_extensions()).await;
+            let kept = carry::answered(async { session.agent.session().flush().await.map_err(failed) }).await;
+            News::Closed(id, kept.and(left).err().map(|failure| failure.error))
         });
     }
 
     fn news(&mut self, news: News) {
         match news {
             News::Done(place, ticket, outcome) => self.done(&place, ticket, outcome),
+            News::Bulky(place, ticket, outcome) => {
+                self.bulky -= 1;
+                self.done(&place, ticket, outcome);
+            }
+            News::Gone => {}
             News::Ran(id, ticket, outcome) => self.ran(&id, ticket, outcome),
             News::Opened(ticket, meant, outcome) => self.opened(ticket, meant, outcome),
             News::Ended(id, ended) => self.ended(id, ended),

@@ -73,12 +73,7 @@ impl<S: Sessions> Hub<S> {
         if meant == Meant::FromHereOn {
             self.holds = false;
         }
-        let id = outcome.map(|opened| {
-            let seat = Seat::new(opened);
-            let id = seat.id();
-            drop(self.roster.add(id.clone(), seat));
-            id
-        });
+        let id = outcome.and_then(|opened| self.take_in(opened));
         let reply = match &id {
             Ok(id) => self.described(id),
             Err(failure) => Err(failure.clone()),
@@ -92,16 +87,29 @@ impl<S: Sessions> Hub<S> {
         }
     }
 
-    /// A session that was opened while everything comes to an end comes to its own.
+    /// Another session beside the others; one that is open already stays as it is.
+    fn take_in(&mut self, opened: Opened) -> Result<String, Failure> {
+        let id = opened.screen.session().to_owned();
+        if self.roster.get_mut(&id).is_some() {
+            self.work.spawn(async move {
+                // Nobody waits for what comes of it.
+                drop(answered(opened.end_extensions()).await);
+                News::Gone
+            });
+            let error = format!("session {id} is open already; name it with `session`");
+            return Err(Failure::new(ErrorCode::SessionLocked, error));
+        }
+        drop(self.roster.add(id.clone(), Seat::new(opened)));
+        Ok(id)
+    }
+
+    /// A session that was opened as everything ends at once ends, too.
     fn catch_up(&mut self, id: String) {
-        let turn = match (self.is_ending(), self.ending.is_cancelled()) {
-            (false, _) => return,
-            (true, true) => Desk::shutdown,
-            (true, false) => Desk::finish,
-        };
-        let place = Place::Session(id);
-        let effects = self.desk(&place).map(turn).unwrap_or_default();
-        self.apply(&place, None, effects);
+        if self.ending.is_cancelled() {
+            let place = Place::Session(id);
+            let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
+            self.apply(&place, None, effects);
+        }
     }
 
     fn is_leaving(&mut self, id: &str) -> bool {

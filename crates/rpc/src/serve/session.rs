@@ -92,6 +92,9 @@ pub(super) fn tree(session: &Opened) -> Carried {
     })
 }
 
+/// How much of what an entry says is told, in characters.
+const LONGEST_TEXT: usize = 200;
+
 /// The marks that are in force.
 fn labels(entries: &[Arc<Entry>]) -> HashMap<EntryId, String> {
     let mut labels = HashMap::new();
@@ -114,7 +117,8 @@ fn shown(entry: &Entry, labels: &HashMap<EntryId, String>) -> EntryInfo {
         Some(Message::Tool(result)) => (Some("tool"), joined_text(&result.content)),
         None => (None, other_text(&entry.body)),
     };
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let first = first.map(|line| line.chars().take(LONGEST_TEXT).collect());
     EntryInfo {
         id: entry.id.to_string(),
         parent: entry.parent.map(|parent| parent.to_string()),

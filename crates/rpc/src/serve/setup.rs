@@ -52,6 +52,11 @@ pub(super) fn set_model(
     closing: CancellationToken,
     wish: SetModel,
 ) -> Carried {
+    let asked = session.agent.model();
+    if wish.model == asked.model || wish.model == asked.to_string() {
+        // Whatever its name leads to: it is that one already.
+        return Carried::Now(data(ModelData { provider: asked.provider, model: asked.model }));
+    }
     let session = Arc::clone(session);
     Carried::before(closing, async move {
         let model = sessions.model(&wish.model, &session.agent.model()).await?;

@@ -30,7 +30,7 @@ pub(super) enum Ended {
 /// Works on it to the end, which the client is told of, whatever happens.
 pub(super) async fn job(
     session: &Opened,
-    sessions: &impl Sessions,
+    sessions: &Arc<impl Sessions>,
     stop: &CancellationToken,
     job: Job,
 ) -> Ended {
@@ -56,7 +56,7 @@ pub(super) async fn job(
 /// What the person said: a command if it begins as one that there is, and otherwise a message.
 async fn prompt(
     session: &Opened,
-    sessions: &impl Sessions,
+    sessions: &Arc<impl Sessions>,
     stop: &CancellationToken,
     said: rpc::Prompt,
 ) -> Ended {
@@ -92,7 +92,7 @@ pub(super) enum Ran {
 }
 
 /// Runs an extension's command, or makes a message of a template.
-pub(super) async fn command(session: &Opened, sessions: &impl Sessions, name: &str, args: &str) -> Ran {
+pub(super) async fn command(session: &Opened, sessions: &Arc<impl Sessions>, name: &str, args: &str) -> Ran {
     if let Some(Extensions { host, .. }) = &session.extensions {
         // Whoever asks drops this when nobody wants the answer any more.
         let cancel = CancellationToken::new();
@@ -114,7 +114,9 @@ pub(super) async fn command(session: &Opened, sessions: &impl Sessions, name: &s
             Err(error) => return Ran::Failed(error.to_string()),
         }
     }
-    match sessions.expand(name, args) {
+    let (sessions, named, typed) = (Arc::clone(sessions), name.to_owned(), args.to_owned());
+    let expanded = tokio::task::spawn_blocking(move || sessions.expand(&named, &typed));
+    match expanded.await.unwrap_or_else(|error| Expanded::Failed(error.to_string())) {
         Expanded::Message(text) => Ran::Message(text),
         Expanded::Failed(why) => Ran::Failed(format!("/{name}: {why}")),
         Expanded::Unknown => Ran::Unknown,

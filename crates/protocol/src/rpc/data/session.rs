@@ -92,7 +92,7 @@ pub struct EntryInfo {
     /// Of a message: `user`, `assistant` or `tool`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The first line of what it says, if it says something.
+    /// The first line of what it says, if it says something; of a long one the first 200 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The mark that a person put on it.
