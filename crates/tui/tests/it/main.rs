@@ -1,9 +1,10 @@
-//! The text layer from outside: what is drawn for what comes in.
+//! The text layer from outside, what is drawn for what comes in; and what keys do.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails shall fail its test")]
 
 mod clean;
 mod diff;
+mod editor;
 mod markdown;
 mod shown;
 mod streaming;

@@ -1,0 +1,191 @@
+//! Completion at the cursor: `/command`, what follows a command, and `@file`.
+//!
+//! A state machine without IO: the text, the cursor and a [`Source`] go in, what to show and what to put in comes out.
+//! The candidates stay where they are while a word is typed on: the one that was chosen stays chosen as long as it fits,
+//! and the room they take does not shrink before they go.
+
+mod insert;
+mod rank;
+mod wanted;
+
+use std::ops::Range;
+
+use rank::Ranks;
+
+pub use wanted::{Kind, Wanted, wanted};
+
+/// How many candidates are kept.
+pub const MOST_CANDIDATES: usize = 50;
+
+/// How many of them are shown at a time.
+pub const MOST_SHOWN: usize = 8;
+
+/// A command, as completion knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Without the slash.
+    pub name: String,
+    /// What follows it: `[name]`. A command without it is run when it is taken.
+    pub hint: Option<String>,
+    /// What it does, in a line.
+    pub description: String,
+    /// Where it comes from: an extension's name, `template`, `skill`. Empty for haft's own.
+    pub source: String,
+}
+
+/// Where candidates come from.
+pub trait Source {
+    /// The commands; the earlier one counts where two have one name.
+    fn commands(&self) -> &[Command];
+
+    /// What may follow a command behind these words. None while nobody knows: it may be an extension that is asked, and
+    /// then [`Completer::update`] is called again when it has answered.
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>>;
+
+    /// The files to mention, as seen from the project, with `/` between names and behind directories.
+    fn files(&self) -> &[String];
+
+    /// Another number whenever there are other files.
+    fn files_version(&self) -> u64;
+}
+
+/// One thing that may follow a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Argument {
+    /// The word.
+    pub text: String,
+    /// What it means, in a line.
+    pub description: String,
+}
+
+/// What may be put in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What it is: the name of a command, a word, a path. From outside, to be cleaned before it is shown.
+    pub text: String,
+    /// The graphemes of it that are typed already, counted from 0, in order.
+    pub matched: Vec<u32>,
+    /// What follows it.
+    pub hint: String,
+    /// What it means.
+    pub description: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+/// What to put in: for [`Editor::replace`](crate::editor::Editor::replace).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// In place of what.
+    pub range: Range<usize>,
+    /// What.
+    pub text: String,
+    /// Whether it is a command that takes no more, and can be run at once.
+    pub complete: bool,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Popup {
+    /// What it is about.
+    pub wanted: Wanted,
+    /// The best candidates first; at least one.
+    pub candidates: Vec<Candidate>,
+    /// Which of them is chosen.
+    pub chosen: usize,
+    /// How many rows to keep free for them: no fewer than before for the same word.
+    pub room: usize,
+    /// Whether somebody moved to the chosen one.
+    moved: bool,
+}
+
+/// Completion in an editor.
+#[derive(Debug, Default)]
+pub struct Completer {
+    popup: Option<Popup>,
+    /// The word that somebody closed the candidates of.
+    closed: Option<(Kind, usize)>,
+    ranks: Ranks,
+}
+
+impl Completer {
+    /// What is shown, if something is.
+    pub fn popup(&self) -> Option<&Popup> {
+        self.popup.as_ref()
+    }
+
+    /// The text or the cursor has changed, or the source has more.
+    pub fn update(&mut self, text: &str, cursor: usize, source: &impl Source) {
+        let Some(wanted) = wanted(text, cursor) else {
+            (self.popup, self.closed) = (None, None);
+            return;
+        };
+        if self.closed.as_ref() == Some(&wanted.word()) {
+            return;
+        }
+        self.closed = None;
+        self.show(wanted, source);
+    }
+
+    /// Somebody asks for candidates: also where they were closed.
+    pub fn open(&mut self, text: &str, cursor: usize, source: &impl Source) {
+        self.closed = None;
+        self.update(text, cursor, source);
+    }
+
+    /// The next candidate; behind the last comes the first.
+    pub fn next(&mut self) {
+        self.choose(|chosen, count| (chosen + 1) % count);
+    }
+
+    /// The candidate before.
+    pub fn previous(&mut self) {
+        self.choose(|chosen, count| (chosen + count - 1) % count);
+    }
+
+    /// The chosen candidate, to be put in. The candidates are gone until the text changes.
+    pub fn accept(&mut self, text: &str) -> Option<Accepted> {
+        let popup = self.popup.take()?;
+        let candidate = popup.candidates.get(popup.chosen)?;
+        let accepted = insert::accepted(&popup.wanted, candidate, text);
+        // A directory goes on; anything else is done with, also when the word stands there as it did before.
+        let goes_on = accepted.text.ends_with('/');
+        self.closed = (!goes_on).then(|| popup.wanted.word());
+        Some(accepted)
+    }
+
+    /// No candidates for this word.
+    pub fn close(&mut self) {
+        self.closed = self.popup.take().map(|popup| popup.wanted.word());
+    }
+
+    fn choose(&mut self, other: impl Fn(usize, usize) -> usize) {
+        if let Some(popup) = &mut self.popup {
+            popup.chosen = other(popup.chosen, popup.candidates.len());
+            popup.moved = true;
+        }
+    }
+
+    fn show(&mut self, wanted: Wanted, source: &impl Source) {
+        let before = self.popup.take().filter(|popup| popup.wanted.word() == wanted.word());
+        let Some(candidates) = self.ranks.candidates(&wanted, source) else {
+            // Nobody knows yet: what was shown stays, so that nothing flickers.
+            self.popup = before.map(|popup| Popup { wanted, ..popup });
+            return;
+        };
+        if candidates.is_empty() {
+            return;
+        }
+        let shown = candidates.len().min(MOST_SHOWN);
+        let room = before.as_ref().map_or(shown, |popup| popup.room.max(shown));
+        let kept = before.filter(|popup| popup.moved).and_then(|popup| {
+            let was = popup.candidates.get(popup.chosen)?;
+            candidates.iter().position(|candidate| candidate.text == was.text)
+        });
+        let (chosen, moved) = (kept.unwrap_or(0), kept.is_some());
+        self.popup = Some(Popup { wanted, candidates, chosen, room, moved });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! Tests of completion: what is wanted, what is shown, what is put in.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::editor::Editor;
+
+#[derive(Default)]
+struct Fixed {
+    commands: Vec<Command>,
+    arguments: Option<Vec<Argument>>,
+    files: Vec<String>,
+    version: u64,
+}
+
+impl Source for Fixed {
+    fn commands(&self) -> &[Command] {
+        &self.commands
+    }
+
+    fn arguments(&self, command: &str, before: &str) -> Option<Vec<Argument>> {
+        let known = command == "model" && before.is_empty();
+        if known { self.arguments.clone() } else { Some(Vec::new()) }
+    }
+
+    fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    fn files_version(&self) -> u64 {
+        self.version
+    }
+}
+
+fn source() -> Fixed {
+    let command = |name: &str, hint: Option<&str>, source: &str| Command {
+        name: name.into(),
+        hint: hint.map(Into::into),
+        description: format!("Does {name}."),
+        source: source.into(),
+    };
+    let argument = |text: &str| Argument { text: text.into(), description: String::new() };
+    let files = ["src/main.rs", "src/", "docs/a plan.md", "README.md", "tests/main.rs", "my notes/"];
+    Fixed {
+        commands: vec![
+            command("help", None, ""),
+            command("model", Some("[name]"), ""),
+            command("compact", Some("[what to keep]"), ""),
+            command("help", None, "impostor"),
+            command("todo", None, "todo"),
+        ],
+        arguments: Some(["sonnet", "opus", "haiku"].map(argument).to_vec()),
+        files: files.map(Into::into).to_vec(),
+        version: 1,
+    }
+}
+
+/// `|` in the text is the cursor.
+fn at(text: &str) -> (String, usize) {
+    (text.replacen('|', "", 1), text.find('|').unwrap())
+}
+
+fn shown(completer: &Completer) -> Vec<&str> {
+    let candidates = completer.popup().map(|popup| popup.candidates.as_slice()).unwrap_or_default();
+    candidates.iter().map(|candidate| candidate.text.as_str()).collect()
+}
+
+#[track_caller]
+fn wants(text: &str, expect: Option<(&str, &str)>) {
+    let (text, cursor) = at(text);
+    let got = wanted(&text, cursor);
+    let got = got.as_ref().map(|wanted| (&text[wanted.range.clone()], wanted.query.as_str()));
+    assert_eq!(got, expect, "{text}");
+}
+
+#[track_caller]
+fn completes(text: &str, expect: &str) {
+    let (text, cursor) = at(text);
+    let mut completer = Completer::default();
+    completer.update(&text, cursor, &source());
+    let accepted = completer.accept(&text).expect("candidates");
+    let mut editor = Editor::new();
+    editor.insert(&text);
+    editor.replace(accepted.range, &accepted.text);
+    let (before, behind) = editor.text().split_at(editor.cursor());
+    assert_eq!(format!("{before}|{behind}"), expect);
+}
+
+#[test]
+fn words_to_complete_are_told_from_others() {
+    wants("/|", Some(("/", "")));
+    wants("/he|lp", Some(("/help", "he")));
+    wants("/he| now", Some(("/he", "he")));
+    wants("x /he|", None);
+    wants("/usr/b|", None);
+    wants("/model |", Some(("", "")));
+    wants("/model so|", Some(("so", "so")));
+    wants("/model a b|", Some(("b", "b")));
+    wants("/model a\nb|", None);
+    wants("see @|", Some(("@", "")));
+    wants("see (@src/m|)", Some(("@src/m)", "src/m")));
+    wants("see @src/m|ain.rs now", Some(("@src/main.rs", "src/m")));
+    wants("mail a@b|", None);
+    wants("see @a b|", None);
+    wants("see @\"a b|", Some(("@\"a b", "a b")));
+    wants("see @\"a b|c\" d", Some(("@\"a bc\"", "a b")));
+    wants("see @\"a b\" c|", None);
+    wants("/model @s|", Some(("@s", "s")));
+    wants("@a|\n@b", Some(("@a", "a")));
+}
+
+#[test]
+fn the_best_come_first() {
+    let (source, mut completer) = (source(), Completer::default());
+    let mut check = |text: &str, expect: &[&str]| {
+        let (text, cursor) = at(text);
+        completer.update(&text, cursor, &source);
+        assert_eq!(shown(&completer), expect, "{text}");
+    };
+    check("/|", &["help", "model", "compact", "todo"]);
+    check("/o|", &["model", "compact", "todo"]);
+    check("/od|", &["model", "todo"]);
+    check("/odx|", &[]);
+    check("/model |", &["sonnet", "opus", "haiku"]);
+    check("/model o|", &["opus", "sonnet"]);
+    check("/compact |", &[]);
+    check("@mainrs|", &["src/main.rs", "tests/main.rs"]);
+    check("@main|", &["src/main.rs", "tests/main.rs"]);
+    check("@R|", &["README.md"]);
+    check("@|", &["src/main.rs", "src/", "docs/a plan.md", "README.md", "tests/main.rs", "my notes/"]);
+    check("nothing|", &[]);
+}
+
+#[test]
+fn what_is_put_in_stands_apart() {
+    completes("/he|", "/help|");
+    completes("/mod|", "/model |");
+    completes("/mod| x", "/model| x");
+    completes("/model so|", "/model sonnet |");
+    completes("see @READ|", "see @README.md |");
+    completes("see @READ| now", "see @README.md| now");
+    completes("see @plan|", "see @\"docs/a plan.md\" |");
+    completes("see @\"a pl|an\" now", "see @\"docs/a plan.md\"| now");
+    completes("see @notes|", "see @\"my notes/|");
+    completes("see @src/|", "see @src/|");
+}
+
+#[test]
+fn a_command_that_takes_no_more_can_be_run() {
+    let (source, mut completer) = (source(), Completer::default());
+    completer.update("/help", 5, &source);
+    assert!(completer.accept("/help").unwrap().complete);
+    completer.update("/help", 5, &source);
+    assert_eq!(completer.popup(), None, "it is done with");
+    completer.update("/model", 6, &source);
+    assert_eq!(completer.popup(), None);
+    completer.open("/model", 6, &source);
+    assert!(!completer.accept("/model").unwrap().complete);
+}
+
+#[test]
+fn candidates_stay_while_a_word_is_typed_on() {
+    let (source, mut completer) = (source(), Completer::default());
+    completer.update("/", 1, &source);
+    completer.previous();
+    assert_eq!(completer.popup().unwrap().chosen, 3);
+    completer.update("/o", 2, &source);
+    let popup = completer.popup().unwrap();
+    assert_eq!((shown(&completer)[popup.chosen], popup.room), ("todo", 4));
+    completer.update("/om", 3, &source);
+    let popup = completer.popup().unwrap();
+    assert_eq!((shown(&completer)[popup.chosen], popup.room), ("compact", 4));
+    assert_eq!(popup.candidates[0].matched, [1, 2]);
+    completer.close();
+    completer.update("/omp", 4, &source);
+    assert_eq!(completer.popup(), None);
+    // Another word has candidates again.
+    completer.update("/omp @", 6, &source);
+    assert!(completer.popup().is_some());
+    completer.update("", 0, &source);
+    completer.update("/", 1, &source);
+    assert!(completer.popup().is_some());
+}
+
+#[test]
+fn what_is_not_known_yet_does_not_flicker() {
+    let (mut source, mut completer) = (source(), Completer::default());
+    completer.update("/model s", 8, &source);
+    assert_eq!(shown(&completer), ["sonnet", "opus"]);
+    let arguments = source.arguments.take();
+    completer.update("/model so", 9, &source);
+    assert_eq!(shown(&completer), ["sonnet", "opus"]);
+    source.arguments = arguments;
+    completer.update("/model so", 9, &source);
+    assert_eq!(shown(&completer), ["sonnet"]);
+}
+
+#[test]
+fn files_that_come_later_are_found() {
+    let (mut source, mut completer) = (source(), Completer::default());
+    completer.update("@new", 4, &source);
+    assert_eq!(completer.popup(), None);
+    source.files.push("new.rs".into());
+    source.version += 1;
+    completer.update("@new", 4, &source);
+    assert_eq!(shown(&completer), ["new.rs"]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_wanted_is_in_the_text(text in "[/@\"a b\n日]{0,12}", cursor in 0_usize..14) {
+        prop_assume!(text.is_char_boundary(cursor));
+        if let Some(wanted) = wanted(&text, cursor) {
+            prop_assert!(wanted.range.start <= cursor && cursor <= wanted.range.end);
+            prop_assert!(text.get(wanted.range).is_some_and(|word| word.contains(&wanted.query)));
+        }
+    }
+
+    #[test]
+    fn what_is_put_in_is_read_again(path in "[a-z ]{1,8}/?[a-z ]{0,4}") {
+        let files = vec![path.clone()];
+        let source = Fixed { files, version: 2, ..Fixed::default() };
+        let mut completer = Completer::default();
+        completer.update("@", 1, &source);
+        let text = completer.accept("@").unwrap().text;
+        let word = wanted(&text, text.trim_end().trim_end_matches('"').len()).unwrap();
+        prop_assert_eq!(word.query.trim_end(), path.trim_end());
+    }
+}

@@ -1,0 +1,113 @@
+//! What is being completed at the cursor.
+
+use std::ops::Range;
+
+/// What is completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// The name of a command.
+    Command,
+    /// What follows a command.
+    Argument {
+        /// Its name.
+        command: String,
+        /// What stands between it and the word.
+        before: String,
+    },
+    /// The path of a file.
+    File {
+        /// Whether it is in quotes.
+        quoted: bool,
+    },
+}
+
+/// A word to complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// What it is.
+    pub kind: Kind,
+    /// The word with what marks it, in bytes of the text.
+    pub range: Range<usize>,
+    /// What is typed of it.
+    pub query: String,
+}
+
+impl Wanted {
+    /// Which word it is, whatever is typed of it.
+    pub(super) fn word(&self) -> (Kind, usize) {
+        let kind = match &self.kind {
+            // Quotes come and go.
+            Kind::File { .. } => Kind::File { quoted: false },
+            Kind::Command | Kind::Argument { .. } => self.kind.clone(),
+        };
+        (kind, self.range.start)
+    }
+}
+
+/// The word at the cursor, if it is one to complete. A command is the first word of the text.
+pub fn wanted(text: &str, cursor: usize) -> Option<Wanted> {
+    let before = text.get(..cursor)?;
+    file(text, before).or_else(|| command(text, before))
+}
+
+/// `@path`, `@"path with blanks"`.
+fn file(text: &str, before: &str) -> Option<Wanted> {
+    let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let at = before
+        .get(line..)?
+        .rmatch_indices('@')
+        .map(|(at, _)| line + at)
+        .find(|at| begins_word(before, *at))?;
+    let typed = before.get(at + 1..)?;
+    let (kind, query) = match typed.strip_prefix('"') {
+        Some(quoted) if !quoted.contains('"') => (Kind::File { quoted: true }, quoted),
+        None if !typed.contains(char::is_whitespace) => (Kind::File { quoted: false }, typed),
+        Some(_) | None => return None,
+    };
+    let rest = text.get(before.len()..)?;
+    let end = before.len()
+        + if kind == (Kind::File { quoted: true }) { quoted_length(rest) } else { word_length(rest) };
+    Some(Wanted { kind, range: at..end, query: query.to_owned() })
+}
+
+/// Whether a word may begin here: an address of mail has its sign in the middle.
+fn begins_word(text: &str, at: usize) -> bool {
+    let before = text.get(..at).and_then(|before| before.chars().next_back());
+    before.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | '{' | '<' | '"' | '\'' | '`' | ','))
+}
+
+fn command(text: &str, before: &str) -> Option<Wanted> {
+    let typed = before.strip_prefix('/')?;
+    let rest = text.get(before.len()..)?;
+    let end = before.len() + word_length(rest);
+    let Some((name, arguments)) = typed.split_once(char::is_whitespace) else {
+        // A path is no command.
+        let range = 0..end;
+        return (!typed.contains('/')).then(|| Wanted {
+            kind: Kind::Command,
+            range,
+            query: typed.to_owned(),
+        });
+    };
+    let (words, query) = match arguments.rfind(char::is_whitespace) {
+        Some(blank) => arguments.split_at(blank + 1),
+        None => ("", arguments),
+    };
+    let on_first_line = !before.contains('\n') && !name.is_empty() && !name.contains('/');
+    let kind = Kind::Argument { command: name.to_owned(), before: words.trim().to_owned() };
+    let range = before.len() - query.len()..end;
+    on_first_line.then(|| Wanted { kind, range, query: query.to_owned() })
+}
+
+/// How far a word in quotes goes on behind the cursor: where they were not closed on the line, not at all.
+fn quoted_length(rest: &str) -> usize {
+    let line = rest.split('\n').next().unwrap_or_default();
+    // What comes after another sign is another file's.
+    let (word, _) = line.split_once('@').unwrap_or((line, ""));
+    word.find('"').map_or(0, |quote| quote + 1)
+}
+
+/// How far the word goes on behind the cursor.
+fn word_length(rest: &str) -> usize {
+    rest.find(char::is_whitespace).unwrap_or(rest.len())
+}

@@ -1,0 +1,154 @@
+//! Atoms: pieces of the text that are one character for the cursor and stand for more.
+//!
+//! In the text each is a character of a private plane, so that whatever moves, cuts and undoes text does the same with
+//! them. Text from outside never has those characters: [`clean_after`](super::clean::clean_after) takes them out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use haft_core::sanitize::sanitize_line;
+use unicode_segmentation::UnicodeSegmentation as _;
+
+/// The characters that stand for atoms.
+const FIRST: char = '\u{100000}';
+const LAST: char = '\u{10fffd}';
+
+/// The longest file name that is shown, in characters.
+const LONGEST_NAME: usize = 40;
+
+/// Whether a character stands for an atom.
+pub(super) fn is_atom(c: char) -> bool {
+    (FIRST..=LAST).contains(&c)
+}
+
+/// What stands for more than is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Atom {
+    /// A long text that was pasted.
+    Paste {
+        /// Counted from 1.
+        number: usize,
+        /// The text.
+        text: Arc<str>,
+    },
+    /// An image that goes along.
+    Image {
+        /// Counted from 1.
+        number: usize,
+        /// Where it lies.
+        path: PathBuf,
+    },
+}
+
+impl Atom {
+    /// What is shown in its place: `[paste #1: 120 lines]`.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Paste { number, text } => match text.lines().count() {
+                0 | 1 => format!("[paste #{number}: {} characters]", text.graphemes(true).count()),
+                lines => format!("[paste #{number}: {lines} lines]"),
+            },
+            Self::Image { number, path } => format!("[image #{number}: {}]", shown_name(path)),
+        }
+    }
+
+    /// What the model reads in its place.
+    pub(super) fn sent(&self) -> String {
+        match self {
+            Self::Paste { text, .. } => text.to_string(),
+            Self::Image { .. } => self.label(),
+        }
+    }
+
+    /// What stands in its place where nothing but text is kept.
+    pub(super) fn kept(&self) -> String {
+        match self {
+            Self::Paste { text, .. } => text.to_string(),
+            Self::Image { path, .. } => sanitize_line(&path.to_string_lossy()),
+        }
+    }
+}
+
+fn shown_name(path: &Path) -> String {
+    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy());
+    let name = sanitize_line(&name);
+    let mut graphemes = name.graphemes(true);
+    let short: String = graphemes.by_ref().take(LONGEST_NAME).collect();
+    if graphemes.next().is_some() { short + "…" } else { short }
+}
+
+/// The atoms of an editor, by the characters that stand for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Atoms {
+    known: BTreeMap<char, Atom>,
+    pastes: usize,
+    images: usize,
+}
+
+impl Atoms {
+    pub(super) fn get(&self, c: char) -> Option<&Atom> {
+        self.known.get(&c)
+    }
+
+    /// The character for a long text. None when there are none left.
+    pub(super) fn paste(&mut self, text: &str) -> Option<char> {
+        let c = self.add(Atom::Paste { number: self.pastes + 1, text: text.into() })?;
+        self.pastes += 1;
+        Some(c)
+    }
+
+    /// The character for an image. None when there are none left.
+    pub(super) fn image(&mut self, path: PathBuf) -> Option<char> {
+        let c = self.add(Atom::Image { number: self.images + 1, path })?;
+        self.images += 1;
+        Some(c)
+    }
+
+    fn add(&mut self, atom: Atom) -> Option<char> {
+        let c = (FIRST..=LAST).find(|c| !self.known.contains_key(c))?;
+        self.known.insert(c, atom);
+        Some(c)
+    }
+
+    /// A text of another time with its atoms. One whose character means something else by now gets another.
+    pub(super) fn adopt(&mut self, text: &str, atoms: &BTreeMap<char, Atom>) -> String {
+        let adopted = text.chars().filter_map(|c| {
+            let Some(atom) = atoms.get(&c) else { return (!is_atom(c)).then_some(c) };
+            match self.known.get(&c) {
+                Some(known) if known == atom => Some(c),
+                Some(_) => self.add(atom.clone()),
+                None => {
+                    self.known.insert(c, atom.clone());
+                    Some(c)
+                }
+            }
+        });
+        adopted.collect()
+    }
+
+    /// Those that stand in a text.
+    pub(super) fn of(&self, text: &str) -> BTreeMap<char, Atom> {
+        let chars = text.chars().filter(|c| is_atom(*c));
+        chars.filter_map(|c| Some((c, self.known.get(&c)?.clone()))).collect()
+    }
+
+    /// Forgets those that stand in none of these texts.
+    pub(super) fn keep_those_in<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        let mut kept = BTreeMap::new();
+        texts.for_each(|text| kept.extend(self.of(text)));
+        self.known = kept;
+    }
+}
+
+/// A text with something else for each of its atoms.
+pub(super) fn expand(text: &str, atoms: &BTreeMap<char, Atom>, with: impl Fn(&Atom) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match atoms.get(&c) {
+            Some(atom) => out.push_str(&with(atom)),
+            None => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,195 @@
+//! The text in rows of a width.
+
+use std::ops::Range;
+
+use super::atom::{Atom, Atoms};
+use super::unit::{columns, columns_at, lines, units};
+
+/// The narrowest width; a narrower one counts as this.
+pub const NARROWEST: u16 = 3;
+
+/// The text in rows of a width, and where the cursor stands in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    width: usize,
+    rows: Vec<Range<usize>>,
+    /// Where the cursor stands: a row.
+    pub row: usize,
+    /// And a column of it, always less than the width.
+    pub column: usize,
+}
+
+/// A piece of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// What is shown: no control characters, tabs are spaces.
+    pub text: String,
+    /// What it is.
+    pub kind: PieceKind,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PieceKind {
+    /// Text, as it was typed.
+    Text,
+    /// What stands for a paste.
+    Paste,
+    /// What stands for an image.
+    Image,
+}
+
+/// A text with its atoms.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Laid<'t> {
+    pub(super) text: &'t str,
+    pub(super) atoms: &'t Atoms,
+}
+
+impl Layout {
+    /// How many rows there are; at least one.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Never: there is always a row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn range(&self, row: usize) -> Option<Range<usize>> {
+        self.rows.get(row).cloned()
+    }
+}
+
+impl<'t> Laid<'t> {
+    pub(super) fn layout(self, width: u16, cursor: usize) -> Layout {
+        let width = usize::from(width.max(NARROWEST));
+        let mut rows = Vec::new();
+        lines(self.text).for_each(|line| self.wrap(line, width, &mut rows));
+        // The last one that begins at or before it: where a row is full, the next one has its end.
+        let row = rows.partition_point(|row| row.start <= cursor).saturating_sub(1);
+        let start = rows.get(row).map_or(0, |row| row.start);
+        let column = self.columns(start..cursor, width);
+        Layout { width, rows, row, column: column.min(width - 1) }
+    }
+
+    /// One column is left for the cursor behind the last character, and for a blank where a row ends.
+    fn wrap(self, line: Range<usize>, width: usize, rows: &mut Vec<Range<usize>>) {
+        let room = width - 1;
+        let mut start = line.start;
+        let mut column = 0;
+        // Where the row may end: behind blanks, and around what is a word of its own.
+        let mut break_at = None;
+        for (begins, unit) in units(self.text.get(line.clone()).unwrap_or_default()) {
+            let at = line.start + begins;
+            let alone = self.stands_alone(unit);
+            if alone && at > start {
+                break_at = Some(at);
+            }
+            let mut columns = self.width_of(unit, column, width);
+            while column + columns > room && at > start && !(unit == " " && column == room) {
+                let end = break_at.take().unwrap_or(at);
+                rows.push(start..end);
+                start = end;
+                column = self.columns(start..at, width);
+                columns = self.width_of(unit, column, width);
+            }
+            column += columns;
+            let end = at + unit.len();
+            if column > room {
+                rows.push(start..end);
+                (start, column, break_at) = (end, 0, None);
+            } else if alone || matches!(unit, " " | "\t" | "\u{3000}") {
+                break_at = Some(end);
+            }
+        }
+        rows.push(start..line.end);
+    }
+
+    fn stands_alone(self, unit: &str) -> bool {
+        self.atom(unit).is_some() || (unit != "\t" && columns_at(unit, 0) > 1)
+    }
+
+    fn atom(self, unit: &str) -> Option<&'t Atom> {
+        unit.chars().next().and_then(|c| self.atoms.get(c))
+    }
+
+    /// How many columns a unit takes; none takes more than a row has.
+    fn width_of(self, unit: &str, column: usize, width: usize) -> usize {
+        let columns = match self.atom(unit) {
+            Some(atom) => columns(&atom.label()),
+            None => columns_at(unit, column),
+        };
+        columns.min(width - 1)
+    }
+
+    /// How many columns a part of a row takes that begins it.
+    fn columns(self, part: Range<usize>, width: usize) -> usize {
+        let units = units(self.text.get(part).unwrap_or_default());
+        units.fold(0, |column, (_, unit)| column + self.width_of(unit, column, width))
+    }
+
+    /// The place in a row that is nearest to a column, and not behind it.
+    pub(super) fn place(self, layout: &Layout, row: usize, column: usize) -> Option<usize> {
+        let range = layout.range(row)?;
+        // The end of a row that goes on in the next one is the beginning of that.
+        let goes_on = layout.range(row + 1).is_some_and(|next| next.start == range.end);
+        let mut at = 0;
+        let (mut place, mut place_column) = (range.start, 0);
+        for (begins, unit) in units(self.text.get(range.clone())?) {
+            let end = range.start + begins + unit.len();
+            at += self.width_of(unit, at, layout.width);
+            if at > column || (goes_on && end == range.end) {
+                break;
+            }
+            // Behind what has no width is no other column.
+            if at > place_column {
+                (place, place_column) = (end, at);
+            }
+        }
+        Some(place)
+    }
+
+    /// What is shown of a row.
+    pub(super) fn pieces(self, layout: &Layout, row: usize) -> Vec<Piece> {
+        let Some(range) = layout.range(row) else { return Vec::new() };
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut column = 0;
+        for (_, unit) in units(self.text.get(range).unwrap_or_default()) {
+            let columns = self.width_of(unit, column, layout.width);
+            column += columns;
+            let (text, kind) = match self.atom(unit) {
+                Some(atom @ Atom::Paste { .. }) => (shortened(&atom.label(), columns), PieceKind::Paste),
+                Some(atom @ Atom::Image { .. }) => (shortened(&atom.label(), columns), PieceKind::Image),
+                None if unit == "\t" => (" ".repeat(columns), PieceKind::Text),
+                None => (unit.to_owned(), PieceKind::Text),
+            };
+            match pieces.last_mut() {
+                Some(last) if last.kind == PieceKind::Text && kind == PieceKind::Text => {
+                    last.text.push_str(&text)
+                }
+                _ => pieces.push(Piece { text, kind }),
+            }
+        }
+        pieces
+    }
+}
+
+/// A label in so many columns.
+fn shortened(label: &str, most: usize) -> String {
+    if columns(label) <= most {
+        return label.to_owned();
+    }
+    let mut left = most.saturating_sub(1);
+    let fits = |(_, unit): &(usize, &str)| match left.checked_sub(columns_at(unit, 0)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    let mut short: String = units(label).take_while(fits).map(|(_, unit)| unit).collect();
+    short.push('…');
+    short
+}

@@ -1,0 +1,149 @@
+//! What is pasted: text, long text that is folded, and paths of images.
+
+use std::path::{Path, PathBuf};
+
+use super::Editor;
+use super::undo::Kind;
+
+/// The most lines that are pasted as they are.
+pub const MOST_LINES: usize = 10;
+
+/// The most characters that are pasted as they are.
+pub const MOST_CHARACTERS: usize = 1000;
+
+/// How images' names end: those that models read.
+const IMAGES: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
+
+/// What became of a paste.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pasted {
+    /// It is part of the text.
+    Text,
+    /// It is folded into one atom.
+    Folded,
+    /// It was paths of images, each of which is an atom.
+    Images,
+}
+
+impl Editor {
+    /// Puts in what was pasted, as one step. Paths of images become those images where `is_image` says that they are
+    /// there; it is asked about a name that ends as one.
+    pub fn paste(&mut self, text: &str, is_image: impl Fn(&Path) -> bool) -> Pasted {
+        let text = self.fit(text);
+        if self.one_line {
+            self.put(&text);
+            return Pasted::Text;
+        }
+        if let Some(images) = self.images(&text, is_image) {
+            self.put(&images);
+            return Pasted::Images;
+        }
+        let folds = text.lines().count() > MOST_LINES || text.chars().count() > MOST_CHARACTERS;
+        match folds.then(|| self.atoms.paste(&text)).flatten() {
+            Some(atom) => {
+                self.put(&atom.to_string());
+                Pasted::Folded
+            }
+            None => {
+                self.put(&text);
+                Pasted::Text
+            }
+        }
+    }
+
+    /// An image that goes along, at the cursor.
+    pub fn attach(&mut self, path: PathBuf) {
+        if let Some(atom) = self.atoms.image(path) {
+            self.put(&atom.to_string());
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        self.undo.close();
+        self.change(self.cursor..self.cursor, text, Kind::Whole);
+        self.moved();
+    }
+
+    /// The text for a paste that is nothing but paths of images.
+    fn images(&mut self, text: &str, is_image: impl Fn(&Path) -> bool) -> Option<String> {
+        let is_one = |path: &Path| {
+            let ends = path.extension().and_then(|ends| ends.to_str());
+            ends.is_some_and(|ends| IMAGES.iter().any(|image| image.eq_ignore_ascii_case(ends)))
+                && is_image(path)
+        };
+        let text = text.trim();
+        let whole = (!text.contains('\n')).then(|| PathBuf::from(text)).filter(|path| is_one(path));
+        let paths = match whole {
+            Some(path) => vec![path],
+            None => paths(text).filter(|paths| paths.iter().all(|path| is_one(path)))?,
+        };
+        let atoms = paths.into_iter().map(|path| Some(format!("{} ", self.atoms.image(path)?)));
+        atoms.collect()
+    }
+}
+
+/// Paths as a file manager or a shell writes several: with quotes, backslashes or as addresses. None for anything else.
+fn paths(text: &str) -> Option<Vec<PathBuf>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            // Windows parts its paths with them.
+            (None, '\\') if chars.peek().is_some_and(|next| !next.is_alphanumeric()) => {
+                word.get_or_insert_default().extend(chars.next());
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    let paths: Option<Vec<PathBuf>> = words.iter().map(|word| path(word)).collect();
+    paths.filter(|paths| !paths.is_empty() && quote.is_none())
+}
+
+fn path(word: &str) -> Option<PathBuf> {
+    let Some(address) = word.strip_prefix("file://") else { return Some(word.into()) };
+    let mut bytes = Vec::new();
+    let mut rest = address.strip_prefix("localhost").unwrap_or(address).bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok().filter(|path| path.starts_with('/')).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: &[&str]) {
+        let expect = expect.iter().map(PathBuf::from).collect::<Vec<_>>();
+        assert_eq!(paths(text).unwrap_or_default(), expect, "{text}");
+    }
+
+    #[test]
+    fn paths_are_read_as_file_managers_write_them() {
+        check("/a/b.png", &["/a/b.png"]);
+        check("'/a/b c.png' /d.png", &["/a/b c.png", "/d.png"]);
+        check(r"/a/b\ c.png", &["/a/b c.png"]);
+        check("file:///a/b%20c.png\nfile://localhost/d.png", &["/a/b c.png", "/d.png"]);
+        check("'/a.png", &[]);
+        check("file:///a%zz.png", &[]);
+        check(" ", &[]);
+        check(r"C:\pictures\a.png", &[r"C:\pictures\a.png"]);
+    }
+}

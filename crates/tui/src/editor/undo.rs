@@ -1,0 +1,117 @@
+//! What was changed, to be taken back and made again.
+
+use std::collections::VecDeque;
+
+/// How many steps are kept.
+const MOST_STEPS: usize = 1000;
+
+/// How many bytes of text the steps may hold.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// One change: at a place, one text came in place of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) at: usize,
+    pub(super) removed: String,
+    pub(super) inserted: String,
+    /// Where the cursor was before, and where it was after.
+    pub(super) before: usize,
+    pub(super) after: usize,
+    pub(super) kind: Kind,
+}
+
+/// What may be one step with its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A character was typed: words are steps, with the blanks behind them.
+    Typed,
+    /// The character before the cursor was deleted.
+    Back,
+    /// The character behind the cursor was deleted.
+    Forward,
+    /// A step of its own.
+    Whole,
+}
+
+/// The steps.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Undo {
+    done: VecDeque<Change>,
+    undone: Vec<Change>,
+    bytes: usize,
+    /// Whether the next change begins a new step, whatever it is.
+    closed: bool,
+}
+
+impl Change {
+    fn bytes(&self) -> usize {
+        self.removed.len() + self.inserted.len()
+    }
+
+    /// Takes a change that goes on with this one; gives it back if it is something else.
+    fn join(&mut self, next: Change) -> Option<Change> {
+        let joins = self.kind == next.kind && self.after == next.before;
+        match next.kind {
+            Kind::Typed if joins && next.removed.is_empty() && self.goes_on_with(&next.inserted) => {
+                self.inserted.push_str(&next.inserted);
+            }
+            Kind::Back if joins && next.inserted.is_empty() && next.at + next.removed.len() == self.at => {
+                self.removed.insert_str(0, &next.removed);
+                self.at = next.at;
+            }
+            Kind::Forward if joins && next.inserted.is_empty() && next.at == self.at => {
+                self.removed.push_str(&next.removed);
+            }
+            Kind::Typed | Kind::Back | Kind::Forward | Kind::Whole => return Some(next),
+        }
+        self.after = next.after;
+        None
+    }
+
+    fn goes_on_with(&self, typed: &str) -> bool {
+        let blank_before = self.inserted.ends_with(char::is_whitespace);
+        self.at + self.inserted.len() == self.after
+            && (!blank_before || typed.starts_with(char::is_whitespace))
+    }
+}
+
+impl Undo {
+    /// A change was made.
+    pub(super) fn record(&mut self, change: Change) {
+        self.undone.clear();
+        let closed = std::mem::take(&mut self.closed);
+        self.bytes += change.bytes();
+        let alone = match self.done.back_mut() {
+            Some(last) if !closed => last.join(change),
+            _ => Some(change),
+        };
+        self.done.extend(alone);
+        while self.done.len() > MOST_STEPS || (self.bytes > MOST_BYTES && self.done.len() > 1) {
+            let oldest = self.done.pop_front();
+            self.bytes -= oldest.map_or(0, |oldest| oldest.bytes());
+        }
+    }
+
+    /// What comes next is a step of its own.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// The change to take back.
+    pub(super) fn undo(&mut self) -> Option<Change> {
+        let change = self.done.pop_back()?;
+        self.bytes -= change.bytes();
+        self.undone.push(change.clone());
+        self.closed = true;
+        Some(change)
+    }
+
+    /// The change to make again.
+    pub(super) fn redo(&mut self) -> Option<Change> {
+        let change = self.undone.pop()?;
+        self.bytes += change.bytes();
+        self.done.push_back(change.clone());
+        self.closed = true;
+        Some(change)
+    }
+}

@@ -1,0 +1,175 @@
+//! The prompts of before, across sessions.
+//!
+//! A prompt that begins with a blank is not kept: that is how a person says something that shall not stay.
+
+mod file;
+mod search;
+
+use std::collections::BTreeMap;
+
+use crate::editor::Content;
+
+pub use file::Decoded;
+pub use search::{Match, Search};
+
+/// How many prompts are kept.
+pub const MOST_PROMPTS: usize = 2000;
+
+/// How many bytes of prompts are kept.
+pub const MOST_BYTES: usize = 1024 * 1024;
+
+/// The longest prompt that is kept, in bytes.
+pub const LONGEST: usize = 64 * 1024;
+
+/// The prompts of before, oldest first, and which of them the editor shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History {
+    prompts: Vec<String>,
+    /// Which of them is shown; as many as there are means none, but what is being written.
+    at: usize,
+    /// What became of those that were shown, and what was being written.
+    changed: BTreeMap<usize, Content>,
+    /// The one that is shown, as it was put into the editor.
+    shown: Option<Content>,
+}
+
+impl History {
+    /// The prompts, oldest first.
+    pub fn prompts(&self) -> &[String] {
+        &self.prompts
+    }
+
+    /// A prompt was sent: [`Submission::kept`](crate::editor::Submission::kept). What comes back is the line to append
+    /// to the file; none for a prompt that is not kept.
+    pub fn push(&mut self, prompt: &str) -> Option<String> {
+        self.leave();
+        let kept = is_kept(prompt) && self.prompts.last().is_none_or(|last| last != prompt);
+        if !kept {
+            return None;
+        }
+        self.prompts.push(prompt.to_owned());
+        self.bound();
+        self.leave();
+        file::line(prompt)
+    }
+
+    /// The prompt before the one that is shown, while the editor holds `now`. None at the oldest one.
+    pub fn older(&mut self, now: Content) -> Option<Content> {
+        let at = self.at.checked_sub(1)?;
+        Some(self.show(at, now))
+    }
+
+    /// The prompt after the one that is shown, or in the end what was being written. None there.
+    pub fn newer(&mut self, now: Content) -> Option<Content> {
+        let at = self.at + 1;
+        (at <= self.prompts.len()).then(|| self.show(at, now))
+    }
+
+    /// Whether the editor holds a prompt of before that nobody has touched: then up and down go on among the prompts,
+    /// however many rows it has.
+    pub fn is_shown(&self, now: &Content) -> bool {
+        self.shown.as_ref() == Some(now)
+    }
+
+    /// The editor shows none of them any more: it was cleared, or holds something else.
+    pub fn leave(&mut self) {
+        self.at = self.prompts.len();
+        self.changed.clear();
+        self.shown = None;
+    }
+
+    fn show(&mut self, at: usize, now: Content) -> Content {
+        self.changed.insert(self.at, now);
+        self.at = at;
+        let original = || self.prompts.get(at).map(|prompt| Content::of_text(prompt));
+        let shown = self.changed.get(&at).cloned().or_else(original).unwrap_or_default();
+        // What is being written is moved in as ever.
+        self.shown = (at < self.prompts.len()).then(|| shown.clone());
+        shown
+    }
+
+    /// Forgets the oldest, as far as there are too many.
+    fn bound(&mut self) {
+        let mut bytes = 0;
+        let newest = self.prompts.iter().rev().take(MOST_PROMPTS);
+        let kept = newest.take_while(|prompt| {
+            bytes += prompt.len();
+            bytes <= MOST_BYTES
+        });
+        let kept = kept.count();
+        self.prompts.drain(..self.prompts.len() - kept);
+    }
+}
+
+fn is_kept(prompt: &str) -> bool {
+    !prompt.starts_with(char::is_whitespace) && !prompt.is_empty() && prompt.len() <= LONGEST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::editor::Editor;
+
+    fn of(prompts: &[&str]) -> History {
+        let mut history = History::default();
+        for prompt in prompts {
+            history.push(prompt);
+        }
+        history
+    }
+
+    fn text(content: Option<Content>) -> Option<String> {
+        content.map(|content| content.submission().text)
+    }
+
+    #[test]
+    fn what_is_written_is_there_again_below() {
+        let mut history = of(&["one", "two"]);
+        let mut editor = Editor::new();
+        editor.insert("draft ");
+        editor.paste(&"x\n".repeat(20), |_| false);
+        let draft = editor.content();
+        assert_eq!(text(history.older(draft.clone())).as_deref(), Some("two"));
+        assert_eq!(text(history.older(Content::of_text("two, changed"))).as_deref(), Some("one"));
+        assert_eq!(history.older(Content::of_text("one")), None);
+        assert_eq!(text(history.newer(Content::of_text("one"))).as_deref(), Some("two, changed"));
+        assert_eq!(history.newer(Content::of_text("two, changed")), Some(draft.clone()));
+        assert_eq!(history.newer(draft), None);
+    }
+
+    #[test]
+    fn a_prompt_that_nobody_touched_is_known() {
+        let mut history = of(&["a\nb"]);
+        let shown = history.older(Content::default()).unwrap();
+        assert!(history.is_shown(&shown));
+        assert!(!history.is_shown(&Content::of_text("a\nbc")));
+        history.leave();
+        assert!(!history.is_shown(&shown));
+    }
+
+    #[test]
+    fn not_everything_is_kept() {
+        let mut history = of(&["one"]);
+        for not_kept in [" my secret", "one", "", "\nx", &"x".repeat(LONGEST + 1)] {
+            assert_eq!(history.push(not_kept), None);
+        }
+        assert_eq!(history.prompts(), ["one"]);
+        assert_eq!(history.push("two").as_deref(), Some("{\"text\":\"two\"}\n"));
+        assert_eq!(history.push("one").as_deref(), Some("{\"text\":\"one\"}\n"));
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let mut history = History::default();
+        for number in 0..MOST_PROMPTS + 5 {
+            history.push(&number.to_string());
+        }
+        assert_eq!(history.prompts().len(), MOST_PROMPTS);
+        assert_eq!(history.prompts()[0], "5");
+        for number in 0..20 {
+            history.push(&format!("{number}{}", "x".repeat(LONGEST - 10)));
+        }
+        assert_eq!(history.prompts().len(), 16);
+        assert_eq!(text(history.older(Content::default())).unwrap()[..2], *"19");
+    }
+}

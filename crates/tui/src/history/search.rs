@@ -1,0 +1,172 @@
+//! Searching the prompts of before, while the words to search for are typed.
+
+use std::ops::Range;
+
+use super::History;
+
+/// A search that goes on: it stands at the newest prompt that has what is typed.
+///
+/// Capitals count where some are typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Search {
+    query: String,
+    at: Option<usize>,
+    failed: bool,
+}
+
+/// A prompt that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match<'h> {
+    /// The prompt.
+    pub prompt: &'h str,
+    /// Where in it, in bytes.
+    pub found: Range<usize>,
+}
+
+impl Search {
+    /// What is searched for.
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// Whether nothing more was found; the last match still stands.
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// What is typed has changed. A search for more goes on from its match, any other begins anew.
+    pub fn set_query(&mut self, history: &History, query: &str) {
+        let goes_on = query.starts_with(&self.query) && !self.query.is_empty();
+        let from = self.at.filter(|_| goes_on).unwrap_or(history.prompts.len().saturating_sub(1));
+        self.query = query.to_owned();
+        if query.is_empty() {
+            (self.at, self.failed) = (None, false);
+            return;
+        }
+        self.go_to((0..=from).rev().find(|at| self.found(history, *at).is_some()));
+    }
+
+    /// The match before, another prompt than this one.
+    pub fn older(&mut self, history: &History) {
+        let before = 0..self.at.unwrap_or(0);
+        self.go_to(before.rev().find(|at| self.is_another(history, *at)));
+    }
+
+    /// The match after.
+    pub fn newer(&mut self, history: &History) {
+        let after = self.at.map_or(0, |at| at + 1)..history.prompts.len();
+        self.go_to(after.into_iter().find(|at| self.is_another(history, *at)));
+    }
+
+    /// Where it stands. None while nothing was found.
+    pub fn matched<'h>(&self, history: &'h History) -> Option<Match<'h>> {
+        let at = self.at?;
+        let prompt = history.prompts.get(at)?;
+        // When the words go on and are found no more, the last match still shows where they began.
+        let found = self.found(history, at).unwrap_or(0..0);
+        Some(Match { prompt, found })
+    }
+
+    fn go_to(&mut self, found: Option<usize>) {
+        self.failed = found.is_none() && !self.query.is_empty();
+        self.at = found.or(self.at);
+    }
+
+    fn is_another(&self, history: &History, at: usize) -> bool {
+        let text = |at: usize| history.prompts.get(at);
+        self.found(history, at).is_some() && self.at.is_none_or(|now| text(now) != text(at))
+    }
+
+    fn found(&self, history: &History, at: usize) -> Option<Range<usize>> {
+        find(history.prompts.get(at)?, &self.query)
+    }
+}
+
+/// Where a text has a word, the last time.
+fn find(text: &str, word: &str) -> Option<Range<usize>> {
+    if word.is_empty() {
+        return None;
+    }
+    if word.contains(char::is_uppercase) {
+        return text.rfind(word).map(|at| at..at + word.len());
+    }
+    let places = text.char_indices().rev();
+    places.filter_map(|(at, _)| Some(at..at + alike(text.get(at..)?, word)?)).next()
+}
+
+/// How much of the text is the word that it begins with, capitals or not.
+fn alike(text: &str, word: &str) -> Option<usize> {
+    let mut length = 0;
+    let mut chars = text.chars();
+    let mut rest = word.chars().flat_map(char::to_lowercase).peekable();
+    while rest.peek().is_some() {
+        let c = chars.next()?;
+        length += c.len_utf8();
+        for lower in c.to_lowercase() {
+            if rest.next() != Some(lower) {
+                return None;
+            }
+        }
+    }
+    Some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history() -> History {
+        let mut history = History::default();
+        for prompt in ["run the tests", "Fix the bug", "run the bench", "run the tests", "say hi"] {
+            history.push(prompt);
+        }
+        history
+    }
+
+    #[track_caller]
+    fn check(search: &Search, expect: Option<(&str, &str)>, failed: bool) {
+        let history = history();
+        let matched = search.matched(&history);
+        let got = matched.as_ref().map(|found| (found.prompt, &found.prompt[found.found.clone()]));
+        assert_eq!((got, search.has_failed()), (expect, failed), "{search:?}");
+    }
+
+    #[test]
+    fn it_stands_at_the_newest_match() {
+        let (history, mut search) = (history(), Search::default());
+        search.set_query(&history, "r");
+        check(&search, Some(("run the tests", "r")), false);
+        search.set_query(&history, "run the b");
+        check(&search, Some(("run the bench", "run the b")), false);
+        search.set_query(&history, "run the bx");
+        check(&search, Some(("run the bench", "")), true);
+        search.set_query(&history, "run");
+        check(&search, Some(("run the tests", "run")), false);
+        search.set_query(&history, "");
+        check(&search, None, false);
+    }
+
+    #[test]
+    fn it_goes_to_other_prompts_only() {
+        let (history, mut search) = (history(), Search::default());
+        search.set_query(&history, "the");
+        check(&search, Some(("run the tests", "the")), false);
+        search.older(&history);
+        check(&search, Some(("run the bench", "the")), false);
+        search.older(&history);
+        search.older(&history);
+        check(&search, Some(("run the tests", "the")), false);
+        search.older(&history);
+        check(&search, Some(("run the tests", "the")), true);
+        search.newer(&history);
+        check(&search, Some(("Fix the bug", "the")), false);
+    }
+
+    #[test]
+    fn capitals_count_where_they_are_typed() {
+        assert_eq!(find("Fix fix FIX", "fix"), Some(8..11));
+        assert_eq!(find("Fix fix FIX", "Fix"), Some(0..3));
+        assert_eq!(find("İstanbul", "i\u{307}st"), Some(0..4));
+        assert_eq!(find("abc", "bd"), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! What keys do.
+//!
+//! Everything that a key can do is an [`Action`], declared once in [`ACTIONS`] with its name, its keys and what it does;
+//! the documentation, [`markdown`], is made of the same table. The user's own file changes the keys: [`Keymap::read`].
+//! Which actions a key can mean depends on what has the keyboard, the [`Context`].
+//!
+//! Invariant: what closes a panel, a dialog or a list, what aborts and what quits keeps its keys, whatever a file says.
+
+mod action;
+mod chord;
+mod context;
+mod crossterm;
+mod docs;
+mod file;
+mod keymap;
+mod table;
+
+pub use action::Entry;
+pub use chord::{Chord, ChordError, Code, Modifiers};
+pub use context::Context;
+pub use crossterm::from_crossterm;
+pub use docs::markdown;
+pub use file::{KeysError, Problem};
+pub use keymap::Keymap;
+pub use table::{
+    ACTIONS, Action, App, Browse, Completion, Confirm, Dialog, Edit, Panel, Picker, Prompt, Scroll, Search,
+    Section,
+};

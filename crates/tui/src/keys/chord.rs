@@ -1,0 +1,301 @@
+//! `Chord`: one key with what is held down beside it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One key with what is held down beside it, as it is written in the keybindings file: `ctrl+o`, `alt+enter`, `f1`, `Q`.
+///
+/// ```
+/// use haft_tui::keys::Chord;
+///
+/// let chord: Chord = "Alt+Ctrl+left".parse()?;
+/// assert_eq!(chord.to_string(), "ctrl+alt+left");
+/// assert_eq!("shift+q".parse::<Chord>()?, "Q".parse()?);
+/// # Ok::<(), haft_tui::keys::ChordError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Chord {
+    code: Code,
+    modifiers: Modifiers,
+}
+
+/// A key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// What types a character: the character, as shift makes it.
+    Char(char),
+    /// Return.
+    Enter,
+    /// Tab; with shift, the one that goes back.
+    Tab,
+    /// Backspace.
+    Backspace,
+    /// Delete.
+    Delete,
+    /// Insert.
+    Insert,
+    /// Escape.
+    Esc,
+    /// The arrow.
+    Up,
+    /// The arrow.
+    Down,
+    /// The arrow.
+    Left,
+    /// The arrow.
+    Right,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// F1 to F24.
+    F(u8),
+}
+
+/// What is held down beside a key.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Modifiers {
+    /// Control.
+    pub ctrl: bool,
+    /// Alt, or Option.
+    pub alt: bool,
+    /// Shift; never with a character, which shows it itself.
+    pub shift: bool,
+    /// Super: the Windows key, or Command. Few terminals pass it on.
+    pub cmd: bool,
+}
+
+/// The last of the function keys.
+const LAST_F: u8 = 24;
+
+/// The keys that have a name, by the name that is printed; then other names that are understood.
+const NAMES: &[(&str, Code)] = &[
+    ("enter", Code::Enter),
+    ("tab", Code::Tab),
+    ("backspace", Code::Backspace),
+    ("delete", Code::Delete),
+    ("insert", Code::Insert),
+    ("esc", Code::Esc),
+    ("up", Code::Up),
+    ("down", Code::Down),
+    ("left", Code::Left),
+    ("right", Code::Right),
+    ("home", Code::Home),
+    ("end", Code::End),
+    ("pageup", Code::PageUp),
+    ("pagedown", Code::PageDown),
+    ("space", Code::Char(' ')),
+    ("plus", Code::Char('+')),
+    ("return", Code::Enter),
+    ("del", Code::Delete),
+    ("ins", Code::Insert),
+    ("escape", Code::Esc),
+    ("pgup", Code::PageUp),
+    ("pgdn", Code::PageDown),
+];
+
+/// A text that is no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChordError {
+    /// There is no such key.
+    #[error(
+        "`{name}` is no key; write one character, `f1` to `f24`, or a name such as `enter`, `pageup` or `space`"
+    )]
+    Key {
+        /// What stands where the key should.
+        name: String,
+    },
+    /// There is nothing of that name to hold down.
+    #[error("`{name}` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`")]
+    Modifier {
+        /// What stands there.
+        name: String,
+    },
+    /// One thing is held down twice.
+    #[error("`{name}` stands there twice; write it once")]
+    Twice {
+        /// Which.
+        name: &'static str,
+    },
+}
+
+impl Chord {
+    /// A key with what is held down. A letter with shift is the capital letter, and shift says nothing more with any
+    /// other character.
+    pub fn new(code: Code, modifiers: Modifiers) -> Self {
+        let Code::Char(c) = code else { return Self { code, modifiers } };
+        let c = if modifiers.shift { c.to_ascii_uppercase() } else { c };
+        Self { code: Code::Char(c), modifiers: Modifiers { shift: false, ..modifiers } }
+    }
+
+    /// The key.
+    pub fn code(self) -> Code {
+        self.code
+    }
+
+    /// What is held down.
+    pub fn modifiers(self) -> Modifiers {
+        self.modifiers
+    }
+
+    /// What it types, if it types something.
+    pub fn text(self) -> Option<char> {
+        let Code::Char(c) = self.code else { return None };
+        (self.modifiers == Modifiers::default()).then_some(c)
+    }
+
+    /// What an extension's panel is told, by the names of the protocol: the key, and what was typed. None for a key that
+    /// panels know nothing of.
+    pub fn panel_key(self) -> Option<(&'static str, Option<char>)> {
+        if let Some(c) = self.text() {
+            return Some(("rune", Some(c)));
+        }
+        let known = !matches!(self.code, Code::Char(_) | Code::Insert | Code::F(_));
+        (known && self.modifiers == Modifiers::default()).then(|| (name(self.code), None))
+    }
+}
+
+/// The name of a key that has one.
+fn name(code: Code) -> &'static str {
+    NAMES.iter().find(|(_, named)| *named == code).map_or("", |(name, _)| name)
+}
+
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Modifiers { ctrl, alt, shift, cmd } = self.modifiers;
+        // A capital letter is written with shift where something else is held down: `ctrl+A` would be read as `ctrl+a`.
+        let capital = matches!(self.code, Code::Char(c) if c.is_ascii_uppercase()) && (ctrl || alt || cmd);
+        let held = [(ctrl, "ctrl+"), (alt, "alt+"), (shift || capital, "shift+"), (cmd, "cmd+")];
+        held.iter().filter(|(is, _)| *is).try_for_each(|(_, name)| f.write_str(name))?;
+        if let Code::F(number) = self.code {
+            return write!(f, "f{number}");
+        }
+        match (self.code, name(self.code)) {
+            (Code::Char(c), _) if capital => write!(f, "{}", c.to_ascii_lowercase()),
+            (Code::Char(c), "") => write!(f, "{c}"),
+            (_, name) => f.write_str(name),
+        }
+    }
+}
+
+impl FromStr for Chord {
+    type Err = ChordError;
+
+    fn from_str(text: &str) -> Result<Self, ChordError> {
+        // The plus key may be written as itself.
+        let plus = text.strip_suffix('+').filter(|before| before.is_empty() || before.ends_with('+'));
+        let (held, key) = match plus {
+            Some(before) => (before.strip_suffix('+'), "plus"),
+            None => text.rsplit_once('+').map_or((None, text), |(held, key)| (Some(held), key)),
+        };
+        let mut modifiers = Modifiers::default();
+        for name in held.into_iter().flat_map(|held| held.split('+')) {
+            hold(&mut modifiers, name)?;
+        }
+        let code = code(key, modifiers).ok_or_else(|| ChordError::Key { name: key.to_owned() })?;
+        Ok(Self::new(code, modifiers))
+    }
+}
+
+fn hold(modifiers: &mut Modifiers, name: &str) -> Result<(), ChordError> {
+    let (held, name) = match name.trim().to_ascii_lowercase().as_str() {
+        "ctrl" | "control" => (&mut modifiers.ctrl, "ctrl"),
+        "alt" | "option" | "meta" => (&mut modifiers.alt, "alt"),
+        "shift" => (&mut modifiers.shift, "shift"),
+        "cmd" | "super" | "win" => (&mut modifiers.cmd, "cmd"),
+        _ => return Err(ChordError::Modifier { name: name.to_owned() }),
+    };
+    match std::mem::replace(held, true) {
+        true => Err(ChordError::Twice { name }),
+        false => Ok(()),
+    }
+}
+
+fn code(key: &str, modifiers: Modifiers) -> Option<Code> {
+    let key = key.trim();
+    let mut chars = key.chars();
+    if let (Some(c), None) = (chars.next(), chars.next()) {
+        // With something held down, capitals are a way of writing: shift is written out.
+        let c = if modifiers == Modifiers::default() { c } else { c.to_ascii_lowercase() };
+        return (!c.is_control()).then_some(Code::Char(c));
+    }
+    let key = key.to_ascii_lowercase();
+    let number = key.strip_prefix('f').and_then(|number| number.parse().ok());
+    let function = number.filter(|number| (1..=LAST_F).contains(number)).map(Code::F);
+    function.or_else(|| NAMES.iter().find(|(name, _)| *name == key).map(|(_, code)| *code))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: Result<&str, &str>) {
+        let got = text.parse::<Chord>().map(|chord| chord.to_string()).map_err(|error| error.to_string());
+        assert_eq!(got.as_deref().map_err(|error| error.split(';').next().unwrap()), expect, "{text}");
+    }
+
+    #[test]
+    fn chords_are_read_and_printed() {
+        for same in [
+            "ctrl+o",
+            "alt+enter",
+            "shift+tab",
+            "f1",
+            "f24",
+            "a",
+            "Q",
+            "ctrl+alt+left",
+            "space",
+            "plus",
+            "ctrl+_",
+        ] {
+            check(same, Ok(same));
+        }
+        check("Ctrl+O", Ok("ctrl+o"));
+        check("shift+q", Ok("Q"));
+        check("shift+ctrl+z", Ok("ctrl+shift+z"));
+        check("option+escape", Ok("alt+esc"));
+        check("+", Ok("plus"));
+        check("ctrl++", Ok("ctrl+plus"));
+        check("ctrl + x", Ok("ctrl+x"));
+        check("alt+<", Ok("alt+<"));
+    }
+
+    #[test]
+    fn what_is_no_chord_is_named() {
+        check("", Err("`` is no key"));
+        check("ctrl+", Err("`` is no key"));
+        check("f25", Err("`f25` is no key"));
+        check("ctrl+entre", Err("`entre` is no key"));
+        check("crtl+o", Err("`crtl` is nothing that is held down"));
+        check("ctrl+ctrl+o", Err("`ctrl` stands there twice"));
+    }
+
+    #[test]
+    fn panels_are_told_the_names_of_the_protocol() {
+        let told = |text: &str| text.parse::<Chord>().unwrap().panel_key();
+        assert_eq!(told("Q"), Some(("rune", Some('Q'))));
+        assert_eq!(told("space"), Some(("rune", Some(' '))));
+        assert_eq!(told("pageup"), Some(("pageup", None)));
+        assert_eq!(told("esc"), Some(("esc", None)));
+        assert_eq!((told("ctrl+c"), told("shift+up"), told("f1")), (None, None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_as_the_same(c in any::<char>(), held in any::<[bool; 4]>()) {
+            let [ctrl, alt, shift, cmd] = held;
+            let chord = Chord::new(Code::Char(c), Modifiers { ctrl, alt, shift, cmd });
+            prop_assume!(!c.is_control() && !c.is_whitespace() || c == ' ');
+            prop_assert_eq!(chord.to_string().parse::<Chord>(), Ok(chord));
+        }
+    }
+}

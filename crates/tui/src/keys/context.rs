@@ -1,0 +1,68 @@
+//! `Context`: what has the keyboard.
+
+use super::Section;
+
+/// What has the keyboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Context {
+    /// The editor of prompts.
+    Editor,
+    /// The editor, with candidates shown.
+    Completion,
+    /// A list to pick from.
+    Picker,
+    /// A dialog with choices or text.
+    Dialog,
+    /// A dialog that asks for yes or no.
+    Confirm,
+    /// A search, in the prompts of before or in the transcript.
+    Search,
+    /// The transcript.
+    Browse,
+    /// An extension's panel.
+    Panel,
+}
+
+impl Context {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Editor,
+        Self::Completion,
+        Self::Picker,
+        Self::Dialog,
+        Self::Confirm,
+        Self::Search,
+        Self::Browse,
+        Self::Panel,
+    ];
+
+    /// The sections whose keys count, in layers: a key means what it means in the first layer that has it. Within one
+    /// layer no key has two meanings.
+    pub fn layers(self) -> &'static [&'static [Section]] {
+        const EDITOR: &[Section] = &[Section::Edit, Section::Prompt, Section::Scroll, Section::App];
+        match self {
+            Self::Editor => &[EDITOR],
+            Self::Completion => &[&[Section::Completion], EDITOR],
+            Self::Picker => &[&[Section::Picker], &[Section::Edit]],
+            Self::Dialog => &[&[Section::Dialog], &[Section::Edit]],
+            Self::Confirm => &[&[Section::Confirm, Section::Dialog]],
+            Self::Search => &[&[Section::Search], &[Section::Edit]],
+            Self::Browse => &[&[Section::Browse, Section::Scroll, Section::App]],
+            Self::Panel => &[&[Section::Panel]],
+        }
+    }
+
+    /// Where one is, as it ends a sentence.
+    pub fn place(self) -> &'static str {
+        match self {
+            Self::Editor => "in the editor",
+            Self::Completion => "while candidates are shown",
+            Self::Picker => "in lists",
+            Self::Dialog => "in dialogs",
+            Self::Confirm => "in questions",
+            Self::Search => "in searches",
+            Self::Browse => "in the transcript",
+            Self::Panel => "in panels",
+        }
+    }
+}

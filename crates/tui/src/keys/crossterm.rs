@@ -1,0 +1,108 @@
+//! Keys as the terminal's library tells them.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::{Chord, Code, Modifiers};
+
+/// The chord of a key that is pressed or repeats. None for one that is let go, and for keys that mean nothing here.
+///
+/// Some chords are the same byte for a terminal of the old kind, and get one name here: `ctrl+_` is told as `ctrl+7`
+/// there, `ctrl+\` as `ctrl+4`, and so on.
+pub fn from_crossterm(event: KeyEvent) -> Option<Chord> {
+    if event.kind == KeyEventKind::Release {
+        return None;
+    }
+    let held = |modifier| event.modifiers.contains(modifier);
+    let modifiers = Modifiers {
+        ctrl: held(KeyModifiers::CONTROL),
+        alt: held(KeyModifiers::ALT) || held(KeyModifiers::META),
+        shift: held(KeyModifiers::SHIFT),
+        cmd: held(KeyModifiers::SUPER),
+    };
+    let (code, modifiers) = match code(event.code)? {
+        // Terminals tell going back by its own key, with shift or without.
+        (Code::Tab, true) => (Code::Tab, Modifiers { shift: true, ..modifiers }),
+        (Code::Char(c), _) if modifiers.ctrl => control(c, modifiers),
+        (code, _) => (code, modifiers),
+    };
+    Some(Chord::new(code, modifiers))
+}
+
+/// The key, and whether it is one that has shift in it.
+fn code(code: KeyCode) -> Option<(Code, bool)> {
+    let code = match code {
+        KeyCode::Char(c) => Code::Char(c),
+        KeyCode::Enter => Code::Enter,
+        KeyCode::Tab => Code::Tab,
+        KeyCode::BackTab => return Some((Code::Tab, true)),
+        KeyCode::Backspace => Code::Backspace,
+        KeyCode::Delete => Code::Delete,
+        KeyCode::Insert => Code::Insert,
+        KeyCode::Esc => Code::Esc,
+        KeyCode::Up => Code::Up,
+        KeyCode::Down => Code::Down,
+        KeyCode::Left => Code::Left,
+        KeyCode::Right => Code::Right,
+        KeyCode::Home => Code::Home,
+        KeyCode::End => Code::End,
+        KeyCode::PageUp => Code::PageUp,
+        KeyCode::PageDown => Code::PageDown,
+        KeyCode::F(number) => Code::F(number),
+        KeyCode::Null => return None,
+        KeyCode::CapsLock | KeyCode::ScrollLock | KeyCode::NumLock | KeyCode::PrintScreen => return None,
+        KeyCode::Pause | KeyCode::Menu | KeyCode::KeypadBegin => return None,
+        KeyCode::Media(_) | KeyCode::Modifier(_) => return None,
+    };
+    Some((code, false))
+}
+
+/// A character with control held down.
+fn control(c: char, modifiers: Modifiers) -> (Code, Modifiers) {
+    // On Windows, AltGr is control with alt: what it types is text.
+    if cfg!(windows) && modifiers.alt && !c.is_ascii_alphanumeric() {
+        return (Code::Char(c), Modifiers { ctrl: false, alt: false, ..modifiers });
+    }
+    let c = match c {
+        '4' => '\\',
+        '5' => ']',
+        '6' => '^',
+        '7' => '_',
+        c => c,
+    };
+    (Code::Char(c), modifiers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(code: KeyCode, modifiers: KeyModifiers, expect: &str) {
+        let chord = from_crossterm(KeyEvent::new(code, modifiers)).map(|chord| chord.to_string());
+        assert_eq!(chord.unwrap_or_default(), expect, "{code:?} {modifiers:?}");
+    }
+
+    #[test]
+    fn events_become_chords() {
+        check(KeyCode::Char('o'), KeyModifiers::CONTROL, "ctrl+o");
+        check(KeyCode::Char('A'), KeyModifiers::SHIFT, "A");
+        check(KeyCode::Char('a'), KeyModifiers::SHIFT, "A");
+        check(KeyCode::Char('a'), KeyModifiers::SHIFT | KeyModifiers::CONTROL, "ctrl+shift+a");
+        check(KeyCode::Char('?'), KeyModifiers::SHIFT, "?");
+        check(KeyCode::Char('7'), KeyModifiers::CONTROL, "ctrl+_");
+        check(KeyCode::Char(' '), KeyModifiers::CONTROL, "ctrl+space");
+        check(KeyCode::BackTab, KeyModifiers::NONE, "shift+tab");
+        check(KeyCode::BackTab, KeyModifiers::SHIFT, "shift+tab");
+        check(KeyCode::Enter, KeyModifiers::ALT, "alt+enter");
+        check(KeyCode::F(12), KeyModifiers::NONE, "f12");
+        check(KeyCode::Null, KeyModifiers::NONE, "");
+        check(KeyCode::CapsLock, KeyModifiers::NONE, "");
+    }
+
+    #[test]
+    fn a_key_that_is_let_go_is_none() {
+        let event = |kind| KeyEvent::new_with_kind(KeyCode::Char('a'), KeyModifiers::NONE, kind);
+        assert_eq!(from_crossterm(event(KeyEventKind::Release)), None);
+        assert_eq!(from_crossterm(event(KeyEventKind::Repeat)).and_then(Chord::text), Some('a'));
+    }
+}

@@ -1,0 +1,293 @@
+//! The user's keybindings file: a table `[keys]` with a list of keys for each action that shall have other ones.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keymap::{Clash, default_keys, keeps};
+use super::{ACTIONS, Chord, Entry, Keymap};
+
+/// Below this likeness, of at most 1, another name is not what was meant.
+const ALIKE: f64 = 0.8;
+
+/// The keybindings file has mistakes; none of it counts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", listed(problems))]
+#[non_exhaustive]
+pub struct KeysError {
+    /// What is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// One mistake in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct Problem {
+    /// Counted from 1.
+    pub line: usize,
+    /// What stands there: the name of an action. Empty where the file is no TOML.
+    pub name: String,
+    /// What is wrong with it, and what to do.
+    pub detail: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name.is_empty() {
+            true => write!(f, "line {}: {}", self.line, self.detail),
+            false => write!(f, "line {}: `{}`: {}", self.line, self.name, self.detail),
+        }
+    }
+}
+
+fn listed(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl Keymap {
+    /// The table with what a keybindings file changes of it.
+    ///
+    /// ```
+    /// use haft_tui::keys::{Context, Edit, Keymap};
+    ///
+    /// let keymap = Keymap::read("[keys]\n\"editor.undo\" = [\"alt+u\"]\n")?;
+    /// assert_eq!(keymap.action(Context::Editor, "alt+u".parse().unwrap()), Some(Edit::Undo.into()));
+    /// let error = Keymap::read("[keys]\n\"editor.undo\" = [\"ctrl+o\"]\n").unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "line 2: `editor.undo`: `ctrl+o` is a key of `app.expand`, too, in the editor; give one of them another key"
+    /// );
+    /// # Ok::<(), haft_tui::keys::KeysError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`KeysError`] with everything that is wrong in it.
+    pub fn read(text: &str) -> Result<Self, KeysError> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let line = line_of(text, error.span().map_or(0, |span| span.start));
+            let detail = format!("{}; correct it or remove the line", error.message());
+            KeysError { problems: vec![Problem { line, name: String::new(), detail }] }
+        })?;
+        let mut reading =
+            Reading { text, lines: BTreeMap::new(), keys: BTreeMap::new(), problems: Vec::new() };
+        for (name, value) in table.get_ref() {
+            match (name.get_ref().as_ref(), value.get_ref()) {
+                ("keys", DeValue::Table(keys)) => reading.table("", keys),
+                ("keys", _) => {
+                    reading.problem(name, "keys", "write a table `[keys]`, a line for each action")
+                }
+                (other, _) => {
+                    reading.problem(name, other, "there is only the table `[keys]` here; move it there")
+                }
+            }
+        }
+        reading.finished()
+    }
+}
+
+/// A file that is being read.
+struct Reading<'t> {
+    text: &'t str,
+    /// The lines of the names, by places in the table.
+    lines: BTreeMap<usize, usize>,
+    keys: BTreeMap<usize, Vec<Chord>>,
+    problems: Vec<Problem>,
+}
+
+impl Reading<'_> {
+    /// The lines of a table; `editor.undo` without quotes is a table within it.
+    fn table(&mut self, above: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = match above {
+                "" => key.get_ref().to_string(),
+                above => format!("{above}.{}", key.get_ref()),
+            };
+            match (ACTIONS.iter().position(|entry| entry.name == name), value.get_ref()) {
+                (Some(at), DeValue::Array(list)) => self.action(at, key, list),
+                (Some(_), _) => self.problem(key, &name, r#"write a list of keys: ["ctrl+o", "f2"]"#),
+                (None, DeValue::Table(below)) if above.is_empty() => self.table(&name, below),
+                (None, _) => self.problem(key, &name, &unknown(&name)),
+            }
+        }
+    }
+
+    fn action(&mut self, at: usize, key: &Spanned<impl AsRef<str>>, list: &[Spanned<DeValue<'_>>]) {
+        let Some(entry) = ACTIONS.get(at) else { return };
+        self.lines.insert(at, line_of(self.text, key.span().start));
+        if list.is_empty() {
+            let detail = "it has no key; name one, or remove the line to have the usual ones";
+            return self.problem(key, entry.name, detail);
+        }
+        let mut chords = Vec::new();
+        for item in list {
+            let chord = match item.get_ref().as_str() {
+                Some(text) => text.parse::<Chord>().map_err(|error| error.to_string()),
+                None => Err(r#"write each key as a text: "ctrl+o""#.to_owned()),
+            };
+            match chord {
+                Ok(chord) if chords.contains(&chord) => {
+                    self.problem(item, entry.name, &format!("`{chord}` stands there twice; write it once"));
+                }
+                Ok(chord) => chords.push(chord),
+                Err(detail) => self.problem(item, entry.name, &detail),
+            }
+        }
+        if let Some(detail) = bound_away(entry, &chords) {
+            self.problem(key, entry.name, &detail);
+        }
+        self.keys.insert(at, chords);
+    }
+
+    fn problem<T>(&mut self, at: &Spanned<T>, name: &str, detail: &str) {
+        let line = line_of(self.text, at.span().start);
+        self.problems.push(Problem { line, name: name.to_owned(), detail: detail.to_owned() });
+    }
+
+    fn finished(mut self) -> Result<Keymap, KeysError> {
+        let own = |(at, entry)| self.keys.remove(&at).unwrap_or_else(|| default_keys(entry));
+        let keymap = Keymap::of(ACTIONS.iter().enumerate().map(own).collect());
+        let clashes = keymap.clashes().into_iter().filter_map(|clash| self.clash(clash)).collect::<Vec<_>>();
+        self.problems.extend(clashes);
+        self.problems.sort();
+        match self.problems.is_empty() {
+            true => Ok(keymap),
+            false => Err(KeysError { problems: self.problems }),
+        }
+    }
+
+    /// Told at the line that makes it; when both are in the file, at the one further down.
+    fn clash(&self, Clash { chord, first, second, context }: Clash) -> Option<Problem> {
+        let line = |at| self.lines.get(&at).copied();
+        let (here, other) = if line(first) > line(second) { (first, second) } else { (second, first) };
+        let [here_entry, other] = [ACTIONS.get(here)?, ACTIONS.get(other)?];
+        let (name, place) = (other.name, context.place());
+        let detail = match keeps(other, chord) {
+            true => format!(
+                "`{chord}` is a key of `{name}`, which keeps it; give `{}` another key",
+                here_entry.name
+            ),
+            false => format!("`{chord}` is a key of `{name}`, too, {place}; give one of them another key"),
+        };
+        Some(Problem { line: line(here)?, name: here_entry.name.to_owned(), detail })
+    }
+}
+
+/// The keys that an action must keep and would lose.
+fn bound_away(entry: &Entry, chords: &[Chord]) -> Option<String> {
+    let lost = default_keys(entry).into_iter().filter(|chord| entry.fixed && !chords.contains(chord));
+    let lost: Vec<String> = lost.map(|chord| format!("`{chord}`")).collect();
+    (!lost.is_empty()).then(|| format!("it must keep {}; add it to the list", lost.join(" and ")))
+}
+
+fn unknown(name: &str) -> String {
+    let likeness = |entry: &&Entry| strsim::jaro_winkler(entry.name, name);
+    let best = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match best.filter(|best| likeness(best) >= ALIKE) {
+        Some(best) => format!("there is no such action; did you mean `{}`?", best.name),
+        None => "there is no such action; docs/tui.md has all of them".to_owned(),
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{Context, Edit, Picker};
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        let told = Keymap::read(text).map_or_else(|error| error.to_string(), |_| "fine".to_owned());
+        assert_eq!(told, expect);
+    }
+
+    #[test]
+    fn a_file_changes_what_it_names() {
+        check("", "fine");
+        check("[keys]\n", "fine");
+        let text = "[keys]\n'editor.line_start' = ['home']\npicker.close = ['f4', 'esc', 'ctrl+c']\n";
+        let keymap = Keymap::read(text).unwrap();
+        let means = |context, key: &str| keymap.action(context, key.parse().unwrap());
+        assert_eq!(means(Context::Editor, "home"), Some(Edit::LineStart.into()));
+        assert_eq!(means(Context::Editor, "ctrl+a"), None);
+        assert_eq!(means(Context::Picker, "f4"), Some(Picker::Close.into()));
+        assert_eq!(keymap.keys(Picker::Close).first().unwrap().to_string(), "f4");
+    }
+
+    #[test]
+    fn every_mistake_is_told_with_its_line_and_what_to_do() {
+        let text = concat!(
+            "[keys]\n",
+            "'editor.undoo' = ['f2']\n",
+            "'editor.yank' = []\n",
+            "'editor.undo' = ['crtl+u', 7]\n",
+            "'editor.redo' = 'f3'\n",
+            "'app.help' = ['f2', 'F2']\n",
+            "'xyz' = 1\n",
+            "[colours]\n",
+        );
+        check(
+            text,
+            "line 2: `editor.undoo`: there is no such action; did you mean `editor.undo`?\n\
+             line 3: `editor.yank`: it has no key; name one, or remove the line to have the usual ones\n\
+             line 4: `editor.undo`: `crtl` is nothing that is held down; write `ctrl`, `alt`, `shift` or `cmd`\n\
+             line 4: `editor.undo`: write each key as a text: \"ctrl+o\"\n\
+             line 5: `editor.redo`: write a list of keys: [\"ctrl+o\", \"f2\"]\n\
+             line 6: `app.help`: `f2` stands there twice; write it once\n\
+             line 7: `xyz`: there is no such action; docs/tui.md has all of them\n\
+             line 8: `colours`: there is only the table `[keys]` here; move it there",
+        );
+    }
+
+    #[test]
+    fn a_key_has_one_meaning_in_one_place() {
+        check(
+            "[keys]\n'editor.undo' = ['ctrl+o']\n",
+            "line 2: `editor.undo`: `ctrl+o` is a key of `app.expand`, too, in the editor; give one of them another key",
+        );
+        check("[keys]\n'editor.undo' = ['ctrl+o']\n'app.expand' = ['f2']\n", "fine");
+        check(
+            "[keys]\n'app.expand' = ['f2']\n'app.help' = ['f2']\n",
+            "line 3: `app.help`: `f2` is a key of `app.expand`, too, in the editor; give one of them another key",
+        );
+        // Lists have keys of their own.
+        check("[keys]\n'picker.toggle' = ['ctrl+o']\n", "fine");
+    }
+
+    #[test]
+    fn what_leaves_aborts_and_quits_keeps_its_keys() {
+        check(
+            "[keys]\n'panel.close' = ['f4']\n",
+            "line 2: `panel.close`: it must keep `ctrl+c`; add it to the list",
+        );
+        check("[keys]\n'panel.close' = ['f4', 'ctrl+c']\n", "fine");
+        check(
+            "[keys]\n'picker.close' = ['f4']\n",
+            "line 2: `picker.close`: it must keep `esc` and `ctrl+c`; add it to the list",
+        );
+        check(
+            "[keys]\n'editor.undo' = ['esc']\n",
+            "line 2: `editor.undo`: `esc` is a key of `prompt.abort`, which keeps it; give `editor.undo` another key",
+        );
+    }
+
+    #[test]
+    fn candidates_do_not_take_the_keys_that_quit() {
+        check(
+            "[keys]\n'completion.next' = ['ctrl+q']\n",
+            "line 2: `completion.next`: `ctrl+q` is a key of `app.quit`, which keeps it; give `completion.next` another key",
+        );
+        check("[keys]\n'completion.next' = ['ctrl+l']\n", "fine");
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_told_with_its_line() {
+        let error = Keymap::read("[keys]\n'editor.undo' = [").unwrap_err();
+        assert_eq!(error.problems.len(), 1);
+        assert_eq!(error.problems[0].line, 2, "{error}");
+    }
+}

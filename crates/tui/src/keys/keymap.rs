@@ -1,0 +1,160 @@
+//! `Keymap`: which key does what.
+
+use std::collections::BTreeMap;
+
+use super::{ACTIONS, Action, Chord, Context, Entry, Section};
+
+/// Which key does what: the table, with what the user's file changes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keymap {
+    /// The keys of each entry of the table, in its order.
+    keys: Vec<Vec<Chord>>,
+    meanings: BTreeMap<(Section, Chord), Action>,
+}
+
+/// A key that means two things at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Clash {
+    pub(super) chord: Chord,
+    /// Places in the table.
+    pub(super) first: usize,
+    pub(super) second: usize,
+    pub(super) context: Context,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self::of(ACTIONS.iter().map(default_keys).collect())
+    }
+}
+
+/// The keys that the table gives an action.
+pub(super) fn default_keys(entry: &Entry) -> Vec<Chord> {
+    // A test sees to it that all of them are keys.
+    entry.keys.iter().filter_map(|key| key.parse().ok()).collect()
+}
+
+impl Keymap {
+    /// One list of keys for each entry of the table.
+    pub(super) fn of(keys: Vec<Vec<Chord>>) -> Self {
+        let rows = ACTIONS.iter().zip(&keys);
+        let meanings =
+            rows.flat_map(|(entry, keys)| keys.iter().map(|chord| ((entry.section, *chord), entry.action)));
+        Self { meanings: meanings.collect(), keys }
+    }
+
+    /// What a key means where the keyboard is. None for text that is typed, and for what means nothing there; in a panel
+    /// that is the extension's.
+    pub fn action(&self, context: Context, chord: Chord) -> Option<Action> {
+        let sections = context.layers().iter().flat_map(|layer| layer.iter());
+        sections.filter_map(|section| self.meanings.get(&(*section, chord))).next().copied()
+    }
+
+    /// The keys of an action, the one to show first.
+    pub fn keys(&self, action: impl Into<Action>) -> &[Chord] {
+        let action = action.into();
+        let at = ACTIONS.iter().position(|entry| entry.action == action);
+        at.and_then(|at| self.keys.get(at)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every action with its keys, in the order of the table.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Entry, &[Chord])> {
+        ACTIONS.iter().zip(self.keys.iter().map(Vec::as_slice))
+    }
+
+    /// The keys that mean two things at once, each pair of actions once.
+    pub(super) fn clashes(&self) -> Vec<Clash> {
+        let mut clashes: Vec<Clash> = Vec::new();
+        for context in Context::ALL {
+            for (chord, first, second) in self.clashes_in(*context) {
+                let known =
+                    |clash: &Clash| (clash.chord, clash.first, clash.second) == (chord, first, second);
+                if !clashes.iter().any(known) {
+                    clashes.push(Clash { chord, first, second, context: *context });
+                }
+            }
+        }
+        clashes
+    }
+
+    /// Two meanings in one layer, or one in a layer above of what an action below keeps.
+    fn clashes_in(&self, context: Context) -> Vec<(Chord, usize, usize)> {
+        let mut clashes = Vec::new();
+        let mut above: BTreeMap<Chord, usize> = BTreeMap::new();
+        for layer in context.layers() {
+            let mut seen: BTreeMap<Chord, usize> = BTreeMap::new();
+            for (at, entry, chord) in self.chords_of(layer) {
+                let over = above.get(&chord).filter(|over| {
+                    let over = ACTIONS.get(**over);
+                    keeps(entry, chord) && !over.is_some_and(|over| keeps(over, chord))
+                });
+                clashes.extend(over.map(|over| (chord, at, *over)));
+                clashes.extend(seen.insert(chord, at).map(|first| (chord, first, at)));
+            }
+            above.extend(seen);
+        }
+        clashes
+    }
+
+    /// The keys of a layer's actions, with their places in the table.
+    fn chords_of(&self, layer: &'static [Section]) -> impl Iterator<Item = (usize, &'static Entry, Chord)> {
+        let rows = self.rows().enumerate().filter(|(_, (entry, _))| layer.contains(&entry.section));
+        rows.flat_map(|(at, (entry, keys))| keys.iter().map(move |chord| (at, entry, *chord)))
+    }
+}
+
+/// Whether this is a key that the action keeps, whatever a file says.
+pub(super) fn keeps(entry: &Entry, chord: Chord) -> bool {
+    entry.fixed && default_keys(entry).contains(&chord)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::keys::{Browse, Completion, Edit, Panel, Prompt, Scroll};
+
+    #[test]
+    fn the_table_holds_no_mistake() {
+        let names: BTreeSet<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), ACTIONS.len());
+        for entry in ACTIONS {
+            assert_eq!(default_keys(entry).len(), entry.keys.len(), "{}", entry.name);
+            assert!(entry.help.ends_with('.') && !entry.help.contains('|'), "{}", entry.name);
+            let printed = default_keys(entry).iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(printed, entry.keys, "{}", entry.name);
+        }
+        assert_eq!(Keymap::default().clashes(), []);
+    }
+
+    #[test]
+    fn a_key_means_what_the_place_says() {
+        let keymap = Keymap::default();
+        let check = |context, key: &str, expect: Option<Action>| {
+            assert_eq!(keymap.action(context, key.parse().unwrap()), expect, "{context:?} {key}");
+        };
+        check(Context::Editor, "up", Some(Edit::RowUp.into()));
+        check(Context::Completion, "up", Some(Completion::Previous.into()));
+        check(Context::Completion, "ctrl+a", Some(Edit::LineStart.into()));
+        check(Context::Browse, "up", Some(Browse::Up.into()));
+        check(Context::Browse, "pageup", Some(Scroll::PageUp.into()));
+        check(Context::Editor, "esc", Some(Prompt::Abort.into()));
+        check(Context::Panel, "ctrl+c", Some(Panel::Close.into()));
+        check(Context::Panel, "esc", None);
+        check(Context::Editor, "k", None);
+    }
+
+    #[test]
+    fn text_is_text_where_text_is_typed() {
+        let keymap = Keymap::default();
+        for context in
+            [Context::Editor, Context::Completion, Context::Picker, Context::Dialog, Context::Search]
+        {
+            for c in '!'..='~' {
+                let chord = Chord::new(crate::keys::Code::Char(c), crate::keys::Modifiers::default());
+                assert_eq!(keymap.action(context, chord), None, "{context:?} {c}");
+            }
+        }
+    }
+}

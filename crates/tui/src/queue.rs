@@ -1,0 +1,211 @@
+//! What is typed while the agent works.
+//!
+//! Enter steers: the agent reads it at its next step. Alt+enter is for when it is done. Esc ends what it does, and what
+//! waits comes back into the editor, pastes folded and images attached as they were. What waits is what the agent says
+//! of it, [`AgentEvent::QueueUpdate`]; who typed it is known here.
+
+use haft_protocol::event::AgentEvent;
+
+use crate::editor::{Content, Submission};
+use crate::keys::Prompt;
+
+/// How many prompts are remembered that were sent and not seen waiting.
+const MOST_SENT: usize = 64;
+
+/// When the agent shall read a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// At once: nothing is worked on.
+    Now,
+    /// At its next step.
+    Steer,
+    /// When it is done.
+    FollowUp,
+}
+
+impl When {
+    /// What a key sends, while the agent works or does not. None for keys that send nothing.
+    pub fn of(action: Prompt, works: bool) -> Option<Self> {
+        match action {
+            Prompt::Send | Prompt::FollowUp if !works => Some(Self::Now),
+            Prompt::Send => Some(Self::Steer),
+            Prompt::FollowUp => Some(Self::FollowUp),
+            Prompt::Abort | Prompt::TakeBack | Prompt::ClearOrQuit => None,
+            Prompt::SearchHistory | Prompt::Complete | Prompt::OpenEditor => None,
+        }
+    }
+}
+
+/// A prompt that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting<'q> {
+    /// What it waits for.
+    pub when: When,
+    /// Its text; an image is a word.
+    pub text: &'q str,
+}
+
+/// What waits, and what it was in the editor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Queue {
+    steering: Vec<String>,
+    follow_up: Vec<String>,
+    sent: Vec<Sent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sent {
+    text: String,
+    content: Content,
+    /// Whether the agent has said that it waits.
+    seen: bool,
+}
+
+impl Queue {
+    /// A prompt goes to the agent to wait there.
+    pub fn sent(&mut self, prompt: &Submission) {
+        // As the agent will say it.
+        let text = prompt.text.clone() + &"\n[image]".repeat(prompt.images.len());
+        self.sent.push(Sent { text, content: prompt.content.clone(), seen: false });
+        let too_many = self.sent.len().saturating_sub(MOST_SENT);
+        self.sent.drain(..too_many);
+    }
+
+    /// What the agent says of what waits, and of what it reads. Other events change nothing.
+    pub fn update(&mut self, event: &AgentEvent) {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "there are many events, and two are about queues")]
+        match event {
+            AgentEvent::QueueUpdate { steering, follow_up, next_turn: _ } => {
+                (self.steering, self.follow_up) = (steering.clone(), follow_up.clone());
+                self.forget_taken();
+            }
+            AgentEvent::UserMessage { content, time: _ } => {
+                let text = haft_core::Prompt { content: content.clone() }.summary();
+                let read = self.sent.iter().position(|sent| !sent.seen && sent.text == text);
+                read.map(|at| self.sent.remove(at));
+            }
+            _ => {}
+        }
+    }
+
+    fn forget_taken(&mut self) {
+        let mut waiting: Vec<&String> = self.steering.iter().chain(&self.follow_up).collect();
+        self.sent.retain_mut(|sent| {
+            let at = waiting.iter().position(|text| **text == sent.text);
+            if let Some(at) = at {
+                waiting.remove(at);
+                sent.seen = true;
+            }
+            // One that has not been seen waiting may be on its way.
+            at.is_some() || !sent.seen
+        });
+    }
+
+    /// What waits, in the order in which the agent reads it.
+    pub fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
+        let of = |when| move |text| Waiting { when, text };
+        let steering = self.steering.iter().map(String::as_str).map(of(When::Steer));
+        steering.chain(self.follow_up.iter().map(String::as_str).map(of(When::FollowUp)))
+    }
+
+    /// Everything that waits, for [`Editor::put_before`](crate::editor::Editor::put_before), in the order in which the
+    /// agent would have read it, and then what is on its way. The agent is to be told to forget it.
+    pub fn take_back(&mut self) -> Vec<Content> {
+        let Self { steering, follow_up, mut sent } = std::mem::take(self);
+        let own = steering.into_iter().chain(follow_up).map(|text| {
+            let at = sent.iter().position(|sent| sent.text == text);
+            at.map_or_else(|| Content::of_text(&text), |at| sent.remove(at).content)
+        });
+        let mut back: Vec<Content> = own.collect();
+        back.extend(sent.into_iter().filter(|sent| !sent.seen).map(|sent| sent.content));
+        back
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_protocol::content::Content as Block;
+    use haft_protocol::message::Time;
+
+    use super::*;
+    use crate::editor::Editor;
+
+    fn event(steering: &[&str], follow_up: &[&str]) -> AgentEvent {
+        let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+        AgentEvent::QueueUpdate { steering: own(steering), follow_up: own(follow_up), next_turn: Vec::new() }
+    }
+
+    fn prompt(text: &str) -> Submission {
+        Content::of_text(text).submission()
+    }
+
+    fn texts(contents: &[Content]) -> Vec<String> {
+        contents.iter().map(|content| content.submission().text).collect()
+    }
+
+    #[test]
+    fn a_key_means_what_the_agent_does() {
+        assert_eq!(When::of(Prompt::Send, false), Some(When::Now));
+        assert_eq!(When::of(Prompt::FollowUp, false), Some(When::Now));
+        assert_eq!(When::of(Prompt::Send, true), Some(When::Steer));
+        assert_eq!(When::of(Prompt::FollowUp, true), Some(When::FollowUp));
+        assert_eq!(When::of(Prompt::Abort, true), None);
+    }
+
+    #[test]
+    fn everything_that_waits_comes_back_as_it_was_written() {
+        let mut editor = Editor::new();
+        editor.insert("see ");
+        editor.paste(&"x\n".repeat(20), |_| false);
+        let (long, short) = (editor.take(), prompt("then this"));
+        let mut queue = Queue::default();
+        queue.sent(&short);
+        queue.sent(&long);
+        queue.update(&event(&[&long.text], &["then this", "of an extension"]));
+        let waiting: Vec<_> = queue.waiting().map(|waiting| (waiting.when, waiting.text.len())).collect();
+        assert_eq!(waiting, [(When::Steer, long.text.len()), (When::FollowUp, 9), (When::FollowUp, 15)]);
+        let back = queue.take_back();
+        assert_eq!(texts(&back), [long.text.as_str(), "then this", "of an extension"]);
+        assert_eq!(back[0], long.content);
+        assert_eq!(queue, Queue::default());
+    }
+
+    #[test]
+    fn what_the_agent_took_does_not_come_back() {
+        let mut queue = Queue::default();
+        queue.sent(&prompt("one"));
+        queue.update(&event(&["one"], &[]));
+        queue.update(&event(&[], &[]));
+        assert_eq!(texts(&queue.take_back()), Vec::<String>::new());
+        // It was read before anybody could say that it waits.
+        queue.sent(&prompt("two"));
+        let content = vec![Block::text("two")];
+        queue.update(&AgentEvent::UserMessage { content, time: Time(String::new()) });
+        assert_eq!(texts(&queue.take_back()), Vec::<String>::new());
+        queue.update(&AgentEvent::AssistantStart);
+        assert_eq!(queue, Queue::default());
+    }
+
+    #[test]
+    fn what_is_on_its_way_comes_back() {
+        let mut queue = Queue::default();
+        queue.sent(&prompt("one"));
+        queue.update(&event(&["one"], &[]));
+        queue.sent(&prompt("two"));
+        // Said before the second arrived.
+        queue.update(&event(&["one"], &[]));
+        assert_eq!(texts(&queue.take_back()), ["one", "two"]);
+    }
+
+    #[test]
+    fn images_come_back() {
+        let mut editor = Editor::new();
+        editor.insert("look ");
+        editor.attach("/a.png".into());
+        let sent = editor.take();
+        let mut queue = Queue::default();
+        queue.sent(&sent);
+        queue.update(&event(&["look [image #1: a.png]\n[image]"], &[]));
+        assert_eq!(queue.take_back(), [sent.content]);
+    }
+}

@@ -1,0 +1,398 @@
+//! The editor: what holds whatever is typed, and how texts are laid out.
+
+use std::path::Path;
+
+use haft_tui::editor::{Editor, Outcome, Pasted};
+use haft_tui::keys::{ACTIONS, Action, Edit};
+use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// What can be done to an editor.
+#[derive(Debug, Clone)]
+enum Step {
+    Type(char),
+    Insert(String),
+    Paste(String),
+    Attach,
+    Act(Edit),
+}
+
+fn edits() -> Vec<Edit> {
+    let edit = |action| if let Action::Edit(edit) = action { Some(edit) } else { None };
+    let edits = ACTIONS.iter().filter_map(|entry| edit(entry.action));
+    edits.collect()
+}
+
+fn character() -> impl Strategy<Value = char> {
+    prop_oneof![
+        4 => proptest::char::range('a', 'e'),
+        3 => proptest::sample::select(vec![' ', '\n', '\t', '.', '_']),
+        3 => proptest::sample::select(vec!['\u{301}', '日', 'é', '👩', '\u{200d}', '🔬', '🇩', '🇪', '\u{fe0f}', '한']),
+        1 => proptest::sample::select(vec!['\r', '\u{1b}', '\u{7}', '\u{202e}', '\u{100000}', '\u{100001}']),
+        1 => any::<char>(),
+    ]
+}
+
+fn text(most: usize) -> impl Strategy<Value = String> {
+    proptest::collection::vec(character(), 0..most).prop_map(String::from_iter)
+}
+
+fn long_text() -> impl Strategy<Value = String> {
+    proptest::collection::vec(text(6), 9..16).prop_map(|lines| lines.join("\n"))
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => character().prop_map(Step::Type),
+        1 => text(12).prop_map(Step::Insert),
+        1 => prop_oneof![text(12), long_text()].prop_map(Step::Paste),
+        1 => Just(Step::Attach),
+        8 => proptest::sample::select(edits()).prop_map(Step::Act),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec(step(), 0..40)
+}
+
+fn run(editor: &mut Editor, steps: &[Step], width: u16) {
+    for step in steps {
+        match step {
+            Step::Type(c) => editor.type_char(*c),
+            Step::Insert(text) => editor.insert(text),
+            Step::Paste(text) => {
+                editor.paste(text, |_| false);
+            }
+            Step::Attach => editor.attach("/pictures/a.png".into()),
+            Step::Act(edit) => {
+                let _ = editor.act(*edit, width);
+            }
+        }
+        check_sound(editor);
+    }
+}
+
+/// The cursor is between two graphemes, and the text is fit to be shown.
+#[track_caller]
+fn check_sound(editor: &Editor) {
+    let (text, cursor) = (editor.text(), editor.cursor());
+    assert!(text.is_char_boundary(cursor));
+    // An atom and what is behind it are two things, whatever Unicode says of private characters.
+    let is_atom = |c: char| ('\u{100000}'..='\u{10fffd}').contains(&c);
+    let beside_atom = text[..cursor].ends_with(is_atom) || text[cursor..].starts_with(is_atom);
+    let between = text.grapheme_indices(true).any(|(at, _)| at == cursor) || cursor == text.len();
+    assert!(between || beside_atom, "{text:?} at {cursor}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{text:?}");
+}
+
+proptest! {
+    #[test]
+    fn the_cursor_is_between_graphemes(steps in steps(), width in 1_u16..20) {
+        run(&mut Editor::new(), &steps, width);
+        run(&mut Editor::one_line(), &steps, width);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_as_it_was(start in text(20), steps in steps(), width in 3_u16..20) {
+        let mut editor = Editor::new();
+        editor.insert(&start);
+        let fresh = || { let mut fresh = Editor::new(); fresh.set(&editor.content()); fresh };
+        let (before, mut edited) = (editor.text().to_owned(), fresh());
+        // Taking back and making again are done below.
+        let steps: Vec<Step> =
+            steps.into_iter().filter(|step| !matches!(step, Step::Act(Edit::Undo | Edit::Redo))).collect();
+        run(&mut edited, &steps, width);
+        let after = edited.text().to_owned();
+        for _ in 0..200 {
+            let _ = edited.act(Edit::Undo, width);
+            check_sound(&edited);
+        }
+        // The first step was what the text was before.
+        prop_assert_eq!(edited.text(), "");
+        if !before.is_empty() {
+            let _ = edited.act(Edit::Redo, width);
+            prop_assert_eq!(edited.text(), &before);
+        }
+        for _ in 0..200 {
+            let _ = edited.act(Edit::Redo, width);
+            check_sound(&edited);
+        }
+        prop_assert_eq!(edited.text(), &after);
+    }
+
+    #[test]
+    fn no_row_is_wider_than_the_width(steps in steps(), width in 3_u16..24) {
+        let mut editor = Editor::new();
+        run(&mut editor, &steps, width);
+        let layout = editor.layout(width);
+        prop_assert!(layout.row < layout.len() && layout.column < usize::from(width));
+        for row in 0..layout.len() {
+            let shown: String = editor.row(&layout, row).into_iter().map(|piece| piece.text).collect();
+            prop_assert!(!shown.contains(char::is_control), "{:?}", shown);
+            let columns = haft_tui::editor::columns(&shown);
+            prop_assert!(columns <= usize::from(width), "{:?} is {} wide", shown, columns);
+        }
+    }
+
+    #[test]
+    fn up_and_down_come_back(steps in steps(), width in 3_u16..24) {
+        let mut editor = Editor::new();
+        run(&mut editor, &steps, width);
+        let _ = editor.act(Edit::LineStart, width);
+        let (start, mut rows) = (editor.cursor(), 0);
+        while editor.act(Edit::RowDown, width) == Outcome::Done {
+            check_sound(&editor);
+            rows += 1;
+        }
+        for _ in 0..rows {
+            prop_assert_eq!(editor.act(Edit::RowUp, width), Outcome::Done);
+        }
+        prop_assert_eq!(editor.cursor(), start);
+    }
+
+    #[test]
+    fn what_is_folded_is_sent_whole(paste in prop_oneof![long_text(), "[a-z ]{900,1100}"]) {
+        let mut plain = Editor::new();
+        plain.insert(&paste);
+        let expect = plain.take().text;
+        let mut editor = Editor::new();
+        let pasted = editor.paste(&paste, |_| false);
+        if pasted == Pasted::Folded {
+            prop_assert_eq!(editor.text().chars().count(), 1);
+        }
+        prop_assert_eq!(editor.take().text, expect);
+    }
+}
+
+/// A text in rows of a width, `│` where the cursor stands.
+fn drawn(editor: &Editor, width: u16) -> String {
+    let layout = editor.layout(width);
+    let rows = (0..layout.len()).map(|row| {
+        let shown: String = editor.row(&layout, row).into_iter().map(|piece| piece.text).collect();
+        if row != layout.row {
+            return format!("{shown}\n");
+        }
+        let mut column = 0;
+        let mut with_cursor = String::new();
+        let mut put = false;
+        for grapheme in shown.graphemes(true) {
+            if column == layout.column {
+                with_cursor.push('│');
+                put = true;
+            }
+            column += haft_tui::editor::columns(grapheme);
+            with_cursor.push_str(grapheme);
+        }
+        if !put {
+            with_cursor.push('│');
+        }
+        with_cursor + "\n"
+    });
+    rows.collect()
+}
+
+fn with_text(text: &str) -> Editor {
+    let mut editor = Editor::new();
+    editor.insert(text);
+    editor
+}
+
+fn act(editor: &mut Editor, edits: &[Edit]) {
+    for edit in edits {
+        let _ = editor.act(*edit, 20);
+    }
+}
+
+#[test]
+fn lines_are_wrapped_between_words() {
+    let editor = with_text("the quick brown fox jumps\nover\n\nthe lazy dog");
+    insta::assert_snapshot!(drawn(&editor, 12), @"
+    the quick 
+    brown fox 
+    jumps
+    over
+
+    the lazy 
+    dog│
+    ");
+}
+
+#[test]
+fn a_row_that_is_full_goes_on_in_the_next() {
+    insta::assert_snapshot!(drawn(&with_text("hello"), 6), @"hello│");
+    insta::assert_snapshot!(drawn(&with_text("hello "), 6), @"
+    hello 
+    │
+    ");
+    insta::assert_snapshot!(drawn(&with_text("abcdefghij"), 6), @"
+    abcde
+    fghij│
+    ");
+    insta::assert_snapshot!(drawn(&with_text("a\n"), 6), @"
+    a
+    │
+    ");
+}
+
+#[test]
+fn wide_characters_and_tabs_take_their_columns() {
+    insta::assert_snapshot!(drawn(&with_text("日本語の文章"), 7), @"
+    日本語
+    の文章│
+    ");
+    insta::assert_snapshot!(drawn(&with_text("\tif\t1"), 12), @"    if  1│");
+    let joined = "e\u{301}👩\u{200d}🔬🇩🇪";
+    assert_eq!(drawn(&with_text(joined), 12), format!("{joined}│\n"));
+}
+
+#[test]
+fn a_long_line_is_laid_out_at_once() {
+    let mut editor = with_text(&"a word ".repeat(40_000));
+    assert_eq!(editor.layout(15).len(), 20_000);
+    assert_eq!(editor.act(Edit::RowUp, 15), Outcome::Done);
+    assert_eq!(editor.layout(15).row, 19_998);
+}
+
+#[test]
+fn a_long_paste_is_one_character() {
+    let mut editor = with_text("see ");
+    let paste = "line\n".repeat(120);
+    assert_eq!(editor.paste(&paste, |_| false), Pasted::Folded);
+    editor.insert(" please");
+    insta::assert_snapshot!(drawn(&editor, 40), @"see [paste #1: 120 lines] please│");
+    insta::assert_snapshot!(drawn(&editor, 12), @"
+    see 
+    [paste #1:… 
+    please│
+    ");
+    act(&mut editor, &[Edit::WordLeft, Edit::WordLeft]);
+    insta::assert_snapshot!(drawn(&editor, 40), @"see │[paste #1: 120 lines] please");
+    act(&mut editor, &[Edit::CharRight, Edit::DeleteBack]);
+    insta::assert_snapshot!(drawn(&editor, 40), @"see │ please");
+    act(&mut editor, &[Edit::Undo]);
+    assert_eq!(editor.take().text, format!("see {paste} please"));
+}
+
+#[test]
+fn a_path_of_an_image_is_that_image() {
+    let is_image = |path: &Path| path == Path::new("/a b.png") || path == Path::new("/c.JPG");
+    let mut editor = with_text("look at ");
+    assert_eq!(editor.paste("'/a b.png' /c.JPG\n", is_image), Pasted::Images);
+    insta::assert_snapshot!(drawn(&editor, 60), @"look at [image #1: a b.png] [image #2: c.JPG] │");
+    let sent = editor.take();
+    assert_eq!(sent.text, "look at [image #1: a b.png] [image #2: c.JPG]");
+    assert_eq!(sent.images, [Path::new("/a b.png"), Path::new("/c.JPG")]);
+    assert_eq!(sent.kept, "look at /a b.png /c.JPG");
+    assert_eq!(editor.paste("/other.png", is_image), Pasted::Text);
+    assert_eq!(editor.paste("/a b.png and words", is_image), Pasted::Text);
+    // A path with blanks that nobody quoted.
+    assert_eq!(editor.paste("/a b.png", is_image), Pasted::Images);
+}
+
+#[test]
+fn what_was_cut_is_put_in_again() {
+    let mut editor = with_text("one two three");
+    act(&mut editor, &[Edit::KillWordBack, Edit::KillWordBack, Edit::Yank]);
+    assert_eq!(editor.text(), "one two three");
+    act(&mut editor, &[Edit::CharLeft, Edit::KillLineStart, Edit::Yank, Edit::YankPop]);
+    assert_eq!(editor.text(), "two threee");
+    act(&mut editor, &[Edit::YankPop]);
+    assert_eq!(editor.text(), "one two three");
+    act(&mut editor, &[Edit::Undo, Edit::Undo]);
+    assert_eq!(editor.text(), "one two three");
+    act(&mut editor, &[Edit::CharLeft, Edit::YankPop]);
+    assert_eq!(editor.text(), "one two three");
+}
+
+#[test]
+fn steps_are_words() {
+    let mut editor = Editor::new();
+    "one two  three".chars().for_each(|c| editor.type_char(c));
+    let mut texts = Vec::new();
+    while !editor.is_empty() {
+        act(&mut editor, &[Edit::Undo]);
+        texts.push(editor.text().to_owned());
+    }
+    assert_eq!(texts, ["one two  ", "one ", ""]);
+    act(&mut editor, &[Edit::Redo, Edit::Redo]);
+    assert_eq!(editor.text(), "one two  ");
+    editor.type_char('x');
+    act(&mut editor, &[Edit::Redo]);
+    assert_eq!(editor.text(), "one two  x");
+    act(&mut editor, &[Edit::DeleteBack, Edit::DeleteBack, Edit::DeleteBack, Edit::Undo]);
+    assert_eq!(editor.text(), "one two  x");
+}
+
+#[test]
+fn rows_keep_the_column() {
+    let mut editor = with_text("a long line\nb\nanother line");
+    act(&mut editor, &[Edit::RowUp]);
+    insta::assert_snapshot!(drawn(&editor, 20), @"
+    a long line
+    b│
+    another line
+    ");
+    act(&mut editor, &[Edit::RowUp]);
+    insta::assert_snapshot!(drawn(&editor, 20), @"
+    a long line│
+    b
+    another line
+    ");
+    assert_eq!(editor.act(Edit::RowUp, 20), Outcome::AtTop);
+    act(&mut editor, &[Edit::RowDown, Edit::RowDown]);
+    assert_eq!(editor.cursor(), editor.text().len());
+    assert_eq!(editor.act(Edit::RowDown, 20), Outcome::AtBottom);
+}
+
+#[test]
+fn text_from_outside_is_made_fit() {
+    let mut editor = Editor::new();
+    editor.paste("a\r\nb\rc\u{1b}[31md\u{100000}", |_| false);
+    assert_eq!(editor.text(), "a\nb\ncd\u{fffd}");
+    let mut line = Editor::one_line();
+    line.paste(&"x\n".repeat(20), |_| false);
+    assert_eq!(line.text(), "x ".repeat(20));
+    // An emoji whose parts come one by one.
+    let mut typed = Editor::new();
+    "👩\u{200d}🔬".chars().for_each(|c| typed.type_char(c));
+    assert_eq!(typed.text(), "👩\u{200d}🔬");
+    act(&mut typed, &[Edit::DeleteBack]);
+    assert!(typed.is_empty());
+    assert_eq!(typed.act(Edit::DeleteOrQuit, 20), Outcome::Empty);
+}
+
+#[test]
+fn an_editor_outside_may_move_images() {
+    let mut editor = with_text("see ");
+    editor.attach("/a.png".into());
+    editor.insert(" and");
+    editor.paste(&"x\n".repeat(11), |_| false);
+    let text = editor.submission().text;
+    assert_eq!(text, format!("see [image #1: a.png] and{}", "x\n".repeat(11).trim_end()));
+    editor.set_edited("first [image #1: a.png]\nthen [image #1: a.png] [image #9: b.png]\n");
+    let sent = editor.take();
+    assert_eq!(sent.images, [Path::new("/a.png")]);
+    assert_eq!(sent.text, "first [image #1: a.png]\nthen [image #1: a.png] [image #9: b.png]");
+}
+
+#[test]
+fn prompts_come_back_with_what_was_in_them() {
+    let mut editor = with_text("first ");
+    editor.paste(&"x\n".repeat(11), |_| false);
+    let first = editor.take();
+    editor.insert("second ");
+    editor.paste(&"y\n".repeat(12), |_| false);
+    let second = editor.take();
+    editor.insert("draft ");
+    editor.paste(&"z\n".repeat(13), |_| false);
+    editor.put_before([&first.content, &second.content]);
+    insta::assert_snapshot!(drawn(&editor, 60), @"
+    first [paste #1: 11 lines]
+
+    second [paste #2: 12 lines]
+
+    draft [paste #3: 13 lines]│
+    ");
+    let text = editor.take().text;
+    assert!(text.contains("x\nx") && text.contains("y\ny") && text.contains("z\nz"), "{text}");
+}
