@@ -179,7 +179,7 @@ mod tests {
         let work = async move {
             let (begun, has_begun) = oneshot::channel();
             let read = tokio::task::spawn_blocking(move || {
-                drop(begun.send(()));
+                begun.send(()).unwrap();
                 hangs.recv()
             });
             has_begun.await.unwrap();

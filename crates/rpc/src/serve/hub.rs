@@ -282,18 +282,19 @@ impl<S: Sessions> Hub<S> {
         }
     }
 
-    fn ended(&mut self, id: String, ended: Ended) {
+    fn ended(&mut self, id: String, Ended { last, stopped }: Ended) {
+        if let (Some(last), Some(seat)) = (last, self.roster.get_mut(&id)) {
+            seat.opened.screen.event(last);
+        }
         let place = Place::Session(id);
-        if ended == Ended::Stopped
-            && let Place::Session(id) = &place
-        {
+        if stopped && let Place::Session(id) = &place {
             self.leave(id, SessionEnd::Failed);
             let effects = self.desk(&place).map(Desk::shutdown).unwrap_or_default();
             self.apply(&place, None, effects);
         }
         let effects = self.desk(&place).map(Desk::ended).unwrap_or_default();
         self.apply(&place, None, effects);
-        if ended == Ended::Stopped && self.roster.iter().all(|(_, seat)| seat.life != Life::Open) {
+        if stopped && self.roster.iter().all(|(_, seat)| seat.life != Life::Open) {
             self.shutdown(End::Stopped);
         }
     }

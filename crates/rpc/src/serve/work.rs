@@ -12,19 +12,25 @@ use haft_host::CommandError;
 use haft_protocol::content::Content;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ext::CommandAction;
-use haft_protocol::rpc::{self, RpcEvent};
+use haft_protocol::rpc::{self, Event, RpcEvent};
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::Job;
 use crate::sessions::{Expanded, Extensions, Opened, Sessions};
 
 /// How a job ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// In whatever way the events have told.
-    Told,
-    /// What keeps watch over the session is broken, and nobody wants to go on without it.
-    Stopped,
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// The event that ends it. It is told once nothing is worked on any more: who has heard it finds the session idle.
+    pub(super) last: Option<Event>,
+    /// Whether what keeps watch over the session is broken, and nobody wants to go on without it.
+    pub(super) stopped: bool,
+}
+
+impl Ended {
+    fn with(last: impl Into<Event>) -> Self {
+        Self { last: Some(last.into()), stopped: false }
+    }
 }
 
 /// Works on it to the end, which the client is told of, whatever happens.
@@ -45,11 +51,12 @@ pub(super) async fn job(
     // Whatever panics in there is told as an error, and does not take the other sessions along.
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         session.screen.sums_up(false);
-        session.screen.event(error("haft failed here; the log says where. The session goes on"));
-        if is_prompt {
-            session.screen.event(AgentEvent::Done);
+        let failed = error("haft failed here; the log says where. The session goes on");
+        if !is_prompt {
+            return Ended::with(failed);
         }
-        Ended::Told
+        session.screen.event(failed);
+        Ended::with(AgentEvent::Done)
     })
 }
 
@@ -75,8 +82,7 @@ async fn prompt(
     if let Some(why) = failure {
         session.screen.event(error(why));
     }
-    session.screen.event(AgentEvent::Done);
-    Ended::Told
+    Ended::with(AgentEvent::Done)
 }
 
 /// What a command came to.
@@ -129,7 +135,7 @@ async fn message(session: &Opened, stop: &CancellationToken, said: rpc::Prompt) 
     let mut changes = session.extensions.as_ref().map(|extensions| extensions.host.changes());
     let mut run = session.agent.prompt(content(said.message, said.images));
     let handle = run.handle();
-    let mut stopped = false;
+    let (mut stopped, mut last) = (false, None);
     loop {
         let changed = async {
             match &mut changes {
@@ -145,15 +151,14 @@ async fn message(session: &Opened, stop: &CancellationToken, said: rpc::Prompt) 
             }
             true = changed => session.offer_tools(),
             event = run.next() => match event {
+                Some(AgentEvent::Done) => last = Some(AgentEvent::Done.into()),
                 Some(event) => session.screen.event(event),
                 None => break,
             },
         }
     }
-    match run.finish().await {
-        Err(error) if matches!(error.kind, TurnErrorKind::Stopped { .. }) => Ended::Stopped,
-        _ => Ended::Told,
-    }
+    let stopped = run.finish().await.is_err_and(|error| matches!(error.kind, TurnErrorKind::Stopped { .. }));
+    Ended { last, stopped }
 }
 
 async fn compact(session: &Opened, stop: &CancellationToken, wish: rpc::Compact) -> Ended {
@@ -161,11 +166,10 @@ async fn compact(session: &Opened, stop: &CancellationToken, wish: rpc::Compact)
     let outcome = session.agent.compact(stop.clone(), wish.instructions).await;
     session.screen.sums_up(false);
     match outcome {
-        Ok(compacted) => session.screen.event(RpcEvent::CompactDone { summary: compacted.summary }),
-        Err(CompactError::Aborted) => {}
-        Err(error) => session.screen.event(self::error(error)),
+        Ok(compacted) => Ended::with(RpcEvent::CompactDone { summary: compacted.summary }),
+        Err(CompactError::Aborted) => Ended::default(),
+        Err(error) => Ended::with(self::error(error)),
     }
-    Ended::Told
 }
 
 /// Text, then images.
