@@ -1,5 +1,6 @@
 //! Whole conversations: what a client says and what it hears, as it stands on the wire.
 
+mod broken;
 mod dialogs;
 mod end;
 mod extensions;

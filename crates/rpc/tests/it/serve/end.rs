@@ -89,6 +89,22 @@ async fn at_the_end_of_the_input_each_session_finishes_what_it_has() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_reply_comes_behind_the_last_line_of_a_session() {
+    let mut client = Client::of(Program::new([]));
+    client.hello().await;
+    for (id, command) in ["fork", "tree", "list_sessions", "new_session", "list_commands"].iter().enumerate()
+    {
+        client.send(json!({"id": id.to_string(), "type": command})).await;
+    }
+    let (end, said) = client.end().await;
+    assert_eq!(end.unwrap(), End::Input);
+    let heard: Vec<&str> = said.lines().filter(|line| line.starts_with('<')).collect();
+    let is_end = |line: &&str| line.contains("session_closed");
+    assert_eq!(heard.iter().filter(|line| is_end(line)).count(), 3, "{said}");
+    assert!(heard.iter().rev().take(3).all(is_end), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_program_may_end_it_behind_the_end_of_the_input() {
     let mut client = busy().await;
     client.stop_speaking();

@@ -138,3 +138,12 @@ async fn a_wrong_token_ends_everything() {
     assert_eq!(end.unwrap(), End::Refused);
     assert_snapshot!(said);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_mark_of_utf_8_before_the_first_line_says_nothing() {
+    let mut client = Client::of(Program::new([]));
+    client.send_raw("\u{feff}{\"id\":\"1\",\"type\":\"ping\"}").await;
+    assert_eq!(client.reply("1").await["success"], true);
+    client.send_raw("\u{feff}{\"id\":\"2\",\"type\":\"ping\"}").await;
+    assert_eq!(client.until("response").await["code"], "malformed");
+}

@@ -58,3 +58,12 @@ async fn what_is_set_while_the_agent_works_counts_from_the_next_step_on() {
     client.until("done").await;
     assert_snapshot!(client.end().await.1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_asked_already_is_found_by_the_name_that_it_was_told_by() {
+    let mut client = Client::of(Program::new([]));
+    for model in ["one", "played/one"] {
+        let reply = client.ask(json!({"type": "set_model", "model": model})).await;
+        assert_eq!(reply["data"], json!({"provider": "played", "model": "one"}), "{reply}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Streams that break, and what comes of it.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use haft_core::hooks::CancellationToken;
+use haft_rpc::{End, Options, ServeError, serve};
+use tokio::io::AsyncWrite;
+
+use crate::program::Program;
+
+/// An output that takes nothing.
+struct Torn(io::ErrorKind);
+
+impl AsyncWrite for Torn {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(self.0.into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_output_that_breaks_is_an_error_and_one_that_is_closed_is_not() {
+    let said = |kind| async move {
+        let line = &b"{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"go\"}\n"[..];
+        let program = Arc::new(Program::new([]));
+        serve(&CancellationToken::new(), program, line, Torn(kind), Options::new("1.0.0")).await
+    };
+    assert_eq!(said(io::ErrorKind::BrokenPipe).await.unwrap(), End::Gone);
+    let error = said(io::ErrorKind::StorageFull).await.unwrap_err();
+    assert!(matches!(error, ServeError::Output(_)), "{error}");
+}
