@@ -98,10 +98,17 @@ async fn no_reply_comes_behind_the_last_line_of_a_session() {
     }
     let (end, said) = client.end().await;
     assert_eq!(end.unwrap(), End::Input);
-    let heard: Vec<&str> = said.lines().filter(|line| line.starts_with('<')).collect();
-    let is_end = |line: &&str| line.contains("session_closed");
-    assert_eq!(heard.iter().filter(|line| is_end(line)).count(), 3, "{said}");
-    assert!(heard.iter().rev().take(3).all(is_end), "{said}");
+    let at = |text: &str| said.find(text).unwrap_or_else(|| panic!("no {text} in {said}"));
+    let ends: Vec<usize> = said.match_indices("session_closed").map(|(at, _)| at).collect();
+    assert_eq!(ends.len(), 3, "{said}");
+    // What is about the process comes before the end of any session, what is about one before its own.
+    for command in ["fork", "list_sessions", "new_session"] {
+        assert!(at(&format!(r#""command":"{command}""#)) < ends[0], "{command}: {said}");
+    }
+    let own = at(r#"{"type":"session_closed","reason":"shutdown","session":"session-1"}"#);
+    for command in ["tree", "list_commands"] {
+        assert!(at(&format!(r#""command":"{command}""#)) < own, "{command}: {said}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
