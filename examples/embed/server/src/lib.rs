@@ -156,9 +156,9 @@ fn is_from_here(headers: &HeaderMap) -> bool {
         matches!(host, "localhost" | "127.0.0.1" | "[::1]")
     };
     let named = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let origin = named(header::ORIGIN);
-    named(header::HOST).is_some_and(local)
-        && origin.is_none_or(|origin| origin.strip_prefix("http://").is_some_and(local))
+    let (host, origin) = (named(header::HOST), named(header::ORIGIN));
+    // Another program on this machine may have pages, too, behind another port.
+    host.is_some_and(local) && origin.is_none_or(|origin| origin.strip_prefix("http://") == host)
 }
 
 /// What is locked here is changed in one step.
