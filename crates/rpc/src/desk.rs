@@ -18,11 +18,11 @@ use haft_protocol::rpc::{
 pub const MOST_WAITING: usize = 64;
 
 /// How many commands may be under way, prompts that wait included.
-pub const MOST_OPEN: usize = 256;
+pub(crate) const MOST_OPEN: usize = 256;
 
 /// What shall be done.
 #[derive(Debug, PartialEq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// The client is told this.
     Reply(Response),
     /// This is done beside the work; what it comes to is told with [`Desk::done`]. [`Command::Clear`] is done before
@@ -38,7 +38,7 @@ pub enum Effect {
 
 /// What is worked on, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Job {
+pub(crate) enum Job {
     /// What the person said: a message for the model, or a command.
     Prompt(Prompt),
     /// A message for the model as it stands, whatever it begins with.
@@ -49,11 +49,11 @@ pub enum Job {
 
 /// A command that is not answered yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(u64);
+pub(crate) struct Ticket(u64);
 
 /// The state of one session.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub(crate) struct Desk {
     /// How many tickets were given.
     tickets: u64,
     /// Who waits for an answer.
@@ -97,7 +97,7 @@ enum Stage {
 
 impl Desk {
     /// A client's command.
-    pub fn command(&mut self, request: Request) -> Vec<Effect> {
+    pub(crate) fn command(&mut self, request: Request) -> Vec<Effect> {
         let Request { id, command, session: _ } = request;
         let asked = Asked { id, kind: command.kind() };
         if matches!(self.stage, Stage::Closing | Stage::Closed) {
@@ -132,7 +132,7 @@ impl Desk {
     }
 
     /// What a command came to that was to be done. Of one that was answered meanwhile, nothing comes.
-    pub fn done(&mut self, ticket: Ticket, outcome: Result<RawJson, Failure>) -> Vec<Effect> {
+    pub(crate) fn done(&mut self, ticket: Ticket, outcome: Result<RawJson, Failure>) -> Vec<Effect> {
         let mut effects: Vec<Effect> = self.answer(ticket, outcome).into_iter().collect();
         if self.holding.remove(&ticket) {
             effects.extend(self.start());
@@ -146,7 +146,7 @@ impl Desk {
     ///
     /// # Errors
     /// [`Failure`] when too much waits, or the session is closing.
-    pub fn add(&mut self, job: Job) -> Result<Vec<Effect>, Failure> {
+    pub(crate) fn add(&mut self, job: Job) -> Result<Vec<Effect>, Failure> {
         match self.stage {
             Stage::Closing | Stage::Closed => Err(ended()),
             Stage::Open | Stage::Finishing if self.waiting.len() >= MOST_WAITING => Err(full()),
@@ -155,7 +155,7 @@ impl Desk {
     }
 
     /// What was worked on has ended, in whatever way.
-    pub fn ended(&mut self) -> Vec<Effect> {
+    pub(crate) fn ended(&mut self) -> Vec<Effect> {
         self.works = false;
         match self.stage {
             Stage::Open | Stage::Finishing => {
@@ -169,7 +169,7 @@ impl Desk {
     }
 
     /// No more commands come: what was accepted is finished, then the session is closed.
-    pub fn finish(&mut self) -> Vec<Effect> {
+    pub(crate) fn finish(&mut self) -> Vec<Effect> {
         if self.stage == Stage::Open {
             self.stage = Stage::Finishing;
         }
@@ -177,7 +177,7 @@ impl Desk {
     }
 
     /// Ends at once: what is worked on is stopped, and whoever waits for an answer is told that none comes.
-    pub fn shutdown(&mut self) -> Vec<Effect> {
+    pub(crate) fn shutdown(&mut self) -> Vec<Effect> {
         if matches!(self.stage, Stage::Closing | Stage::Closed) {
             return Vec::new();
         }
@@ -191,22 +191,22 @@ impl Desk {
     }
 
     /// The session is closed.
-    pub fn closed(&mut self) -> Vec<Effect> {
+    pub(crate) fn closed(&mut self) -> Vec<Effect> {
         self.closer.take().map(|asked| asked.answered(Ok(RawJson::empty_object()))).into_iter().collect()
     }
 
     /// Whether something is worked on.
-    pub fn works(&self) -> bool {
+    pub(crate) fn works(&self) -> bool {
         self.works
     }
 
     /// How many jobs wait behind it.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
     /// Whether the session is closed, or about to be.
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.stage == Stage::Closed
     }
 

@@ -15,28 +15,28 @@ use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest,
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub(crate) struct Question {
     /// Who asks, if it is an extension.
-    pub extension: Option<ExtensionName>,
+    pub(crate) extension: Option<ExtensionName>,
     /// What is asked for.
-    pub kind: UiKind,
+    pub(crate) kind: UiKind,
     /// A line.
-    pub title: String,
+    pub(crate) title: String,
     /// What there is to know beside it.
-    pub message: String,
+    pub(crate) message: String,
     /// What can be chosen, where something can.
-    pub options: Vec<String>,
+    pub(crate) options: Vec<String>,
     /// The call that is about to run, for [`UiKind::Approve`].
-    pub call: Option<ToolCall>,
+    pub(crate) call: Option<ToolCall>,
     /// The answer without an answer: the careful one.
-    pub default: UiAnswer,
+    pub(crate) default: UiAnswer,
     /// How long the answer is waited for: [`DIALOG`](crate::timeouts::DIALOG), as a rule.
-    pub within: Duration,
+    pub(crate) within: Duration,
 }
 
 /// What becomes of a question at once.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// The client is sent this, and [`Over`] comes later.
     Sent(UiRequest),
     /// The client answers no questions: this is the answer.
@@ -45,18 +45,18 @@ pub enum Asked {
 
 /// A question that is over: whoever asked gets the answer, and the client is told why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Over {
+pub(crate) struct Over {
     /// The `id` of its `ui_request`.
-    pub id: String,
+    pub(crate) id: String,
     /// The answer; the default unless the client gave one.
-    pub answer: UiAnswer,
+    pub(crate) answer: UiAnswer,
     /// Why.
-    pub why: UiEnd,
+    pub(crate) why: UiEnd,
 }
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub struct Dialogs {
+pub(crate) struct Dialogs {
     /// Whether the client answers questions.
     answers: bool,
     /// How many were asked.
@@ -74,12 +74,12 @@ struct Open {
 
 impl Dialogs {
     /// The client says whether it answers questions. Those that are open stay so.
-    pub fn set_answers(&mut self, answers: bool) {
+    pub(crate) fn set_answers(&mut self, answers: bool) {
         self.answers = answers;
     }
 
     /// Asks.
-    pub fn ask(&mut self, question: Question, now: Instant) -> Asked {
+    pub(crate) fn ask(&mut self, question: Question, now: Instant) -> Asked {
         let Question { extension, kind, title, message, options, call, default, within } = question;
         if !self.answers {
             return Asked::Answered(default);
@@ -96,7 +96,7 @@ impl Dialogs {
     ///
     /// # Errors
     /// [`Failure`]: the question is not open, or the answer does not fit it; then it stays open.
-    pub fn answer(&mut self, response: UiResponse) -> Result<Over, Failure> {
+    pub(crate) fn answer(&mut self, response: UiResponse) -> Result<Over, Failure> {
         let UiResponse { request, answer } = response;
         let number = self.number(&request).ok_or_else(|| not_open(&request))?;
         let open = self.open.remove(&number).ok_or_else(|| not_open(&request))?;
@@ -111,24 +111,19 @@ impl Dialogs {
     }
 
     /// The questions whose time is over.
-    pub fn expire(&mut self, now: Instant) -> Vec<Over> {
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<Over> {
         let late = self.open.extract_if(.., |_, open| open.deadline <= now);
         late.map(|(number, open)| over(number, open, UiEnd::Timeout)).collect()
     }
 
-    /// When [`expire`](Self::expire) has something to say next.
-    pub fn deadline(&self) -> Option<Instant> {
-        self.open.values().map(|open| open.deadline).min()
-    }
-
     /// Nobody needs the answer any more; nothing if it is over already.
-    pub fn cancel(&mut self, id: &str) -> Option<Over> {
+    pub(crate) fn cancel(&mut self, id: &str) -> Option<Over> {
         let number = self.number(id)?;
         self.open.remove(&number).map(|open| over(number, open, UiEnd::Cancelled))
     }
 
     /// Ends all questions: there is no client any more who could answer, and none is asked from here on.
-    pub fn end(&mut self) -> Vec<Over> {
+    pub(crate) fn end(&mut self) -> Vec<Over> {
         self.answers = false;
         let open = std::mem::take(&mut self.open);
         open.into_iter().map(|(number, open)| over(number, open, UiEnd::Shutdown)).collect()

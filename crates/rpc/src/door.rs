@@ -9,14 +9,14 @@ use haft_protocol::rpc::{Command, CommandKind, ErrorCode, Failure, Response, Tok
 
 /// Lets commands through: all of them when no token is asked for, and otherwise once `hello` has shown it.
 #[derive(Debug, Default)]
-pub struct Door {
+pub(crate) struct Door {
     /// What is asked for; none any more when it was shown.
     token: Option<Token>,
 }
 
 /// A command that is not let through.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// It is answered with this, and the next one may do better.
     Closed(Failure),
     /// It is answered with this, and the connection ends.
@@ -25,7 +25,7 @@ pub enum Refused {
 
 impl Door {
     /// A door that asks for this token, if there is one. An empty one is none.
-    pub fn new(token: Option<Token>) -> Self {
+    pub(crate) fn new(token: Option<Token>) -> Self {
         Self { token: token.filter(|token| Self::asks(Some(token))) }
     }
 
@@ -38,7 +38,7 @@ impl Door {
     ///
     /// # Errors
     /// [`Refused`], which says whether the connection goes on.
-    pub fn admit(&mut self, command: &Command) -> Result<(), Refused> {
+    pub(crate) fn admit(&mut self, command: &Command) -> Result<(), Refused> {
         let Some(expected) = &self.token else { return Ok(()) };
         let Command::Hello(hello) = command else { return Err(closed()) };
         match &hello.token {

@@ -1,16 +1,15 @@
-//! Agent events as lines of JSON, and the order of commands from programs that drive haft.
+//! Agent events as lines of JSON, and agents that another program drives.
 //!
-//! For whom: `haft --json`, and programs that show a run to another process. The promise: one event is one
-//! line in the names of zot's RPC mode, written whole and at once; a command is answered exactly once. Never in here: agent
-//! logic, a runtime.
+//! For whom: `haft --json`, `haft rpc`, and programs that have their own agents driven. The promise: one event is one line in
+//! the names of zot's RPC mode, written whole and at once; a command is answered exactly once; nobody waits for a client.
+//! Never in here: agent logic, files, settings, a runtime.
 //!
-//! * [`line()`]: an event as one line;
-//! * [`escaped`]: a line of JSON that no terminal obeys;
-//! * [`EventWriter`]: the only thing that writes them;
-//! * [`Outbox`]: lines that wait for a client which reads in its own time;
-//! * [`Desk`]: the commands of a session, each answered exactly once;
-//! * [`Dialogs`]: questions for the person in front of the client, each over exactly once;
-//! * [`Door`]: who may drive the process; [`Roster`]: which session a command is about.
+//! * [`serve()`]: a client drives the sessions that a program opens with its [`Sessions`]; each has a [`Screen`];
+//! * [`line()`]: an event as one line; [`escaped`]: a line of JSON that no terminal obeys;
+//! * [`EventWriter`]: writes events alone.
+//!
+//! Inside, `desk.rs` has the commands of a session in order, `outbox.rs` what waits for a client, `dialogs.rs` the questions
+//! that wait for a person: state machines without IO. `serve/` carries out what they say.
 
 pub mod timeouts;
 
@@ -27,12 +26,9 @@ mod serve;
 mod sessions;
 mod writer;
 
-pub use desk::{Desk, Effect, Job, MOST_OPEN, MOST_WAITING, Ticket};
-pub use dialogs::{Asked, Dialogs, Over, Question};
-pub use door::{Door, Refused};
+pub use desk::MOST_WAITING;
 pub use haft_protocol::rpc::{escaped, line};
-pub use outbox::{Outbox, Room};
-pub use roster::Roster;
+pub use outbox::Room;
 pub use screen::{Screen, Screens};
 pub use serve::{End, Options, ServeError, serve};
 pub use sessions::{Expanded, Opened, Sessions, Which};

@@ -30,7 +30,7 @@ impl Default for Room {
 
 /// The lines that wait, oldest first.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub(crate) struct Outbox {
     room: Room,
     lines: VecDeque<String>,
     /// How many lines were taken out so far: the number of the first one.
@@ -65,7 +65,7 @@ enum Worth {
 
 impl Outbox {
     /// An empty one.
-    pub fn new(room: Room) -> Self {
+    pub(crate) fn new(room: Room) -> Self {
         Self { room, ..Self::default() }
     }
 
@@ -73,7 +73,7 @@ impl Outbox {
     ///
     /// # Errors
     /// When it has no JSON form, which none lacks; then nothing is added.
-    pub fn reply(&mut self, reply: &Response) -> Result<(), serde_json::Error> {
+    pub(crate) fn reply(&mut self, reply: &Response) -> Result<(), serde_json::Error> {
         self.push(reply.encode()?);
         Ok(())
     }
@@ -82,7 +82,11 @@ impl Outbox {
     ///
     /// # Errors
     /// When it has no JSON form, which none lacks; then nothing is added.
-    pub fn event(&mut self, session: Session, event: impl Into<Event>) -> Result<(), serde_json::Error> {
+    pub(crate) fn event(
+        &mut self,
+        session: Session,
+        event: impl Into<Event>,
+    ) -> Result<(), serde_json::Error> {
         let event = event.into();
         let worth = worth(&event);
         let room = match worth {
@@ -122,7 +126,7 @@ impl Outbox {
     ///
     /// # Errors
     /// None in truth: what was left out last is told of here, and that has a JSON form.
-    pub fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
+    pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
         if self.bytes == 0 {
             while let Some((session, _)) = self.gaps.first_key_value() {
                 self.tell_gap(session.clone())?;
@@ -154,12 +158,12 @@ impl Outbox {
     }
 
     /// How many bytes wait.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.bytes
     }
 
     /// Whether so much waits that no more commands should be read: their replies would only wait, too.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.bytes > self.room.notes
     }
 

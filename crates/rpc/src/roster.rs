@@ -5,7 +5,7 @@ use haft_protocol::rpc::{ErrorCode, Failure};
 /// The open sessions, in the order in which they were opened. There is always one: it begins with one, and the last one
 /// stays.
 #[derive(Debug)]
-pub struct Roster<S> {
+pub(crate) struct Roster<S> {
     /// By id.
     open: Vec<(String, S)>,
     /// The id of the one that commands mean which name none.
@@ -14,13 +14,13 @@ pub struct Roster<S> {
 
 impl<S> Roster<S> {
     /// With the first session, which is the current one.
-    pub fn new(id: impl Into<String>, session: S) -> Self {
+    pub(crate) fn new(id: impl Into<String>, session: S) -> Self {
         let id = id.into();
         Self { current: id.clone(), open: vec![(id, session)] }
     }
 
     /// Another session beside the others. One of that id takes the place of the old one, which is returned.
-    pub fn add(&mut self, id: impl Into<String>, session: S) -> Option<S> {
+    pub(crate) fn add(&mut self, id: impl Into<String>, session: S) -> Option<S> {
         let id = id.into();
         if let Some((_, old)) = self.open.iter_mut().find(|(known, _)| *known == id) {
             return Some(std::mem::replace(old, session));
@@ -33,7 +33,7 @@ impl<S> Roster<S> {
     ///
     /// # Errors
     /// [`Failure`] when no open session is meant, or more than one.
-    pub fn find(&self, named: Option<&str>) -> Result<&str, Failure> {
+    pub(crate) fn find(&self, named: Option<&str>) -> Result<&str, Failure> {
         let Some(named) = named else { return Ok(&self.current) };
         if let Some((id, _)) = self.open.iter().find(|(id, _)| id == named) {
             return Ok(id);
@@ -46,7 +46,7 @@ impl<S> Roster<S> {
     }
 
     /// The session of exactly this id.
-    pub fn get_mut(&mut self, id: &str) -> Option<&mut S> {
+    pub(crate) fn get_mut(&mut self, id: &str) -> Option<&mut S> {
         self.open.iter_mut().find(|(known, _)| known == id).map(|(_, session)| session)
     }
 
@@ -54,7 +54,7 @@ impl<S> Roster<S> {
     ///
     /// # Errors
     /// As [`find`](Self::find); then it may still be on the disk.
-    pub fn switch(&mut self, named: &str) -> Result<&str, Failure> {
+    pub(crate) fn switch(&mut self, named: &str) -> Result<&str, Failure> {
         self.current = self.find(Some(named))?.to_owned();
         Ok(&self.current)
     }
@@ -63,7 +63,7 @@ impl<S> Roster<S> {
     ///
     /// # Errors
     /// [`Failure`] when it is the last one.
-    pub fn may_close(&self, id: &str) -> Result<(), Failure> {
+    pub(crate) fn may_close(&self, id: &str) -> Result<(), Failure> {
         let others = self.open.iter().any(|(known, _)| known != id);
         others.then_some(()).ok_or_else(|| {
             Failure::new(ErrorCode::Busy, "the last session stays; send `shutdown` to end the process")
@@ -72,7 +72,7 @@ impl<S> Roster<S> {
 
     /// Takes a session out. When it was the current one, the first that is still open is current from here on. The last one
     /// stays.
-    pub fn remove(&mut self, id: &str) -> Option<S> {
+    pub(crate) fn remove(&mut self, id: &str) -> Option<S> {
         self.may_close(id).ok()?;
         let at = self.open.iter().position(|(known, _)| known == id)?;
         let (_, session) = self.open.remove(at);
@@ -83,18 +83,13 @@ impl<S> Roster<S> {
     }
 
     /// The id of the session that commands mean which name none.
-    pub fn current(&self) -> &str {
+    pub(crate) fn current(&self) -> &str {
         &self.current
     }
 
     /// All open sessions by id, in the order in which they were opened.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &S)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &S)> {
         self.open.iter().map(|(id, session)| (id.as_str(), session))
-    }
-
-    /// As [`iter`](Self::iter), to change them.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut S)> {
-        self.open.iter_mut().map(|(id, session)| (id.as_str(), session))
     }
 }
 
@@ -173,7 +168,6 @@ mod tests {
         assert_eq!(roster.may_close("02").unwrap_err().code, ErrorCode::Busy);
         assert_eq!((roster.remove("02"), roster.current()), (None, "02"));
         assert_eq!(roster.iter().collect::<Vec<_>>(), [("02", &3)]);
-        roster.iter_mut().for_each(|(_, session)| *session += 1);
-        assert_eq!(roster.get_mut("02"), Some(&mut 4));
+        assert_eq!(roster.get_mut("02"), Some(&mut 3));
     }
 }
