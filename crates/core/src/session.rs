@@ -51,6 +51,7 @@ pub use recover::{Recovered, Repair, recover};
 use state::{State, Work, Written};
 use store::file_name;
 use sync::{Owner, Synced, Syncer};
+pub use tree::labels;
 
 use crate::timeouts;
 

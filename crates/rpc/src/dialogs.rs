@@ -13,6 +13,8 @@ use haft_protocol::content::ToolCall;
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::rpc::{ErrorCode, Failure, UiAnswer, UiEnd, UiKind, UiRequest, UiResponse};
 
+use crate::shortened;
+
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
@@ -164,7 +166,7 @@ fn name(number: u64) -> String {
 }
 
 fn not_open(id: &str) -> Failure {
-    let id: String = id.chars().take(64).collect();
+    let id = shortened(id);
     Failure::new(
         ErrorCode::NotOpen,
         format!("no question {id:?} is open: it was answered, or its time is over"),

@@ -33,3 +33,8 @@ pub use screen::{Screen, Screens};
 pub use serve::{End, Options, ServeError, serve};
 pub use sessions::{Expanded, Opened, Sessions, Which};
 pub use writer::{EventWriter, WriteError};
+
+/// A name that a client said, as errors repeat it.
+fn shortened(name: &str) -> String {
+    name.chars().take(64).collect()
+}

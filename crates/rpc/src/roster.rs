@@ -2,6 +2,8 @@
 
 use haft_protocol::rpc::{ErrorCode, Failure};
 
+use crate::shortened;
+
 /// The open sessions, in the order in which they were opened. There is always one: it begins with one, and the last one
 /// stays.
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl<S> Roster<S> {
 }
 
 fn not_found(named: &str, several: bool) -> Failure {
-    let named: String = named.chars().take(64).collect();
+    let named = shortened(named);
     let what = if several {
         "more than one open session begins with"
     } else {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use haft_core::sanitize::sanitize_line;
-use haft_core::session::entry::{Entry, EntryBody, Label};
+use haft_core::session::entry::{Entry, EntryBody};
 use haft_core::session::store::{self, Found};
-use haft_core::session::{EntryId, Recovered};
+use haft_core::session::{EntryId, Recovered, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of, tool_calls_of};
 
@@ -92,20 +92,6 @@ fn nodes(entries: &[Entry], labels: &HashMap<EntryId, String>) -> (Vec<Node>, Op
     (nodes, leaf)
 }
 
-/// The marks that are in force.
-fn labels(entries: &[Entry]) -> HashMap<EntryId, String> {
-    let mut labels = HashMap::new();
-    for entry in entries {
-        if let EntryBody::Label(Label { target, label }) = &entry.body {
-            match label {
-                Some(label) => drop(labels.insert(*target, label.clone())),
-                None => drop(labels.remove(target)),
-            }
-        }
-    }
-    labels
-}
-
 /// What an entry is drawn as; none for one that is drawn only if it is marked.
 fn text(body: &EntryBody) -> Option<String> {
     match body {
@@ -136,6 +122,7 @@ fn text(body: &EntryBody) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use haft_core::session::entry::Label;
     use haft_protocol::content::Content;
     use haft_protocol::message::{AssistantMessage, Time};
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryBody};
+use super::entry::{Entry, EntryBody, Label};
 use super::id::EntryId;
 
 /// Entries by name, in the order in which they were read or written.
@@ -76,6 +76,20 @@ impl Tree {
         branch.reverse();
         Ok(trimmed(branch, last))
     }
+}
+
+/// The marks that people have put on entries and not taken away, by the entry. `entries` in the order in which they were written.
+pub fn labels<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> HashMap<EntryId, String> {
+    let mut labels = HashMap::new();
+    for entry in entries {
+        if let EntryBody::Label(Label { target, label }) = &entry.body {
+            match label {
+                Some(label) => drop(labels.insert(*target, label.clone())),
+                None => drop(labels.remove(target)),
+            }
+        }
+    }
+    labels
 }
 
 /// A compaction whose first kept entry is not among its ancestors keeps none of them.

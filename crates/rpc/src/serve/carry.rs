@@ -10,7 +10,7 @@ use haft_protocol::rpc::{Command, ErrorCode, Failure, NoData, Pong};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::hub::{Hub, News, Place, failed};
+use super::hub::{Hub, News, Place};
 use super::{End, extension, messages, session, setup, state};
 use crate::desk::Ticket;
 use crate::sessions::{Opened, Sessions};
@@ -43,15 +43,16 @@ impl Carried {
 
     /// What blocks the thread, because it reads the disk, and may have a lot to say.
     pub(super) fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
-        let work =
-            async move { tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(failed(error))) };
+        let work = async move {
+            tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Failure::other(error)))
+        };
         Self::Bulky(work.boxed())
     }
 }
 
 /// The data of a reply.
 pub(super) fn data(data: impl Serialize) -> Outcome {
-    RawJson::from_value(&data).map_err(failed)
+    RawJson::from_value(&data).map_err(Failure::other)
 }
 
 /// Done, and nothing to say of it.
@@ -154,7 +155,7 @@ impl<S: Sessions> Hub<S> {
 
 /// Does it; when something panics in there, that is the answer.
 pub(super) async fn answered<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let panicked = |_| Err(failed("haft failed here; the log says where. All else goes on"));
+    let panicked = |_| Err(Failure::other("haft failed here; the log says where. All else goes on"));
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(panicked)
 }
 

@@ -13,10 +13,11 @@ use haft_protocol::{RawJson, ids::ExtensionName};
 use tokio_util::sync::CancellationToken;
 
 use super::carry::{Carried, Outcome, data, nothing};
-use super::hub::{Hub, Place, failed};
+use super::hub::{Hub, Place};
 use super::work::{self, Ran};
 use crate::desk::{Job, Ticket};
 use crate::sessions::{Opened, Sessions};
+use crate::shortened;
 
 impl<S: Sessions> Hub<S> {
     /// A command was run. What it wants to be worked on waits for its turn, told before the next prompt is.
@@ -73,9 +74,9 @@ pub(super) async fn run_command(
             (rpc::CommandAction::Prompt, owner, Some(job))
         }
         Ran::Shown(action, extension) => (shown(&action), Some(extension), None),
-        Ran::Failed(why) => return Err(failed(why)),
+        Ran::Failed(why) => return Err(Failure::other(why)),
         Ran::Unknown => {
-            let name: String = name.chars().take(64).collect();
+            let name = shortened(&name);
             let error = format!("there is no command /{name}; `list_commands` says which there are");
             return Err(Failure::new(ErrorCode::CommandNotFound, error));
         }
@@ -214,8 +215,7 @@ impl Opened {
         if self.screen.has_panel(extension, panel) {
             return Ok(host);
         }
-        let cut = |name: &dyn std::fmt::Display| name.to_string().chars().take(64).collect::<String>();
-        let (extension, panel) = (cut(extension), cut(panel));
+        let (extension, panel) = (shortened(extension.as_str()), shortened(panel.as_str()));
         let error = format!("extension {extension} has no panel {panel:?} open");
         Err(Failure::new(ErrorCode::NotOpen, error))
     }

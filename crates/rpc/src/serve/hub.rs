@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use haft_protocol::RawJson;
-use haft_protocol::rpc::{BOUNDS, ErrorCode, Failure, RpcEvent, SessionEnd, read_request};
+use haft_protocol::rpc::{BOUNDS, Failure, RpcEvent, SessionEnd, read_request};
 use tokio::io::AsyncRead;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -262,7 +262,9 @@ impl<S: Sessions> Hub<S> {
         seat.closing.cancel();
         self.work.spawn(async move {
             let left = carry::answered(session.end_extensions()).await;
-            let kept = carry::answered(async { session.agent.session().flush().await.map_err(failed) }).await;
+            let kept =
+                carry::answered(async { session.agent.session().flush().await.map_err(Failure::other) })
+                    .await;
             News::Closed(id, kept.and(left).err().map(|failure| failure.error))
         });
     }
@@ -324,9 +326,4 @@ impl<S: Sessions> Hub<S> {
             drop(self.roster.switch(&next));
         }
     }
-}
-
-/// What a task says that was to come to something.
-pub(super) fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::new(ErrorCode::Failed, error.to_string())
 }

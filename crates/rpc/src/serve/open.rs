@@ -8,11 +8,12 @@ use haft_core::session::{EntryId, Session, SessionError};
 use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
 
 use super::carry::{Carried, Outcome, answered, data};
-use super::hub::{Hub, Meant, News, Place, failed};
+use super::hub::{Hub, Meant, News, Place};
 use super::seat::{Life, Seat};
 use crate::desk::{Desk, Ticket};
 use crate::screen::Screens;
 use crate::sessions::{Opened, Sessions, Which};
+use crate::shortened;
 
 impl<S: Sessions> Hub<S> {
     pub(super) fn new_session(&mut self, ticket: Ticket, wish: NewSession) -> Option<Carried> {
@@ -43,12 +44,12 @@ impl<S: Sessions> Hub<S> {
 
     pub(super) fn fork(&mut self, ticket: Ticket, id: &str, wish: Fork) -> Option<Carried> {
         let Some(seat) = self.roster.get_mut(id) else {
-            return Some(Carried::Now(Err(failed("no session"))));
+            return Some(Carried::Now(Err(Failure::other("no session"))));
         };
         let session = seat.opened.agent.session().clone();
         let forked = async move {
             let forked = move || copy(&session, wish.entry.as_deref()).map(Which::Given);
-            tokio::task::spawn_blocking(forked).await.unwrap_or_else(|error| Err(failed(error)))
+            tokio::task::spawn_blocking(forked).await.unwrap_or_else(|error| Err(Failure::other(error)))
         };
         self.open(ticket, Meant::Not, forked.boxed());
         None
@@ -158,7 +159,7 @@ fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
     match (alike.next().filter(|_| !named.is_empty()), alike.next()) {
         (Some(id), None) => Ok(id),
         (found, _) => {
-            let named: String = named.chars().take(64).collect();
+            let named = shortened(named);
             let what =
                 if found.is_some() { "more than one entry begins with" } else { "no entry begins with" };
             let error = format!("{what} {named:?}; `tree` says which there are");

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::{EntryId, Session};
+use haft_core::session::{EntryId, Session, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
-use haft_protocol::rpc::{EntryInfo, SessionInfo, SessionsData, TreeData};
+use haft_protocol::rpc::{EntryInfo, Failure, SessionInfo, SessionsData, TreeData};
 
 use super::carry::{Carried, Outcome, data, nothing};
-use super::hub::{Hub, failed};
+use super::hub::Hub;
 use super::open::of_session;
 use super::seat::Seat;
 use crate::sessions::{Opened, Sessions};
@@ -75,9 +75,9 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
 /// Forgets the conversation.
 pub(super) fn clear(session: &Opened) -> Outcome {
     // What the disk refused before belongs to what is left, and not to the new beginning.
-    session.agent.reload().map_err(failed)?;
+    session.agent.reload().map_err(Failure::other)?;
     session.agent.session().clear().map_err(|error| of_session(&error))?;
-    session.agent.reload().map_err(failed)?;
+    session.agent.reload().map_err(Failure::other)?;
     nothing()
 }
 
@@ -86,7 +86,7 @@ pub(super) fn tree(session: &Opened) -> Carried {
     let session: Session = session.agent.session().clone();
     Carried::blocking(move || {
         let entries = session.entries().map_err(|error| of_session(&error))?;
-        let labels = labels(&entries);
+        let labels = labels(entries.iter().map(AsRef::as_ref));
         let entries = entries.iter().map(|entry| shown(entry, &labels)).collect();
         data(TreeData { entries, leaf: session.leaf().map(|leaf| leaf.to_string()) })
     })
@@ -94,20 +94,6 @@ pub(super) fn tree(session: &Opened) -> Carried {
 
 /// How much of what an entry says is told, in characters.
 const LONGEST_TEXT: usize = 200;
-
-/// The marks that are in force.
-fn labels(entries: &[Arc<Entry>]) -> HashMap<EntryId, String> {
-    let mut labels = HashMap::new();
-    for entry in entries {
-        if let EntryBody::Label(label) = &entry.body {
-            match &label.label {
-                Some(text) => drop(labels.insert(label.target, text.clone())),
-                None => drop(labels.remove(&label.target)),
-            }
-        }
-    }
-    labels
-}
 
 fn shown(entry: &Entry, labels: &HashMap<EntryId, String>) -> EntryInfo {
     let message = if let EntryBody::Said(said) = &entry.body { Some(&said.message) } else { None };

@@ -5,14 +5,13 @@ use std::fs;
 use serde_json::Value;
 
 /// What stands in none, and why.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 3] = [
     ("nothing_to_do", "no command answers with it: what `compact` has nothing for is told by `error`"),
     (
         "session",
         "told by whoever shows one run, and when a file cannot be gone on with; `hello` names the session here",
     ),
     ("trust_required", "told by the program when it starts"),
-    ("insert", "an event beside the `action` of that name; looked for as an event"),
 ];
 
 fn dir(name: &str) -> String {

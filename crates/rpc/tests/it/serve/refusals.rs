@@ -147,3 +147,20 @@ async fn a_mark_of_utf_8_before_the_first_line_says_nothing() {
     client.send_raw("\u{feff}{\"id\":\"2\",\"type\":\"ping\"}").await;
     assert_eq!(client.until("response").await["code"], "malformed");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_long_is_not_said_back_whole() {
+    let long = "x".repeat(100_000);
+    let mut client = Client::of(Program::new([]));
+    let panel = json!({"type": "panel_close", "extension": "todo", "panel_id": long});
+    for command in [json!({"type": "run_command", "name": long}), panel] {
+        let reply = client.ask(command).await;
+        assert!(reply["success"] == false && reply["error"].as_str().unwrap().len() < 300, "{reply}");
+    }
+    client.send(json!({"id": "1", "type": "prompt", "message": long})).await;
+    client.until("done").await;
+    let tree = client.ask(json!({"type": "tree"})).await;
+    let texts = tree["data"]["entries"].as_array().unwrap().iter().filter_map(|entry| entry["text"].as_str());
+    let longest = texts.map(|text| text.chars().count()).max();
+    assert_eq!(longest, Some(200));
+}
