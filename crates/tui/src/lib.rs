@@ -8,17 +8,23 @@
 //! last one is what [`clean`] is for: spans are made there and nowhere else (`cargo xtask tidy`), and only of text that
 //! went through the sanitiser.
 
+pub mod app;
 pub mod clean;
 pub mod complete;
+pub mod dialog;
 pub mod diff;
 pub mod editor;
 pub mod highlight;
 pub mod history;
 pub mod image;
 pub mod keys;
+pub mod look;
 pub mod markdown;
+pub mod panel;
+pub mod picker;
 pub mod queue;
 pub mod theme;
+pub mod transcript;
 pub mod wrap;
 
 mod timeouts;

@@ -1,0 +1,38 @@
+//! `Line`: what a client reads.
+
+use super::{EventLine, Response};
+
+/// What a client is told: a reply, or something that happened. A client in the same process is told it as it is; for
+/// others, each is a line of JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// The reply to one of its commands.
+    Reply(Response),
+    /// Something that happened.
+    Event(EventLine),
+}
+
+impl From<Response> for Line {
+    fn from(reply: Response) -> Self {
+        Self::Reply(reply)
+    }
+}
+
+impl From<EventLine> for Line {
+    fn from(event: EventLine) -> Self {
+        Self::Event(event)
+    }
+}
+
+impl Line {
+    /// The line, newline included.
+    ///
+    /// # Errors
+    /// None for what this crate can build; kept, so that no caller has to assume it.
+    pub fn encode(&self) -> Result<String, serde_json::Error> {
+        match self {
+            Self::Reply(reply) => reply.encode(),
+            Self::Event(event) => event.encode(),
+        }
+    }
+}

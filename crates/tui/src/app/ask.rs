@@ -1,0 +1,168 @@
+//! What only the program knows, and what it says.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haft_protocol::content::Image;
+use haft_protocol::message::Message;
+use haft_protocol::rpc::Failure;
+use secrecy::SecretString;
+
+/// A question for the program, or something that only it can do. Each is answered once, by the [`Answer`] of its name,
+/// unless it says otherwise.
+#[derive(Debug)]
+pub enum Ask {
+    /// The conversation of a session that is open.
+    Conversation {
+        /// The session.
+        session: String,
+    },
+    /// The files of the project, without what `.gitignore` leaves out.
+    Files,
+    /// The branch of git, where the project is trusted.
+    Branch,
+    /// The prompts of before.
+    History,
+    /// A prompt for the history. Not answered.
+    Remember(String),
+    /// An image, read from a file.
+    Image {
+        /// Given back.
+        number: u64,
+        /// The file, absolute or as seen from where haft works.
+        path: PathBuf,
+    },
+    /// The providers.
+    Providers,
+    /// Stores a provider's key, once the provider has taken it.
+    Login {
+        /// The provider.
+        provider: String,
+        /// The key.
+        key: SecretString,
+    },
+    /// Removes a provider's stored key.
+    Logout {
+        /// The provider.
+        provider: String,
+    },
+    /// Writes a session into a file: a page for `.html`, lines for anything else.
+    Export {
+        /// The session.
+        session: String,
+        /// The file; without it, one beside the project's that is named after the session.
+        to: Option<String>,
+    },
+    /// Deletes a session that is on the disk and not open.
+    Delete {
+        /// The session.
+        session: String,
+    },
+    /// What the project brings that would run or be obeyed.
+    Trust,
+    /// Trusts exactly that.
+    Grant {
+        /// As [`Trusted::digest`] said it.
+        digest: String,
+    },
+    /// Runs a command of the person's in the shell. Answered by [`Answer::ShellOutput`] for each piece, and by
+    /// [`Answer::ShellEnd`] at last.
+    Shell {
+        /// Given back.
+        number: u64,
+        /// The command.
+        command: String,
+    },
+    /// Stops that.
+    StopShell {
+        /// Which.
+        number: u64,
+    },
+    /// The settings.
+    Settings,
+    /// Writes a setting into the user's file.
+    Set {
+        /// Its name.
+        name: String,
+        /// What it shall be.
+        value: String,
+    },
+    /// The `theme.json` files there are: the user's and those of theme-only extensions.
+    Themes,
+}
+
+/// What the program says. Errors are for people: what went wrong and what to do next.
+#[derive(Debug)]
+pub enum Answer {
+    /// [`Ask::Conversation`]: the messages, oldest first.
+    Conversation(String, Result<Arc<Vec<Message>>, Failure>),
+    /// [`Ask::Files`]: with `/` between names and behind directories.
+    Files(Vec<String>),
+    /// [`Ask::Branch`].
+    Branch(Option<String>),
+    /// [`Ask::History`]: the file's text.
+    History(Result<String, Failure>),
+    /// [`Ask::Image`].
+    Image(u64, Result<Image, Failure>),
+    /// [`Ask::Providers`].
+    Providers(Vec<Provider>),
+    /// [`Ask::Login`]: what is said to the person.
+    Login(Result<String, Failure>),
+    /// [`Ask::Logout`]: what is said to the person.
+    Logout(Result<String, Failure>),
+    /// [`Ask::Export`]: where it was written.
+    Export(Result<PathBuf, Failure>),
+    /// [`Ask::Delete`]: the session that is gone.
+    Delete(Result<String, Failure>),
+    /// [`Ask::Trust`].
+    Trust(Result<Trusted, Failure>),
+    /// [`Ask::Grant`]: what is said to the person.
+    Grant(Result<String, Failure>),
+    /// A piece of what a command of the person's prints.
+    ShellOutput(u64, String),
+    /// A command of the person's is over: all that it printed, cut as the tool `bash` cuts it, and its status.
+    ShellEnd(u64, Result<(String, Option<i32>), Failure>),
+    /// [`Ask::Settings`].
+    Settings(Vec<SettingRow>),
+    /// [`Ask::Set`]: the setting as it is now.
+    Set(Result<SettingRow, Failure>),
+    /// [`Ask::Themes`]: where each comes from, and its text.
+    Themes(Vec<(String, String)>),
+}
+
+/// A provider, for `/login` and `/logout`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// Its name.
+    pub name: String,
+    /// Where its key comes from, if it has one: `auth.json`, a variable.
+    pub key: Option<String>,
+    /// Whether that key is one that `/logout` can remove.
+    pub stored: bool,
+}
+
+/// What the project brings that would run or be obeyed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trusted {
+    /// The project's directory.
+    pub project: String,
+    /// Whether the user trusts it as it is.
+    pub granted: bool,
+    /// Everything, a line each, as `haft trust` shows it.
+    pub items: Vec<String>,
+    /// Stands for exactly that.
+    pub digest: String,
+}
+
+/// A setting, for `/settings`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingRow {
+    /// Its name in the file.
+    pub name: String,
+    /// What it is.
+    pub value: String,
+    /// Where that comes from.
+    pub origin: String,
+    /// What it can be, where those are few.
+    pub choices: Vec<String>,
+}

@@ -1,0 +1,55 @@
+//! What happens to the interface.
+
+use haft_protocol::rpc::Line;
+
+use super::Answer;
+use crate::keys::Chord;
+
+/// One thing that happens.
+#[derive(Debug)]
+pub enum Event {
+    /// A key.
+    Key(Chord),
+    /// Text that was pasted, as one piece.
+    Paste(String),
+    /// Something that was done with the mouse.
+    Mouse(Mouse),
+    /// The terminal has this many columns and rows.
+    Resize(u16, u16),
+    /// A line of the connection.
+    Line(Box<Line>),
+    /// The connection is over: no line comes any more.
+    Gone,
+    /// What the program says to something that it was asked.
+    Answer(Answer),
+    /// The person's own editor is closed: the text, or why there is none.
+    Edited(Result<String, String>),
+    /// It is as late as the state wanted to be told.
+    Tick,
+}
+
+/// Something that was done with the mouse, in columns and rows from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mouse {
+    /// What.
+    pub kind: MouseKind,
+    /// The column.
+    pub column: u16,
+    /// The row.
+    pub row: u16,
+}
+
+/// What was done with the mouse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseKind {
+    /// The left button went down.
+    Press,
+    /// It moved while down.
+    Drag,
+    /// It went up.
+    Release,
+    /// The wheel, up.
+    WheelUp,
+    /// The wheel, down.
+    WheelDown,
+}

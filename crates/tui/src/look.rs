@@ -1,0 +1,14 @@
+//! `Look`: what everything that is drawn is drawn with.
+
+use std::time::Instant;
+
+use crate::theme::Theme;
+
+/// What everything that is drawn is drawn with. The same look and the same state make the same picture.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// Reduced to the colours that the terminal has.
+    pub theme: Theme,
+    /// The moment of the frame: spinners, elapsed times and countdowns are of it.
+    pub now: Instant,
+}
