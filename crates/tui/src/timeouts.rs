@@ -10,3 +10,12 @@ pub(crate) const SPINNER_MIN: Duration = Duration::from_millis(40);
 
 /// The longest time that a theme may ask for: beyond it, nobody sees that something moves.
 pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
+
+/// Within this time, ctrl+c a second time quits.
+pub(crate) const QUIT_AGAIN: Duration = Duration::from_secs(2);
+
+/// How long a word about what was done stands in the status line.
+pub(crate) const FLASH: Duration = Duration::from_secs(3);
+
+/// While extensions start or stop, how long until it is asked again how they are.
+pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);
