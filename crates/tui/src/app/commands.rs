@@ -1,9 +1,9 @@
 //! haft's own commands, as one table: what completion, `/help` and the documentation know, and what is done.
 
 mod login;
-mod show;
 mod sessions;
 mod setup;
+mod show;
 
 use std::fmt::Write as _;
 
@@ -111,8 +111,10 @@ mod tests {
 
     #[test]
     fn every_name_is_there_once() {
-        let mut names: Vec<&str> =
-            COMMANDS.iter().flat_map(|command| command.aliases.iter().copied().chain([command.name])).collect();
+        let mut names: Vec<&str> = COMMANDS
+            .iter()
+            .flat_map(|command| command.aliases.iter().copied().chain([command.name]))
+            .collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();

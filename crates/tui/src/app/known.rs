@@ -92,7 +92,9 @@ impl Known {
             Completes::Models => {
                 let models = self.models.as_ref()?.iter();
                 let named = |model: &ModelInfo| format!("{}/{}", model.provider, model.id);
-                models.map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default())).collect()
+                models
+                    .map(|model| argument(&named(model), model.name.as_deref().unwrap_or_default()))
+                    .collect()
             }
             Completes::Levels => Thinking::NAMES.iter().map(|name| argument(name, "")).collect(),
             Completes::Sessions => {

@@ -4,9 +4,9 @@ use haft_protocol::rpc::{EntryInfo, SessionInfo, ToolInfo};
 
 use crate::picker::Picker;
 
+use super::SettingRow;
 use super::page::Page;
 use super::settings::SETTINGS;
-use super::SettingRow;
 
 /// What takes the place of the transcript.
 #[derive(Debug)]

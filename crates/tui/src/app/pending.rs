@@ -9,7 +9,9 @@ use crate::editor::Submission;
 pub(super) enum Pending {
     Hello,
     /// How the session is. Where it says that nothing is worked on, that counts if nothing has begun since.
-    State { begun: u64 },
+    State {
+        begun: u64,
+    },
     Commands,
     Extensions(Shown),
     Models(Shown),

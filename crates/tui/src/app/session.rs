@@ -48,7 +48,9 @@ impl Session {
 
     /// The extensions that do not do what they are there for.
     pub(super) fn not_ready(&self) -> impl Iterator<Item = &ExtensionInfo> {
-        self.extensions.iter().filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
+        self.extensions
+            .iter()
+            .filter(|info| !matches!(info.state.as_str(), "ready" | "idle") || info.gates_off)
     }
 
     /// Whether some extension will soon be in another state.

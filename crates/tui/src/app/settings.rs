@@ -135,7 +135,8 @@ impl Settings {
 
     /// What a setting of the table is; empty for any other.
     pub fn get(&self, name: &str) -> &str {
-        let default = || SETTINGS.iter().find(|setting| setting.name == name).map_or("", |known| known.default);
+        let default =
+            || SETTINGS.iter().find(|setting| setting.name == name).map_or("", |known| known.default);
         self.values.get(name).map_or_else(default, String::as_str)
     }
 
@@ -200,7 +201,10 @@ mod tests {
     #[test]
     fn a_setting_is_what_was_said_last_and_can_be() {
         let mut settings = Settings::default();
-        assert_eq!((settings.screen(), settings.mouse(), settings.approve()), (Screen::Alternate, true, vec![]));
+        assert_eq!(
+            (settings.screen(), settings.mouse(), settings.approve()),
+            (Screen::Alternate, true, vec![])
+        );
         assert_eq!(settings.set("tui.screen", "linear"), Ok(true));
         assert_eq!(settings.set("tui.approve", "bash, edit"), Ok(true));
         assert_eq!(settings.set("model", "x"), Ok(false));

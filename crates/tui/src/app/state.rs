@@ -123,6 +123,8 @@ pub(super) struct Held {
     pub(super) others: Vec<(String, SessionEvent)>,
     /// What was asked for the queue: until it is there, nobody says what waits.
     pub(super) takes_back: bool,
+    /// Something was said to an agent that was at work no more.
+    pub(super) unheard: bool,
 }
 
 impl State {

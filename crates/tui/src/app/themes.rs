@@ -36,7 +36,12 @@ impl Themes {
         for (origin, text) in files {
             match Theme::parse(&text, self.appearance) {
                 Ok(parsed) => {
-                    problems.extend(parsed.problems.iter().map(|problem| format!("{origin}: {}: {}", problem.field, problem.wrong)));
+                    problems.extend(
+                        parsed
+                            .problems
+                            .iter()
+                            .map(|problem| format!("{origin}: {}: {}", problem.field, problem.wrong)),
+                    );
                     self.files.push((parsed.theme.name().to_string(), text));
                 }
                 Err(error) => problems.push(format!("{origin}: {error}")),
@@ -60,6 +65,19 @@ impl Themes {
         let known = theme.is_some();
         self.theme = theme.unwrap_or_else(|| Theme::built_in(self.appearance)).reduced(self.depth);
         known
+    }
+
+    /// Shows a theme, which is not chosen by that.
+    pub(super) fn preview(&mut self, name: &str) {
+        if let Some(theme) = self.named(name) {
+            self.theme = theme.reduced(self.depth);
+        }
+    }
+
+    /// Shows the one that is chosen.
+    pub(super) fn end_preview(&mut self) {
+        let chosen = self.chosen.clone();
+        self.choose(&chosen);
     }
 
     fn named(&self, name: &str) -> Option<Theme> {

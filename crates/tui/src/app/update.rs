@@ -13,11 +13,13 @@ mod switch;
 
 use std::time::Instant;
 
-use haft_protocol::rpc::{Client, GetModels, GetTools, Hello, Line, ListCommands, ListExtensions, ListSessions};
+use haft_protocol::rpc::{
+    Client, GetModels, GetTools, Hello, Line, ListCommands, ListExtensions, ListSessions,
+};
 
 use super::commands::Completes;
 use super::input::Files;
-use super::pending::{Pending, Shown};
+use super::pending::{Pending, Shown, Taken};
 use super::state::State;
 use super::{Ask, Effect, Event};
 use crate::clean::CleanLine;
@@ -88,6 +90,11 @@ impl State {
             self.send(ListExtensions {}, Pending::Extensions(Shown::No));
             self.send(ListCommands {}, Pending::Commands);
         }
+        // The run ended before it came there, so that nobody reads it: it is said anew.
+        if self.held.unheard && !self.work.is_on() && !self.held.takes_back {
+            self.held.unheard = false;
+            self.take_back(Taken::Sent);
+        }
         self.fit_panel();
         self.ask_what_is_wanted();
         self.set_title();
@@ -145,7 +152,9 @@ impl State {
         self.work.is_over();
         self.panel = None;
         self.dialogs.close_replies();
-        self.error("haft's other half is gone: nothing can be asked any more; leave with ctrl+q and start it again");
+        self.error(
+            "haft's other half is gone: nothing can be asked any more; leave with ctrl+q and start it again",
+        );
     }
 
     /// The person's own editor is closed.

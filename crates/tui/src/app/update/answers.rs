@@ -131,7 +131,10 @@ impl State {
         }
         let list = items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n");
         if granted {
-            self.show_page("Trusted", format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"));
+            self.show_page(
+                "Trusted",
+                format!("{project} is trusted as it is now, with exactly this:\n\n{list}\n"),
+            );
             return;
         }
         let question = Question {

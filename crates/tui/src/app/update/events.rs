@@ -5,13 +5,13 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::message::Usage;
 use haft_protocol::rpc::{Event, EventLine, ListExtensions, RpcEvent, SessionEnd, UiRequest};
 
+use super::super::Effect;
 use super::super::dialogs::Purpose;
 use super::super::input::Files;
 use super::super::notes::Note;
 use super::super::overlay::Overlay;
 use super::super::pending::{Pending, Shown};
 use super::super::state::State;
-use super::super::Effect;
 use crate::dialog::Question;
 use crate::panel::Panel;
 
@@ -127,7 +127,8 @@ impl State {
                 self.panel = Some(Panel::open(extension, panel));
             }
             RpcEvent::PanelRender { extension, panel: content } => {
-                if let Some(panel) = self.panel.as_mut().filter(|open| open.is(&extension, &content.panel_id)) {
+                if let Some(panel) = self.panel.as_mut().filter(|open| open.is(&extension, &content.panel_id))
+                {
                     panel.render(content);
                 }
             }

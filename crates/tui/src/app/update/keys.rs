@@ -5,11 +5,11 @@ use std::path::Path;
 use crate::keys::{Action, App, Browse, Chord, Completion, Context, Prompt, Scroll, Search as Searching};
 use crate::transcript::Browsed;
 
+use super::super::Effect;
 use super::super::commands;
 use super::super::input::{Place, Search};
 use super::super::overlay::Overlay;
 use super::super::state::State;
-use super::super::Effect;
 
 /// What has the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,7 +256,7 @@ impl State {
         }
     }
 
-    pub(super) fn copy(&mut self, text: String) {
+    pub(in crate::app) fn copy(&mut self, text: String) {
         self.effect(Effect::Copy(text));
         self.flash("copied");
     }

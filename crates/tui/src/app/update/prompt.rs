@@ -130,8 +130,8 @@ impl State {
     fn taken_out(&mut self, submission: &Submission) {
         self.input.clear();
         self.input.completer.close();
-        if let Some(line) = self.input.history.push(&submission.kept) {
-            self.ask(Ask::Remember(line));
+        if self.input.history.push(&submission.kept).is_some() {
+            self.ask(Ask::Remember(submission.kept.clone()));
         }
     }
 

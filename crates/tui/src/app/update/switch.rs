@@ -2,10 +2,10 @@
 
 use haft_protocol::rpc::{CloseSession, SwitchSession};
 
+use super::super::Ask;
 use super::super::pending::{Open, Pending};
 use super::super::session::Session;
 use super::super::state::{Held, State};
-use super::super::Ask;
 use crate::queue::Queue;
 use crate::transcript::Transcript;
 
@@ -23,7 +23,8 @@ impl State {
     /// That session is shown from here on, and the one before it is closed.
     pub(super) fn adopt(&mut self, id: String) {
         let before = self.session.id.take();
-        let (provider, model) = (std::mem::take(&mut self.session.provider), std::mem::take(&mut self.session.model));
+        let (provider, model) =
+            (std::mem::take(&mut self.session.provider), std::mem::take(&mut self.session.model));
         let cwd = std::mem::take(&mut self.session.cwd);
         self.session = Session { id: Some(id.clone()), provider, model, cwd, ..Session::default() };
         self.transcript = Transcript::default();
@@ -59,7 +60,7 @@ impl State {
 
     /// It will not be shown after all.
     pub(super) fn end_switch(&mut self) {
-        let Held { waits_for_conversation, events, takes_back, .. } = std::mem::take(&mut self.held);
-        self.held = Held { waits_for_conversation, events, takes_back, ..Held::default() };
+        let Held { waits_for_conversation, events, takes_back, unheard, .. } = std::mem::take(&mut self.held);
+        self.held = Held { waits_for_conversation, events, takes_back, unheard, ..Held::default() };
     }
 }
