@@ -19,3 +19,10 @@ pub(crate) const FLASH: Duration = Duration::from_secs(3);
 
 /// While extensions start or stop, how long until it is asked again how they are.
 pub(crate) const EXTENSIONS_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long nothing may have been typed before the keys of a dialog that grants something count: who types when it
+/// appears does not type at it.
+pub(crate) const QUIET: Duration = Duration::from_millis(300);
+
+/// How often a countdown looks different.
+pub(crate) const COUNTDOWN: Duration = Duration::from_secs(1);
