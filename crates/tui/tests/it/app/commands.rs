@@ -104,7 +104,10 @@ fn tools_stay_in_sight_while_they_are_chosen() {
     fake.keys("enter");
     fake.keys("down enter");
     let log = fake.take_log();
-    assert!(log.contains("> set_tools tools=[]") && log.contains("> set_tools tools=[\"todo_add\"]"), "{log}");
+    assert!(
+        log.contains("> set_tools tools=[]") && log.contains("> set_tools tools=[\"todo_add\"]"),
+        "{log}"
+    );
     assert!(fake.screen().contains("todo_add"));
 }
 
@@ -115,7 +118,8 @@ fn reload_stops_what_is_worked_on() {
     fake.take_log();
     fake.enter("/reload-ext");
     let log = fake.take_log();
-    let log: Vec<&str> = log.lines().filter(|line| line.starts_with("> ") && !line.contains("get_state")).collect();
+    let log: Vec<&str> =
+        log.lines().filter(|line| line.starts_with("> ") && !line.contains("get_state")).collect();
     assert_eq!(
         log,
         ["> abort queued=true", "> take_queued", "> reload_ext", "> list_commands", "> list_extensions"]

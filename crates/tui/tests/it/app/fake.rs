@@ -208,7 +208,8 @@ impl Fake {
         let fields = line.as_object().unwrap().iter();
         let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "id" | "type" | "session"));
         let fields = fields.map(|(name, value)| format!(" {name}={value}")).collect::<String>();
-        let other = if session.is_empty() || session == SESSION { String::new() } else { format!(" @{session}") };
+        let other =
+            if session.is_empty() || session == SESSION { String::new() } else { format!(" @{session}") };
         self.log.push(format!("> {}{fields}{other}", request.command.kind()));
         if self.hold.contains(&request.command.kind().name()) {
             self.held.push(request);
@@ -320,15 +321,20 @@ impl Fake {
                 "created":"2026-01-02T03:04:05Z","messages":3,"usage":{usage}{more}}}"#
             )
         };
-        let list = [session(SESSION, true, ""), session("0188-old", false, r#","first_text":"write a parser""#)];
+        let list =
+            [session(SESSION, true, ""), session("0188-old", false, r#","first_text":"write a parser""#)];
         format!(r#"{{"sessions":[{}]}}"#, list.join(","))
     }
 
     fn ask(&mut self, ask: Ask) {
         self.log.push(format!("? {ask:?}"));
         let answer = match ask {
-            Ask::Conversation { session } => Answer::Conversation(session, Ok(Arc::new(self.messages.clone()))),
-            Ask::Files => Answer::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()]),
+            Ask::Conversation { session } => {
+                Answer::Conversation(session, Ok(Arc::new(self.messages.clone())))
+            }
+            Ask::Files => {
+                Answer::Files(vec!["src/".to_owned(), "src/main.rs".to_owned(), "README.md".to_owned()])
+            }
             Ask::Branch => Answer::Branch(Some("main".to_owned())),
             Ask::History => Answer::History(Ok(String::new())),
             Ask::Providers => Answer::Providers(vec![
@@ -359,7 +365,12 @@ impl Fake {
 
 fn row(name: &str, value: &str, choices: &[&str]) -> SettingRow {
     let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
-    SettingRow { name: name.to_owned(), value: value.to_owned(), origin: "the user's file".to_owned(), choices }
+    SettingRow {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin: "the user's file".to_owned(),
+        choices,
+    }
 }
 
 pub(crate) fn time() -> Time {

@@ -1,11 +1,11 @@
 //! Whatever happens: nothing panics, nothing hostile is drawn, and what is sent can be sent.
 
+use haft_protocol::RawJson;
 use haft_protocol::content::Content;
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::{PanelId, ToolCallId};
 use haft_protocol::message::{AssistantBlock, Stop};
 use haft_protocol::rpc::{Event as SessionEvent, PanelContent, RpcEvent, UiAnswer, UiKind, UiRequest};
-use haft_protocol::RawJson;
 use haft_tui::app::{Answer, Event, Mouse, MouseKind};
 use haft_tui::keys::ACTIONS;
 use proptest::prelude::*;
@@ -42,7 +42,8 @@ fn hostile() -> impl Strategy<Value = String> {
 fn agent_event() -> impl Strategy<Value = AgentEvent> {
     let call = || ToolCallId::new("t1");
     prop_oneof![
-        hostile().prop_map(|text| AgentEvent::UserMessage { content: vec![Content::text(text)], time: time() }),
+        hostile()
+            .prop_map(|text| AgentEvent::UserMessage { content: vec![Content::text(text)], time: time() }),
         Just(AgentEvent::TurnStart { step: 1 }),
         hostile().prop_map(|delta| AgentEvent::TextDelta { delta }),
         hostile().prop_map(|delta| AgentEvent::ThinkingDelta { delta }),
@@ -50,7 +51,11 @@ fn agent_event() -> impl Strategy<Value = AgentEvent> {
             content: vec![AssistantBlock::Text { text }],
             time: time()
         }),
-        hostile().prop_map(move |name| AgentEvent::ToolCall { id: call(), name, args: RawJson::empty_object() }),
+        hostile().prop_map(move |name| AgentEvent::ToolCall {
+            id: call(),
+            name,
+            args: RawJson::empty_object()
+        }),
         hostile().prop_map(move |text| AgentEvent::ToolProgress { id: call(), text }),
         hostile().prop_map(move |text| AgentEvent::ToolResult {
             id: call(),
@@ -87,27 +92,34 @@ fn rpc_event() -> impl Strategy<Value = RpcEvent> {
     };
     let kinds = vec![UiKind::Confirm, UiKind::Approve, UiKind::Select, UiKind::Input, UiKind::GateFailing];
     prop_oneof![
-        hostile().prop_map(move |text| RpcEvent::PanelOpen { extension: extension("todo"), panel: content(text) }),
-        hostile().prop_map(move |text| RpcEvent::PanelRender { extension: extension("todo"), panel: content(text) }),
+        hostile()
+            .prop_map(move |text| RpcEvent::PanelOpen { extension: extension("todo"), panel: content(text) }),
+        hostile().prop_map(move |text| RpcEvent::PanelRender {
+            extension: extension("todo"),
+            panel: content(text)
+        }),
         Just(RpcEvent::PanelClose { extension: extension("todo"), panel_id: PanelId::new("p1") }),
         hostile().prop_map(|text| RpcEvent::Insert { extension: extension("todo"), text }),
-        (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(UiRequest {
-            id: "q1".to_owned(),
-            extension: Some(extension(&text)),
-            kind,
-            title: text.clone(),
-            message: text.clone(),
-            options: vec![text],
-            call: None,
-            timeout_ms: 1000,
-            default: UiAnswer::Cancelled,
-        })),
+        (proptest::sample::select(kinds), hostile()).prop_map(|(kind, text)| RpcEvent::UiRequest(
+            UiRequest {
+                id: "q1".to_owned(),
+                extension: Some(extension(&text)),
+                kind,
+                title: text.clone(),
+                message: text.clone(),
+                options: vec![text],
+                call: None,
+                timeout_ms: 1000,
+                default: UiAnswer::Cancelled,
+            }
+        )),
     ]
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let keys: Vec<String> = ACTIONS.iter().flat_map(|entry| entry.keys).map(|&key| key.to_owned()).collect();
-    let mice = vec![MouseKind::Press, MouseKind::Drag, MouseKind::Release, MouseKind::WheelUp, MouseKind::WheelDown];
+    let mice =
+        vec![MouseKind::Press, MouseKind::Drag, MouseKind::Release, MouseKind::WheelUp, MouseKind::WheelDown];
     prop_oneof![
         8 => proptest::sample::select(keys).prop_map(Step::Key),
         4 => "[a-z@/! ]{1,6}".prop_map(Step::Type),
@@ -170,7 +182,8 @@ proptest! {
             }
             let wakes = fake.state.wakes_at(fake.now);
             prop_assert!(wakes.is_none_or(|at| at > fake.now), "it would not sleep");
-            prop_assert!(fake.log.iter().all(|line| !line.contains('\u{1b}')));
+            let clean = fake.log.iter().all(|line| !line.contains('\u{1b}'));
+            prop_assert!(clean);
         }
     }
 }

@@ -30,7 +30,8 @@ fn streaming() {
     fake.event(AgentEvent::TurnStart { step: 1 });
     fake.event(AgentEvent::AssistantStart);
     fake.event(AgentEvent::ThinkingDelta { delta: "Look at the lexer first.".to_owned() });
-    let delta = "It reads **one character** at a time:\n\n```rust\nfn next(&mut self) -> Option<char> {".to_owned();
+    let delta =
+        "It reads **one character** at a time:\n\n```rust\nfn next(&mut self) -> Option<char> {".to_owned();
     fake.event(AgentEvent::TextDelta { delta });
     fake.later(12.0);
     check("streaming", fake);
@@ -44,7 +45,10 @@ fn with_call() -> Fake {
     let call = call();
     let (id, name, args) = (call.id.clone(), call.name.clone(), call.args.clone());
     let text = AssistantBlock::Text { text: "I run them.".to_owned() };
-    fake.event(AgentEvent::AssistantMessage { content: vec![text, AssistantBlock::ToolCall(call)], time: time() });
+    fake.event(AgentEvent::AssistantMessage {
+        content: vec![text, AssistantBlock::ToolCall(call)],
+        time: time(),
+    });
     fake.event(AgentEvent::ToolCall { id, name, args });
     fake
 }
@@ -113,7 +117,10 @@ fn a_panel() {
     assert!(log.contains("> panel_resize extension=\"todo\""), "{log}");
     fake.keys("d down");
     let log = fake.take_log();
-    assert!(log.contains("key=\"rune\"") && log.contains("text=\"d\"") && log.contains("key=\"down\""), "{log}");
+    assert!(
+        log.contains("key=\"rune\"") && log.contains("text=\"d\"") && log.contains("key=\"down\""),
+        "{log}"
+    );
     check("a_panel", fake);
 }
 
@@ -179,7 +186,10 @@ fn notes_and_errors() {
     };
     fake.event(note(Level::Success, "3 things are done"));
     fake.event(note(Level::Error, "the list cannot be written\nthe disk is full"));
-    fake.event(AgentEvent::Error { message: "the model cannot be asked: no network".to_owned(), stage: None });
+    fake.event(AgentEvent::Error {
+        message: "the model cannot be asked: no network".to_owned(),
+        stage: None,
+    });
     fake.event(AgentEvent::TurnEnd { stop: Stop::Error, error: Some("no network".to_owned()) });
     fake.done();
     check("notes_and_errors", fake);
@@ -197,7 +207,9 @@ fn a_search_and_a_long_prompt() {
     let mut fake = Fake::new();
     fake.enter("find it");
     fake.answer("It is here, and here.");
-    fake.type_text("a prompt that is so long that it needs more than one row of the editor, however wide that is");
+    fake.type_text(
+        "a prompt that is so long that it needs more than one row of the editor, however wide that is",
+    );
     fake.keys("ctrl+s");
     fake.type_text("here");
     check("a_search_and_a_long_prompt", fake);

@@ -8,7 +8,16 @@ use super::fake::{Fake, SESSION, extension};
 
 /// The order of what matters.
 fn steps(log: &str) -> String {
-    let matters = ["new_session", "fork", "switch_session", "close_session", "Conversation", "move_to", "Delete", "set_name"];
+    let matters = [
+        "new_session",
+        "fork",
+        "switch_session",
+        "close_session",
+        "Conversation",
+        "move_to",
+        "Delete",
+        "set_name",
+    ];
     let lines = log.lines().filter(|line| matters.iter().any(|word| line.contains(word)));
     lines.collect::<Vec<_>>().join("\n")
 }
