@@ -4,9 +4,12 @@
 
 mod app;
 mod clean;
+mod dialog;
 mod diff;
 mod editor;
 mod markdown;
+mod panel;
+mod picker;
 mod shown;
 mod streaming;
 mod theme;
