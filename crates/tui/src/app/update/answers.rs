@@ -202,8 +202,10 @@ impl State {
             }
             settings::APPROVE => self.greet(),
             settings::THINKING if thinking != self.settings.thinking() => self.transcript.toggle_thinking(),
-            settings::SCREEN => self.info("it counts from the next start on"),
             _ => {}
+        }
+        if settings::SETTINGS.iter().any(|known| known.name == name && known.at_start) {
+            self.info("it counts from the next start on");
         }
     }
 }

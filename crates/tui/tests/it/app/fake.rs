@@ -207,7 +207,9 @@ impl Fake {
         let line: serde_json::Value = serde_json::from_str(&line).unwrap();
         let fields = line.as_object().unwrap().iter();
         let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "id" | "type" | "session"));
-        let fields = fields.map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+        let mut fields: Vec<String> = fields.map(|(name, value)| format!(" {name}={value}")).collect();
+        fields.sort();
+        let fields = fields.concat();
         let other =
             if session.is_empty() || session == SESSION { String::new() } else { format!(" @{session}") };
         self.log.push(format!("> {}{fields}{other}", request.command.kind()));

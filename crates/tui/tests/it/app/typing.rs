@@ -96,10 +96,7 @@ fn images_are_read_before_the_prompt_is_sent() {
     sent(&mut fake, "? Image { number: 1, path: \"/pictures/a.png\" }");
     fake.tell(Event::Answer(Answer::Image(1, Ok(image()))));
     let log = fake.take_log();
-    assert!(
-        log.contains("> prompt images=[{\"data\":\"aGk=\",\"mime_type\":\"image/png\"}] message="),
-        "{log}"
-    );
+    assert!(log.contains("> prompt images=") && log.contains("\"data\":\"aGk=\""), "{log}");
 }
 
 #[test]
