@@ -95,8 +95,8 @@ pub(super) fn work(state: &State, area: Rect, buffer: &mut Buffer, look: &Look) 
     let turn = elapsed.as_nanos() / spinner.interval.as_nanos().max(1);
     let picture = one_of(&spinner.frames, turn);
     let words = match (state.work.is_on(), state.work.sums_up) {
-        (_, true) => CleanLine::from("summing up"),
-        (false, false) => CleanLine::from("running"),
+        (_, true) => "summing up".into(),
+        (false, false) => "running".into(),
         (true, false) => one_of(&spinner.messages, u128::from(state.work.begun)),
     };
     let stop =
