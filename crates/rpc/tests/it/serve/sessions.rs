@@ -77,6 +77,19 @@ async fn a_fork_has_the_conversation_up_to_an_entry() {
     assert_snapshot!(client.end().await.1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_fork_asks_the_model_that_was_set_last() {
+    let program = Program::new([]);
+    let agents = program.agents();
+    let mut client = Client::of(program);
+    client.prompt("1", "one").await;
+    client.ask(json!({"type": "set_model", "model": "two"})).await;
+    client.ask(json!({"type": "fork"})).await;
+    client.end().await.0.unwrap();
+    let settings = agents.lock().unwrap()[1].session().context().settings;
+    assert_eq!(settings.model.unwrap().model, "two");
+}
+
 /// A recorded session with one prompt: its id, and its file.
 async fn recorded(dir: &Path) -> (String, String) {
     let mut client = Client::of(Program::new([]).recording(dir));
