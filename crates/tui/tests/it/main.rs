@@ -8,5 +8,7 @@ mod editor;
 mod markdown;
 mod shown;
 mod streaming;
+#[cfg(unix)]
+mod terminal;
 mod theme;
 mod wrap;
