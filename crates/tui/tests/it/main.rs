@@ -9,4 +9,5 @@ mod markdown;
 mod shown;
 mod streaming;
 mod theme;
+mod transcript;
 mod wrap;
