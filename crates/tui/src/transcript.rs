@@ -99,8 +99,9 @@ pub enum Browsed {
 impl Transcript {
     /// Another conversation in the place of this one. What is unfolded for all stays unfolded.
     pub fn restore(&mut self, messages: &[Message]) {
-        let folds = self.folds;
-        *self = Self { folds, layouts: std::mem::take(&mut self.layouts), ..Self::default() };
+        let view = View { height: self.view.height, ..View::default() };
+        let (folds, layouts) = (self.folds, std::mem::take(&mut self.layouts));
+        *self = Self { folds, layouts, view, ..Self::default() };
         self.layouts.forget_from(0);
         messages.iter().for_each(|message| self.read(message));
         for at in std::mem::take(&mut self.calls).into_values() {

@@ -131,13 +131,14 @@ impl Transcript {
     /// Moves what is seen so that a row is seen.
     pub(super) fn reveal(&mut self, at: Position) {
         self.look(self.view.height);
-        let page = if self.view.below { self.page() } else { self.view.height };
+        let page = self.page();
         let first = self.view.shown.first().copied().unwrap_or_default();
         let last = self.view.shown.get(page - 1).or(self.view.shown.last()).copied().unwrap_or_default();
         let top = if at < first {
             at
         } else if at > last {
-            self.walk(at, 1 - i64::try_from(self.page()).unwrap_or(1))
+            // At the end there is one more row, which what is seen is moved by then.
+            self.walk(at, 2 - i64::try_from(self.view.height.max(2)).unwrap_or(2))
         } else {
             return;
         };

@@ -153,9 +153,14 @@ impl Call {
         self.owner = extension.map(|extension| CleanLine::new(extension.as_str()));
     }
 
+    /// Whether nothing more is to come of it.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Done | Phase::Failed | Phase::Gone)
+    }
+
     /// Nothing more comes of it.
     pub(super) fn over(&mut self) {
-        if matches!(self.phase, Phase::Writing | Phase::Waiting | Phase::Running) {
+        if !self.is_over() {
             self.phase = Phase::Gone;
         }
     }
@@ -187,8 +192,8 @@ pub(super) fn lasted(time: Duration) -> Option<String> {
     let (seconds, tenths) = (time.as_secs(), time.subsec_millis() / 100);
     match (seconds, tenths) {
         (0, 0) => None,
-        (0..10, _) => Some(format!("{seconds}.{tenths}s")),
-        (10..60, _) => Some(format!("{seconds}s")),
+        (0..10, 1..) => Some(format!("{seconds}.{tenths}s")),
+        (0..60, _) => Some(format!("{seconds}s")),
         (60..3600, _) => Some(format!("{}m {:02}s", seconds / 60, seconds % 60)),
         (3600.., _) => Some(format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60)),
     }

@@ -94,17 +94,20 @@ impl Transcript {
         }
         if let E::ToolCall { id, name, args } = event {
             self.answer_withheld(now);
-            let known = self.call(id).map(|call| {
-                if call.phase == Phase::Writing || call.is_new() {
+            let new =
+                self.call(id).filter(|call| call.phase == Phase::Writing || call.is_new()).map(|call| {
                     call.phase = Phase::Waiting;
                     call.sum = Sum::of(name, args);
-                }
-            });
-            if known.is_none() {
+                });
+            // Some models give every step's calls the same ids.
+            if new.is_none() && self.call(id).is_none_or(|call| call.is_over()) {
                 self.new_call(id, name, Sum::of(name, args), Phase::Waiting);
             }
         }
         if let E::ToolStart { id, name, args } = event {
+            if self.call(id).is_some_and(|call| call.is_over()) {
+                self.new_call(id, name, Sum::default(), Phase::Waiting);
+            }
             self.with_call(id, name, |call| call.start(name, args, now));
         }
         if let E::ToolProgress { id, text } = event

@@ -187,3 +187,14 @@ impl Item {
         text.join("\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_small() {
+        assert!(size_of::<Item>() <= 24, "there may be a hundred thousand: {}", size_of::<Item>());
+        assert!(size_of::<Text>() <= 32, "{}", size_of::<Text>());
+    }
+}

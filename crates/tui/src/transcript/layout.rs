@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
@@ -176,7 +176,8 @@ fn thinking_layout(thinking: &mut Thinking, room: Room<'_>) -> Layout {
         return Layout::default();
     }
     let style = room.theme.style(Role::Thinking);
-    let head = match (thinking.over, thinking.took.and_then(lasted)) {
+    let seconds = thinking.took.map(|took| Duration::from_secs(took.as_secs()));
+    let head = match (thinking.over, seconds.and_then(lasted)) {
         (true, Some(time)) => format!("∴ thought for {time}"),
         (true, None) => "∴ thought".to_owned(),
         (false, _) if room.open => "∴ thinking…".to_owned(),

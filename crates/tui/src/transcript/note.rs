@@ -116,7 +116,7 @@ impl Note {
             hang.first.clone_from(&hang.rest);
         }
         if !room.open && self.more.is_some() {
-            let hint = span("  … (tab in the transcript, or ctrl+o)", room.theme.style(Role::Muted));
+            let hint = span("  … (ctrl+o)", room.theme.style(Role::Muted));
             rows.push(Row::new(wrap(&[hint], room.width, &Hang::default(), Mode::Columns).swap_remove(0)));
         }
         rows

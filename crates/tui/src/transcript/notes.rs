@@ -61,8 +61,10 @@ impl Transcript {
             (Some(summary), None) => {
                 let messages =
                     messages_summed_up.map(|many| format!(", {many} messages")).unwrap_or_default();
-                let after = tokens_after.map(|after| format!(" → {after}")).unwrap_or_default();
-                let text = format!("the context was summed up{by}: {tokens_before}{after} tokens{messages}");
+                let after =
+                    tokens_after.map(|after: u64| format!(" → {}", thousands(after))).unwrap_or_default();
+                let before = thousands(*tokens_before);
+                let text = format!("the context was summed up{by}: {before}{after} tokens{messages}");
                 Note::muted(&text).with_more(Some(summary))
             }
         };
@@ -124,4 +126,9 @@ fn of_session(event: &E) -> Option<Note> {
         return Some(Note::error(&text).of(fault.extension.as_str()));
     }
     None
+}
+
+/// `34k`
+fn thousands(tokens: u64) -> String {
+    if tokens < 1_000 { tokens.to_string() } else { format!("{}k", tokens / 1_000) }
 }

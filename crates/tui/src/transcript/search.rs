@@ -2,8 +2,9 @@
 //!
 //! Everything that is written is searched, also what is folded: an item that hides a match is unfolded for as long as
 //! the match is the one that is looked at. Small letters find large ones, too; large letters find themselves alone. What
-//! is marked is what stands on rows; where one sentence goes over several rows, the end of a row counts as a blank. In
-//! diffs and in arguments that are JSON, what has quotes or backslashes in it may be missed.
+//! is marked is what stands on rows; where a sentence goes over several rows, the end of a row counts as a blank. Which
+//! items are looked at is decided by what is written, without laying anything out, so what stands on a row and nowhere
+//! in the text (a number of a line, a word with emphasis in its middle) is missed.
 
 use super::Transcript;
 use super::row::Rows;
@@ -48,37 +49,56 @@ impl Needle {
         Self { text: text.to_owned(), exact }
     }
 
-    fn is_in(&self, text: &str) -> bool {
-        if self.exact {
-            return text.contains(&self.text);
-        }
-        if !self.text.is_ascii() {
-            return text.to_lowercase().contains(&self.text.to_lowercase());
-        }
-        let needle = self.text.as_bytes();
-        let Some(first) = needle.first() else { return false };
-        let bytes = text.as_bytes();
-        let starts = bytes.iter().enumerate().filter(|(_, byte)| byte.eq_ignore_ascii_case(first));
-        let mut parts = starts.filter_map(|(at, _)| bytes.get(at..at + needle.len()));
-        parts.any(|part| part.eq_ignore_ascii_case(needle))
-    }
-
-    /// Whether it is in the text where every blank and newline is as good as any other.
+    /// Whether it is in a text as it is written: its words, with blanks and emphasis between them, as they may be.
     fn may_be_in(&self, text: &str) -> bool {
-        let word = self.text.split_whitespace().max_by_key(|word| word.len());
-        let word = Self { text: word.unwrap_or(&self.text).to_owned(), exact: self.exact };
-        word.is_in(text)
+        if self.exact || self.text.is_ascii() {
+            return self.is_in(&self.text, text.as_bytes());
+        }
+        self.is_in(&self.text.to_lowercase(), text.to_lowercase().as_bytes())
     }
 
-    /// Where it is on rows.
+    fn is_in(&self, needle: &str, text: &[u8]) -> bool {
+        let begins = |text: &[u8], word: &[u8]| {
+            let start = text.get(..word.len());
+            start.is_some_and(
+                |start| if self.exact { start == word } else { start.eq_ignore_ascii_case(word) },
+            )
+        };
+        let mut words = needle.split_whitespace().map(str::as_bytes);
+        let Some(first) = words.next() else { return false };
+        let words: Vec<&[u8]> = words.collect();
+        let after = |at: usize| text.get(at + first.len()..).unwrap_or_default();
+        let follows = |mut text: &[u8]| {
+            words.iter().all(|word| {
+                let blank = |byte: &&u8| byte.is_ascii_whitespace() || b"*_~`>".contains(*byte);
+                let between = text.iter().take_while(blank).count();
+                text = text.get(between..).unwrap_or_default();
+                let here = begins(text, word);
+                text = text.get(word.len()..).unwrap_or_default();
+                here
+            })
+        };
+        let Some(letter) = first.first() else { return false };
+        let letters = text.iter().enumerate().filter(|(_, byte)| byte.eq_ignore_ascii_case(letter));
+        let mut starts =
+            letters.map(|(at, _)| at).filter(|at| begins(text.get(*at..).unwrap_or_default(), first));
+        starts.any(|at| follows(after(at)))
+    }
+
+    /// Where it is on rows. Where one ends is a blank between words, or nothing at all within one.
     fn places(&self, rows: Rows<'_>) -> Vec<Place> {
+        let places = self.places_with(rows, " ");
+        if places.is_empty() { self.places_with(rows, "") } else { places }
+    }
+
+    fn places_with(&self, rows: Rows<'_>, between: &str) -> Vec<Place> {
         // The text of all rows, and for each byte of it the row and the columns.
         let mut text = String::new();
         let mut cells = Vec::new();
         for (row, shown) in (0..rows.len()).filter_map(|row| Some((row, rows.get(row)?))) {
             if row > 0 && !text.ends_with(' ') {
-                text.push(' ');
-                cells.push(None);
+                text.push_str(between);
+                cells.extend(std::iter::repeat_n(None, between.len()));
             }
             for cell in shown.cells() {
                 let lower = if self.exact { cell.text.to_owned() } else { cell.text.to_lowercase() };
@@ -89,9 +109,8 @@ impl Needle {
         }
         let needle = if self.exact { self.text.clone() } else { self.text.to_lowercase() };
         let found = text.match_indices(&needle).map(|(at, found)| {
-            let within = cells.get(at..at + found.len()).unwrap_or_default();
             let mut place = Place::new();
-            for (row, from, to) in within.iter().copied().flatten() {
+            for (row, from, to) in cells.iter().skip(at).take(found.len()).copied().flatten() {
                 match place.last_mut().filter(|(last, _, _)| *last == row) {
                     Some((_, _, end)) => *end = to,
                     None => place.push((row, from, to)),

@@ -152,9 +152,10 @@ impl Transcript {
         near && top >= self.top_of_end()
     }
 
-    /// Rows for text: the last one is for the mark that there is more.
+    /// Rows for text: where there is more below, the last one says so.
     pub(super) fn page(&self) -> usize {
-        if self.view.follow { self.view.height } else { self.view.height.saturating_sub(1) }.max(1)
+        let says_so = self.view.below && !self.view.follow;
+        self.view.height.saturating_sub(usize::from(says_so)).max(1)
     }
 
     pub(super) fn scroll_by(&mut self, rows: i64) {

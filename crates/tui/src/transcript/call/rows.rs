@@ -124,7 +124,7 @@ impl Call {
         }
         let time = if self.phase == Phase::Running {
             // Whole seconds, so that the row is quiet beside the spinner.
-            lasted(Duration::from_secs(self.elapsed(now).as_secs())).map(|time| time.replace(".0s", "s"))
+            lasted(Duration::from_secs(self.elapsed(now).as_secs()))
         } else {
             self.took.and_then(lasted)
         };
@@ -166,7 +166,8 @@ impl Call {
     /// The arguments, where the row above has not all of them.
     fn whole_sum(&self, room: Room<'_>) -> Vec<Row> {
         let line = &self.sum.line;
-        let fits = line.columns() + self.name.columns() + 24 <= usize::from(room.width);
+        let head = self.head(room.width, room.theme, None);
+        let fits = line.columns() == 0 || head.spans.iter().any(|span| span.content.contains(line.as_str()));
         match &self.sum.whole {
             Some(whole) => room.wrapped("", whole, Role::Text, Mode::Columns),
             None if fits => Vec::new(),

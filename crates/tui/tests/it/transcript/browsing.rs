@@ -36,13 +36,15 @@ fn the_cursor_moves_by_rows_and_graphemes() {
     let mut shown = talk();
     assert_eq!(cursor(&mut shown), ["6"]);
     press(&mut shown, &[Up, Up, Up, Up, Up]);
+    assert_eq!(cursor(&mut shown), ["b"]);
+    press(&mut shown, &[LineStart]);
     assert_eq!(cursor(&mut shown), ["●"]);
     press(&mut shown, &[Right, Right]);
     assert_eq!(cursor(&mut shown), ["b"]);
     press(&mut shown, &[Up; 30]);
     assert_eq!(cursor(&mut shown), ["w"], "the frame is no place to be");
     press(&mut shown, &[LineEnd, Left]);
-    assert_eq!(cursor(&mut shown), ["本"]);
+    assert_eq!(cursor(&mut shown), ["本 "], "of two columns");
     press(&mut shown, &[Right, Right]);
     assert_eq!(cursor(&mut shown), [" "], "over the end to the next row");
     press(&mut shown, &[Left, LineStart, Left, Down]);
@@ -125,7 +127,7 @@ fn the_mouse_selects() {
     assert_eq!(shown.transcript.mouse(MouseKind::Drag, 3, 2), None);
     shown.draw();
     let ground = shown.theme.style(haft_tui::theme::Role::Selection).bg;
-    assert_eq!(shown.styled(|cell| cell.bg == ground), ["what is 日 本 ?", "firs"]);
+    assert_eq!(shown.styled(|cell| cell.bg == ground), ["what is 日 本 ?", " ", "firs"]);
     assert_eq!(shown.transcript.mouse(MouseKind::Release, 3, 2), Some("what is 日本?\n\nfirs".into()));
     assert_eq!(shown.transcript.mouse(MouseKind::Release, 3, 2), None);
     // A click on the row of a call unfolds it; a click elsewhere does nothing.

@@ -23,7 +23,7 @@ fn what_was_left_out_comes_with_the_message() {
     shown.event(&answer(&[AssistantBlock::Thinking { text: "hm".into() }, block("one two")]));
     assert_eq!(
         shown.draw(),
-        "∴ thought\n\none two\n\n· 3 events were left out, because they came\n  too fast"
+        "∴ thought\n\none two\n\n· 3 events were left out, because they\n  came too fast"
     );
 }
 
@@ -104,4 +104,13 @@ fn an_empty_transcript_is_empty() {
     assert!(!shown.transcript.is_empty());
     shown.transcript.restore(&[]);
     assert!(shown.transcript.is_empty());
+}
+
+#[test]
+fn the_same_id_in_another_step_is_another_call() {
+    let mut shown = Shown::new(60, 10);
+    shown.events(&called("ls", "{\"path\":\"a\"}", "1"));
+    shown.events(&called("ls", "{\"path\":\"b\"}", "2"));
+    shown.events(&[start("ls", "{\"path\":\"c\"}")]);
+    assert_eq!(shown.draw(), "● ls  a  3.2s\n  1\n● ls  b  3.2s\n  2\n⠋ ls  c");
 }
