@@ -11,6 +11,20 @@ use proptest::prelude::*;
 
 use super::{Shown, block, id, json, time};
 
+/// What happens beside events.
+fn aside(shown: &mut Shown, what: u8, which: u8, text: &str) {
+    let (now, text) = (shown.now, text.to_owned());
+    let transcript = &mut shown.transcript;
+    if what == 29 {
+        transcript.shell(u64::from(which), &text, which.is_multiple_of(2), now);
+        transcript.shell_output(u64::from(which / 2), &text);
+        transcript.shell_end(u64::from(which / 3), Err(text), now);
+    } else {
+        transcript.say(Said::Page(text.clone(), text.clone()));
+        transcript.say(Said::Error(text));
+    }
+}
+
 /// What happens, with numbers and a text to choose from.
 fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let call = id(&(which % 3).to_string());
@@ -18,8 +32,7 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
     let extension = ExtensionName::new(text);
     let args = json(&serde_json::json!({"command": text, "path": text}).to_string());
     let content = vec![Content::text(text)];
-    let is_error = which % 2 == 0;
-    let now = shown.now;
+    let is_error = which.is_multiple_of(2);
     let details = serde_json::json!({"diff": {"path": text, "unified": text, "added": 1, "removed": 1}});
     let details = Some(json(&details.to_string()));
     let blocks = vec![
@@ -68,17 +81,6 @@ fn happen(shown: &mut Shown, what: u8, which: u8, text: &str) {
         26 => E::EventGap { lost: 2 },
         27 => E::ToolRewriteConflict { id: call, path: text.clone(), by: [by, text] },
         28 => E::TurnEnd { stop: Stop::ToolUse, error: None },
-        29 => {
-            shown.transcript.shell(u64::from(which), &text, is_error, now);
-            shown.transcript.shell_output(u64::from(which / 2), &text);
-            shown.transcript.shell_end(u64::from(which / 3), Err(text), now);
-            return;
-        }
-        30 => {
-            shown.transcript.say(Said::Page(by, text.clone()));
-            shown.transcript.say(Said::Error(text));
-            return;
-        }
         _ => E::Done,
     });
 }
@@ -122,7 +124,7 @@ fn act(shown: &mut Shown, what: u8, which: u8, text: &str) {
         45 => transcript.toggle_calls(),
         46 => transcript.toggle_thinking(),
         47 => drop(transcript.search(&text.chars().take(2).collect::<String>())),
-        48 => drop(transcript.next_match(which % 2 == 0)),
+        48 => drop(transcript.next_match(which.is_multiple_of(2))),
         49 => transcript.browse(),
         50..=55 => drop(transcript.browsed(KEYS[at % KEYS.len()])),
         56..=58 => drop(transcript.mouse(MICE[at % MICE.len()], u16::from(which) % 40, u16::from(which / 8))),
@@ -169,7 +171,7 @@ fn conversation() -> impl Strategy<Value = Vec<Message>> {
             messages.push(Message::Assistant(AssistantMessage { content, time: time(), native: None }));
             if calls {
                 let (name, content) = ("bash".to_owned(), vec![Content::text(output)]);
-                let (is_error, extension) = (number % 2 == 0, None);
+                let (is_error, extension) = (number.is_multiple_of(2), None);
                 let message =
                     ToolMessage { call_id, name, content, is_error, extension, details: None, time: time() };
                 messages.push(Message::Tool(message));
@@ -231,7 +233,9 @@ proptest! {
     ) {
         let mut shown = Shown::new(width, height);
         for (what, which, text) in steps {
-            if what < 40 {
+            if what == 29 || what == 30 {
+                aside(&mut shown, what, which, &text);
+            } else if what < 40 {
                 happen(&mut shown, what, which, &text);
             } else {
                 act(&mut shown, what, which, &text);
