@@ -11,5 +11,7 @@ mod panel;
 mod picker;
 mod shown;
 mod streaming;
+#[cfg(unix)]
+mod terminal;
 mod theme;
 mod wrap;
