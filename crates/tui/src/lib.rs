@@ -27,4 +27,7 @@ pub mod theme;
 pub mod transcript;
 pub mod wrap;
 
+mod field;
+mod frame;
+mod fuzzy;
 mod timeouts;

@@ -8,10 +8,10 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
 use super::disk::{Disk, DiskFile};
-use super::entry::{Entry, EntryBody, Header, Origin};
+use super::entry::{Entry, EntryBody, Header, Name, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
-use super::log::{AppendError, Log};
+use super::log::{AppendError, Log, behind_link};
 use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
 use super::source::Source;
@@ -31,6 +31,8 @@ pub(super) struct State {
     safe: u64,
     /// Nobody holds the session any more, and its file is free for others.
     closed: bool,
+    /// The name that it was last given, once that is known; an empty one if it has none.
+    pub(super) name: Option<Name>,
 }
 
 /// Where the entries are kept.
@@ -90,7 +92,7 @@ impl State {
 
     fn new(header: Header, kept: Kept) -> Self {
         let (tree, repairs) = (Tree::default(), Vec::new());
-        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false }
+        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false, name: None }
     }
 
     pub(super) fn in_memory(header: Header) -> Self {
@@ -146,6 +148,9 @@ impl State {
         }
         let entry = Entry { id: EntryId::new(), parent: self.leaf, time, body };
         let written = self.write(&entry)?;
+        if let EntryBody::Name(name) = &entry.body {
+            self.name = Some(name.clone());
+        }
         let id = entry.id;
         self.tree.push(Arc::new(entry));
         self.leaf = Some(id);
@@ -364,13 +369,6 @@ impl State {
 
 fn source(log: &Log, known: bool) -> Source {
     Source { file: Arc::clone(log.file()), end: log.end(), path: log.path().to_owned(), known }
-}
-
-/// The file that a path means: a link to it is not replaced.
-fn behind_link(path: &Path) -> PathBuf {
-    let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
-    meant.unwrap_or_else(|| path.to_owned())
 }
 
 /// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use haft_core::session::{EntryId, Session, SessionError};
 use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
 
-use super::carry::{Carried, Outcome, answered, data};
+use super::carry::{Carried, Outcome, answered, data, off_thread};
 use super::hub::{Hub, Meant, News, Place};
 use super::seat::{Life, Seat};
 use crate::desk::{Desk, Ticket};
@@ -46,10 +46,15 @@ impl<S: Sessions> Hub<S> {
         let Some(seat) = self.roster.get_mut(id) else {
             return Some(Carried::Now(Err(Failure::other("no session"))));
         };
-        let session = seat.opened.agent.session().clone();
+        let agent = seat.opened.agent.clone();
         let forked = async move {
-            let forked = move || copy(&session, wish.entry.as_deref()).map(Which::Given);
-            tokio::task::spawn_blocking(forked).await.unwrap_or_else(|error| Err(Failure::other(error)))
+            let (session, at) = (agent.session().clone(), wish.entry.clone());
+            let copy = off_thread(move || copy(&session, at.as_deref())).await?;
+            if wish.entry.is_none() {
+                // What was set since the last request, too: the model of the copy is the one that is asked here.
+                agent.note_setup(&copy).await.map_err(|error| of_session(&error))?;
+            }
+            Ok(Which::Given(copy))
         };
         self.open(ticket, Meant::Not, forked.boxed());
         None
@@ -153,7 +158,7 @@ fn copy(session: &Session, entry: Option<&str>) -> Result<Session, Failure> {
 }
 
 /// The entry whose id begins so.
-fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
+pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
     let entries = session.entries().map_err(|error| of_session(&error))?;
     let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
     match (alike.next().filter(|_| !named.is_empty()), alike.next()) {

@@ -47,7 +47,7 @@ impl<S: Sessions> Hub<S> {
     }
 
     fn refuse(&self, id: Option<String>, kind: CommandKind, failure: Failure) {
-        self.outlet.reply(&Response::failure(id, kind, failure));
+        self.outlet.reply(Response::failure(id, kind, failure));
     }
 
     /// Where it belongs, and the session that it is about.
@@ -70,6 +70,7 @@ impl<S: Sessions> Hub<S> {
             | CommandKind::Steer
             | CommandKind::FollowUp
             | CommandKind::Interrupt
+            | CommandKind::TakeQueued
             | CommandKind::Compact
             | CommandKind::GetState
             | CommandKind::GetMessages
@@ -80,6 +81,8 @@ impl<S: Sessions> Hub<S> {
             | CommandKind::SetTools
             | CommandKind::CloseSession
             | CommandKind::Tree
+            | CommandKind::MoveTo
+            | CommandKind::SetName
             | CommandKind::ListCommands
             | CommandKind::RunCommand
             | CommandKind::ListExtensions

@@ -19,13 +19,14 @@ enum Step {
 }
 
 /// Commands of every kind that a desk treats in its own way.
-const COMMANDS: [(&str, &str); 11] = [
+const COMMANDS: [(&str, &str); 12] = [
     ("prompt", r#""message":"x""#),
     ("prompt", r#""message":"""#),
     ("compact", ""),
     ("abort", ""),
     ("abort", r#""queued":true"#),
     ("clear", ""),
+    ("move_to", ""),
     ("get_state", ""),
     ("run_command", r#""name":"x""#),
     ("set_model", r#""model":"m""#),
@@ -133,8 +134,10 @@ impl Shell {
                     assert_eq!(self.answers[&id], 1, "{command} {id} is answered twice");
                 }
                 Effect::Do(ticket, command) => {
-                    assert!(!matches!(command, Command::Clear(_)) || !self.works, "cleared at work");
-                    let holds = matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
+                    let leaves = matches!(command, Command::Clear(_) | Command::MoveTo(_));
+                    assert!(!leaves || !self.works, "left at work");
+                    let moves = matches!(command, Command::MoveTo(_));
+                    let holds = moves || matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
                     self.doing.push((ticket, holds));
                 }
                 Effect::Start(_) => {
