@@ -14,4 +14,5 @@ mod streaming;
 #[cfg(unix)]
 mod terminal;
 mod theme;
+mod transcript;
 mod wrap;
