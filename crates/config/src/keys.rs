@@ -83,11 +83,14 @@ macro_rules! keys {
                 former: keys!(@or_none $($former)?),
             }),+];
 
-            /// Sets back what only the user's own file may set.
-            pub fn forget_the_users(&mut self) {
-                $(if Reach::$reach == Reach::User {
+            /// Sets back what only the user's own file may set; the keys of what was set, as they are written.
+            pub fn forget_the_users(&mut self) -> Vec<&'static str> {
+                let mut forgotten = Vec::new();
+                $(if Reach::$reach == Reach::User && self.$field != <$type>::default() {
                     self.$field = <$type>::default();
+                    forgotten.push($path);
                 })+
+                forgotten
             }
         }
     };
@@ -96,8 +99,10 @@ macro_rules! keys {
 }
 
 mod hooks;
+pub(crate) mod tui;
 
 pub use hooks::{EventKind, HookBuiltin, HookDefaults, HookProcess, Hooks, ToolNames};
+pub use tui::{Tui, TuiScreen, TuiShown};
 
 keys! {
     /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not
@@ -193,6 +198,12 @@ keys! {
             takes: "a table, below",
             default: "none",
             reach: TrustedProject,
+        }
+        /// How the interactive mode looks and behaves.
+        tui: Tui = "tui" {
+            takes: "a table, below",
+            default: "as below",
+            reach: User,
         }
         /// What the user lets the extension or the process hook of this name do beyond what all may.
         grant: BTreeMap<String, Grant> = "grant.NAME" {
@@ -360,8 +371,15 @@ impl SandboxNet {
 
 /// All keys, tables within tables included, in the order of the documentation.
 pub fn all_keys() -> impl Iterator<Item = &'static Key> {
-    let tables =
-        [ConfigFile::KEYS, Compaction::KEYS, Hooks::KEYS, HookDefaults::KEYS, HookProcess::KEYS, Grant::KEYS];
+    let tables = [
+        ConfigFile::KEYS,
+        Compaction::KEYS,
+        Hooks::KEYS,
+        HookDefaults::KEYS,
+        HookProcess::KEYS,
+        Tui::KEYS,
+        Grant::KEYS,
+    ];
     tables.into_iter().flatten()
 }
 
@@ -386,7 +404,7 @@ mod tests {
             "model = 'm'\n[grant.guard]\non_timeout = 'allow'\nenv = ['KEY']\nsandbox = 'none'",
         )
         .unwrap();
-        file.forget_the_users();
+        assert_eq!(file.forget_the_users(), ["grant.NAME"]);
         assert_eq!(file, ConfigFile { model: Some("m".into()), ..ConfigFile::default() });
         assert!(Grant::KEYS.iter().all(|key| key.reach == Reach::User));
     }
