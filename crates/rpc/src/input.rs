@@ -1,20 +1,31 @@
-//! The lines of a client.
+//! What a client says.
 
-use bytes::Bytes;
 use haft_host::{Framer, Item};
 use haft_protocol::error::DecodeError;
-use haft_protocol::rpc::{ErrorCode, Failure, MAX_LINE, Response};
+use haft_protocol::rpc::{
+    BOUNDS, ErrorCode, Failure, MAX_LINE, Request, Response, Unread, line, read_request,
+};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 /// What a client said.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// A line, never blank.
-    Line(Bytes),
-    /// A line that is too long, which this answers.
-    TooLong(Response),
+    /// A command.
+    Request(Request),
+    /// Something that is none, which this answers.
+    Unread(Response),
     /// Nothing more comes.
     End,
+}
+
+/// Where the commands of a client come from.
+pub(crate) trait Source {
+    /// The next one. Nothing is lost when the future is dropped.
+    ///
+    /// # Errors
+    /// When the client cannot be heard.
+    async fn next(&mut self) -> std::io::Result<Said>;
 }
 
 /// Cuts what a client says into lines.
@@ -27,16 +38,14 @@ pub(crate) struct Input<R> {
     begun: bool,
 }
 
-impl<R: AsyncRead + Unpin> Input<R> {
+impl<R> Input<R> {
     pub(crate) fn new(input: R) -> Self {
         Self { input, framer: Framer::default(), ended: false, begun: false }
     }
+}
 
-    /// The next line. Nothing is lost when the future is dropped.
-    ///
-    /// # Errors
-    /// When the input cannot be read.
-    pub(crate) async fn next(&mut self) -> std::io::Result<Said> {
+impl<R: AsyncRead + Unpin> Source for Input<R> {
+    async fn next(&mut self) -> std::io::Result<Said> {
         loop {
             if let Some(item) = self.framer.next(MAX_LINE) {
                 return Ok(self.said(item));
@@ -50,6 +59,15 @@ impl<R: AsyncRead + Unpin> Input<R> {
     }
 }
 
+/// A client in the same process. What it says is read like the line that another one would send, so that no command gets in
+/// that a line could not say; there are few of them, and all but prompts are short.
+impl Source for UnboundedReceiver<Request> {
+    async fn next(&mut self) -> std::io::Result<Said> {
+        let Some(request) = self.recv().await else { return Ok(Said::End) };
+        Ok(read(line(&request)?.as_bytes()))
+    }
+}
+
 /// What some programs put before everything that they write in UTF-8. It says nothing.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -57,11 +75,16 @@ impl<R> Input<R> {
     fn said(&mut self, item: Item) -> Said {
         let is_first = !std::mem::replace(&mut self.begun, true);
         match item {
-            Item::Line(line) if is_first && line.starts_with(MARK) => Said::Line(line.slice(MARK.len()..)),
-            Item::Line(line) => Said::Line(line),
-            Item::TooLong => Said::TooLong(too_long()),
+            Item::Line(line) if is_first && line.starts_with(MARK) => read(&line.slice(MARK.len()..)),
+            Item::Line(line) => read(&line),
+            Item::TooLong => Said::Unread(too_long()),
         }
     }
+}
+
+fn read(line: &[u8]) -> Said {
+    read_request(line, BOUNDS)
+        .map_or_else(|unread| Said::Unread(Unread::into_response(unread)), Said::Request)
 }
 
 fn too_long() -> Response {

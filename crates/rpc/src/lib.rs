@@ -5,6 +5,7 @@
 //! Never in here: agent logic, files, settings, a runtime.
 //!
 //! * [`serve()`]: a client drives the sessions that a program opens with its [`Sessions`]; each has a [`Screen`];
+//!   [`serve_local()`] for one in the same process, without JSON;
 //! * [`line()`]: an event as one line; [`escaped`]: a line of JSON that no terminal obeys;
 //! * [`EventWriter`]: writes events alone.
 //!
@@ -30,7 +31,7 @@ pub use desk::MOST_WAITING;
 pub use haft_protocol::rpc::{escaped, line};
 pub use outbox::Room;
 pub use screen::{Screen, Screens};
-pub use serve::{End, Options, ServeError, serve};
+pub use serve::{End, Options, ServeError, serve, serve_local};
 pub use sessions::{Expanded, Opened, Sessions, Which};
 pub use writer::{EventWriter, WriteError};
 

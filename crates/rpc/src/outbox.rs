@@ -6,12 +6,13 @@
 
 #[cfg(test)]
 mod tests;
+mod weight;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use haft_protocol::event::AgentEvent;
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Event, EventLine, Response, RpcEvent};
+use haft_protocol::rpc::{Event, EventLine, Line, Response, RpcEvent};
 
 /// How much may wait before something is left out, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,15 +33,43 @@ impl Default for Room {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     room: Room,
-    lines: VecDeque<String>,
+    form: Form,
+    lines: VecDeque<Kept>,
     /// How many lines were taken out so far: the number of the first one.
     first: u64,
-    /// Of all lines.
+    /// Of all lines, as far as it is known without writing them.
     bytes: usize,
     /// Where the newest content of each panel waits.
     panels: BTreeMap<PanelOf, u64>,
     /// How many of each session were left out and are not told of yet.
     gaps: BTreeMap<Session, u64>,
+}
+
+/// What a client reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Lines of JSON.
+    #[default]
+    Text,
+    /// Lines as they are: it is in the same process.
+    Typed,
+}
+
+/// A line that waits.
+#[derive(Debug)]
+enum Kept {
+    Text(String),
+    /// With what it weighs, in bytes.
+    Typed(Box<Line>, usize),
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(line) => line.len(),
+            Self::Typed(_, bytes) => *bytes,
+        }
+    }
 }
 
 /// The session of an event, if it is about one.
@@ -65,16 +94,17 @@ enum Worth {
 
 impl Outbox {
     /// An empty one.
-    pub(crate) fn new(room: Room) -> Self {
-        Self { room, ..Self::default() }
+    pub(crate) fn new(room: Room, form: Form) -> Self {
+        Self { room, form, ..Self::default() }
     }
 
     /// Adds a reply.
     ///
     /// # Errors
     /// When it has no JSON form, which none lacks; then nothing is added.
-    pub(crate) fn reply(&mut self, reply: &Response) -> Result<(), serde_json::Error> {
-        self.push(reply.encode()?);
+    pub(crate) fn reply(&mut self, reply: Response) -> Result<(), serde_json::Error> {
+        let kept = self.kept(reply)?;
+        self.push(kept);
         Ok(())
     }
 
@@ -98,12 +128,13 @@ impl Outbox {
             self.lose(session);
             return Ok(());
         }
-        let line = EventLine { event, session: session.clone() }.encode()?;
+        let mut kept = self.kept(EventLine { event, session: session.clone() })?;
         let waits = match worth {
             Worth::Render(extension, id) => {
                 let panel = (session.clone(), extension, id);
-                if self.replace(&panel, &line) {
-                    return Ok(());
+                match self.replace(&panel, kept) {
+                    Some(unplaced) => kept = unplaced,
+                    None => return Ok(()),
                 }
                 Some(panel)
             }
@@ -118,32 +149,36 @@ impl Outbox {
         if let Some(panel) = waits {
             self.panels.insert(panel, self.next());
         }
-        self.push(line);
+        self.push(kept);
         Ok(())
     }
 
-    /// Takes the next lines, as many as `most` bytes hold and at least one. Nothing when none waits.
+    /// Takes the next lines as text, as many as `most` bytes hold and at least one. Nothing when none waits.
     ///
     /// # Errors
     /// None in truth: what was left out last is told of here, and that has a JSON form.
     pub(crate) fn take(&mut self, most: usize) -> Result<Option<String>, serde_json::Error> {
-        if self.bytes == 0 {
-            while let Some((session, _)) = self.gaps.first_key_value() {
-                self.tell_gap(session.clone())?;
+        self.tell_gaps()?;
+        let mut taken = String::new();
+        while let Some(kept) = self.lines.front()
+            && (taken.is_empty() || taken.len() + kept.bytes() <= most)
+        {
+            match self.pop() {
+                Some(Kept::Text(line)) => taken.push_str(&line),
+                Some(Kept::Typed(line, _)) => taken.push_str(&line.encode()?),
+                None => {}
             }
         }
-        let mut taken = String::new();
-        while let Some(line) = self.lines.front()
-            && (taken.is_empty() || taken.len() + line.len() <= most)
-        {
-            taken.push_str(line);
-            self.bytes -= line.len();
-            self.lines.pop_front();
-            self.first += 1;
-        }
-        let first = self.first;
-        self.panels.retain(|_, at| *at >= first);
         Ok((!taken.is_empty()).then_some(taken))
+    }
+
+    /// Takes the next line as it is. Nothing when none waits.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(crate) fn take_line(&mut self) -> Result<Option<Line>, serde_json::Error> {
+        self.tell_gaps()?;
+        Ok(self.pop().and_then(|kept| if let Kept::Typed(line, _) = kept { Some(*line) } else { None }))
     }
 
     /// Adds what waits in another one, and what it has left out.
@@ -151,10 +186,11 @@ impl Outbox {
     /// # Errors
     /// None in truth, as [`take`](Self::take).
     pub(crate) fn append(&mut self, mut other: Self) -> Result<(), serde_json::Error> {
-        while let Some(lines) = other.take(usize::MAX)? {
-            self.push(lines);
+        loop {
+            other.tell_gaps()?;
+            let Some(kept) = other.pop() else { return Ok(()) };
+            self.push(kept);
         }
-        Ok(())
     }
 
     /// How many bytes wait.
@@ -167,9 +203,30 @@ impl Outbox {
         self.bytes > self.room.notes
     }
 
-    fn push(&mut self, line: String) {
-        self.bytes += line.len();
-        self.lines.push_back(line);
+    /// A line in the form in which it waits.
+    fn kept(&self, line: impl Into<Line>) -> Result<Kept, serde_json::Error> {
+        let line = line.into();
+        Ok(match self.form {
+            Form::Text => Kept::Text(line.encode()?),
+            Form::Typed => {
+                let bytes = weight::of(&line)?;
+                Kept::Typed(Box::new(line), bytes)
+            }
+        })
+    }
+
+    fn push(&mut self, kept: Kept) {
+        self.bytes += kept.bytes();
+        self.lines.push_back(kept);
+    }
+
+    fn pop(&mut self) -> Option<Kept> {
+        let kept = self.lines.pop_front()?;
+        self.bytes -= kept.bytes();
+        self.first += 1;
+        let first = self.first;
+        self.panels.retain(|_, at| *at >= first);
+        Some(kept)
     }
 
     /// The number of the next line that is added.
@@ -181,21 +238,32 @@ impl Outbox {
         *self.gaps.entry(session).or_default() += 1;
     }
 
-    /// While much waits, puts a panel's new content in the place of an older one that waits, if one does.
-    fn replace(&mut self, panel: &PanelOf, line: &str) -> bool {
+    /// While much waits, puts a panel's new content in the place of an older one that waits. Gives it back if none does.
+    fn replace(&mut self, panel: &PanelOf, kept: Kept) -> Option<Kept> {
         let older = self.panels.get(panel).filter(|_| self.bytes > self.room.pieces);
         let place = older.and_then(|at| usize::try_from(at - self.first).ok());
-        let Some(older) = place.and_then(|place| self.lines.get_mut(place)) else { return false };
-        self.bytes = self.bytes - older.len() + line.len();
-        line.clone_into(older);
-        true
+        let Some(older) = place.and_then(|place| self.lines.get_mut(place)) else { return Some(kept) };
+        self.bytes = self.bytes - older.bytes() + kept.bytes();
+        *older = kept;
+        None
+    }
+
+    /// Once nothing waits, says what was left out last.
+    fn tell_gaps(&mut self) -> Result<(), serde_json::Error> {
+        if self.lines.is_empty() {
+            while let Some((session, _)) = self.gaps.first_key_value() {
+                self.tell_gap(session.clone())?;
+            }
+        }
+        Ok(())
     }
 
     /// Says how many of a session were left out, if any were.
     fn tell_gap(&mut self, session: Session) -> Result<(), serde_json::Error> {
         let Some(lost) = self.gaps.remove(&session) else { return Ok(()) };
         let event = AgentEvent::EventGap { lost }.into();
-        self.push(EventLine { event, session }.encode()?);
+        let kept = self.kept(EventLine { event, session })?;
+        self.push(kept);
         Ok(())
     }
 }

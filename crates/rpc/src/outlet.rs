@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use haft_protocol::rpc::{Event, Response};
+use haft_protocol::rpc::{Event, Line, Response};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-use crate::outbox::{Outbox, Room};
+use crate::outbox::{Form, Outbox, Room};
 
 /// How much is written at a time, in bytes, unless one line is longer: what a pipe takes at once.
 const PIECE: usize = 64 * 1024;
@@ -29,26 +29,26 @@ struct Inner {
 
 struct State {
     outbox: Outbox,
-    /// How many bytes the output has taken.
+    /// How much the client has taken: bytes, or lines.
     written: u64,
     /// Events of before somebody was let in, while nobody is: they are nobody's business yet.
     held: Option<Outbox>,
     closed: bool,
-    /// The output took something no more.
+    /// The client took something no more.
     broken: bool,
 }
 
 impl Outlet {
     /// `holds`: events wait until [`open`](Self::open).
-    pub(crate) fn new(room: Room, holds: bool) -> Self {
-        let held = holds.then(|| Outbox::new(room));
-        let outbox = Outbox::new(room);
+    pub(crate) fn new(room: Room, form: Form, holds: bool) -> Self {
+        let held = holds.then(|| Outbox::new(room, form));
+        let outbox = Outbox::new(room, form);
         let state = Mutex::new(State { outbox, written: 0, held, closed: false, broken: false });
         Self(Arc::new(Inner { state, more: Notify::new(), taken: Notify::new() }))
     }
 
     /// Adds a reply.
-    pub(crate) fn reply(&self, reply: &Response) {
+    pub(crate) fn reply(&self, reply: Response) {
         self.add(|state| state.outbox.reply(reply));
     }
 
@@ -99,19 +99,51 @@ impl Outlet {
     }
 
     async fn write_out(&self, mut output: impl AsyncWrite + Unpin) -> std::io::Result<()> {
+        while let Some(piece) = self.next(|outbox| outbox.take(PIECE)).await? {
+            self.write_piece(&mut output, piece.as_bytes()).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells a client in the same process what comes until nothing more does, in place of [`write`](Self::write).
+    ///
+    /// # Errors
+    /// When the client is gone.
+    pub(crate) async fn tell(&self, lines: mpsc::Sender<Line>) -> std::io::Result<()> {
+        let told = tokio::select! {
+            told = self.tell_all(&lines) => told,
+            // It is noticed although there is nothing to tell.
+            () = lines.closed() => Err(std::io::ErrorKind::BrokenPipe.into()),
+        };
+        self.lock().broken = told.is_err();
+        told
+    }
+
+    async fn tell_all(&self, lines: &mpsc::Sender<Line>) -> std::io::Result<()> {
+        while let Some(line) = self.next(Outbox::take_line).await? {
+            lines.send(line).await.map_err(|_| std::io::ErrorKind::BrokenPipe)?;
+            self.lock().written += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits for what comes next; `None` when nothing more does. Nothing is lost when the future is dropped.
+    async fn next<T>(
+        &self,
+        take: impl Fn(&mut Outbox) -> Result<Option<T>, serde_json::Error>,
+    ) -> std::io::Result<Option<T>> {
         loop {
             let more = self.0.more.notified();
-            let (piece, closed) = {
+            let (taken, closed) = {
                 let mut state = self.lock();
-                let piece = state.outbox.take(PIECE).map_err(std::io::Error::other)?;
-                (piece, state.closed)
+                (take(&mut state.outbox).map_err(std::io::Error::other)?, state.closed)
             };
-            match piece {
-                Some(piece) => {
+            match taken {
+                Some(taken) => {
                     self.0.taken.notify_one();
-                    self.write_piece(&mut output, piece.as_bytes()).await?;
+                    return Ok(Some(taken));
                 }
-                None if closed => return Ok(()),
+                None if closed => return Ok(None),
                 None => more.await,
             }
         }
@@ -181,12 +213,12 @@ mod tests {
     #[test]
     fn what_is_held_has_no_more_room_than_what_waits() {
         let room = Room { pieces: 1000, notes: 2000 };
-        let outlet = Outlet::new(room, true);
+        let outlet = Outlet::new(room, Form::Text, true);
         for _ in 0..1000 {
             outlet.event(Some("1"), note());
         }
         let refusal = Failure::new(ErrorCode::AuthRequired, "no");
-        outlet.reply(&Response::failure(None, CommandKind::Ping, refusal));
+        outlet.reply(Response::failure(None, CommandKind::Ping, refusal));
         let before = outlet.lock().outbox.waiting();
         assert!(before < 200, "nothing but the reply is told before somebody is let in");
 

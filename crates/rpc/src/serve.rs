@@ -20,13 +20,14 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
-use haft_protocol::rpc::Token;
+use haft_protocol::rpc::{Line, Request, Token};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::door::Door;
-use crate::input::Input;
-use crate::outbox::Room;
+use crate::input::{Input, Source};
+use crate::outbox::{Form, Room};
 use crate::outlet::Outlet;
 use crate::questions::Questions;
 use crate::screen::Screens;
@@ -98,7 +99,38 @@ pub async fn serve<S: Sessions>(
     output: impl AsyncWrite + Unpin,
     options: Options,
 ) -> Result<End, ServeError<S::Error>> {
-    let outlet = Outlet::new(options.room, Door::asks(options.token.as_ref()));
+    let outlet = Outlet::new(options.room, Form::Text, Door::asks(options.token.as_ref()));
+    connected(cancel, sessions, Input::new(input), &outlet, outlet.write(output), options).await
+}
+
+/// [`serve`] for a client in the same process: it says requests and is told [`Line`]s, images with their data, and nobody
+/// writes or reads JSON between them. The order is the same, and so is what is left out when lines wait; the token of the
+/// options is not asked for. The client has no more to say when nobody can send requests any more, and is gone when it
+/// drops the receiver of the lines. Nothing more comes when that receiver ends.
+///
+/// # Errors
+/// [`ServeError::First`].
+pub async fn serve_local<S: Sessions>(
+    cancel: &CancellationToken,
+    sessions: Arc<S>,
+    requests: mpsc::UnboundedReceiver<Request>,
+    lines: mpsc::Sender<Line>,
+    options: Options,
+) -> Result<End, ServeError<S::Error>> {
+    let outlet = Outlet::new(options.room, Form::Typed, false);
+    let options = Options { token: None, ..options };
+    connected(cancel, sessions, requests, &outlet, outlet.tell(lines), options).await
+}
+
+/// Serves a client whose commands come from `source` and whose lines `writer` takes out of the outlet.
+async fn connected<S: Sessions>(
+    cancel: &CancellationToken,
+    sessions: Arc<S>,
+    mut source: impl Source,
+    outlet: &Outlet,
+    writer: impl Future<Output = io::Result<()>>,
+    options: Options,
+) -> Result<End, ServeError<S::Error>> {
     let questions = Questions::new(outlet.clone());
     let screens = Screens::new(outlet.clone(), questions.clone(), false);
     let Some(first) = cancel.run_until_cancelled(sessions.first(&screens)).await else {
@@ -106,9 +138,8 @@ pub async fn serve<S: Sessions>(
     };
     let first = first.map_err(ServeError::First)?;
     let mut hub = Hub::new(sessions, first, outlet.clone(), questions, options);
-    let mut input = Input::new(input);
-    let mut writer = pin!(outlet.write(output));
-    let outcome = hub.run(cancel, &mut input, writer.as_mut()).await;
+    let mut writer = pin!(writer);
+    let outcome = hub.run(cancel, &mut source, writer.as_mut()).await;
     outlet.close();
     // Also when the input broke, and when the client left while everything came to its end.
     if !outlet.drained(writer, LAST_WORDS).await {

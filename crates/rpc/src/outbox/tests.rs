@@ -13,7 +13,7 @@ use super::*;
 const ROOM: Room = Room { pieces: 200, notes: 400 };
 
 fn outbox() -> Outbox {
-    Outbox::new(ROOM)
+    Outbox::new(ROOM, Form::Text)
 }
 
 fn session(name: &str) -> Session {
@@ -66,7 +66,7 @@ fn what_fits_comes_as_it_is() {
     let mut outbox = outbox();
     outbox.event(session("s"), piece(1)).unwrap();
     outbox.event(None, whole(2)).unwrap();
-    outbox.reply(&Response::success::<Ping>(Some("1".into()), &Pong { pong: true }).unwrap()).unwrap();
+    outbox.reply(Response::success::<Ping>(Some("1".into()), &Pong { pong: true }).unwrap()).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"
     {"type":"text_delta","delta":"piece 1","session":"s"}
     {"type":"ext_display","extension":"todo","text":"whole 2"}
@@ -82,7 +82,7 @@ fn pieces_are_left_out_and_that_is_told_before_the_next_line_of_their_session() 
     outbox.event(session("s"), piece(2)).unwrap();
     outbox.event(session("t"), piece(3)).unwrap();
     outbox.event(session("u"), whole(4)).unwrap();
-    outbox.reply(&Response::success::<Ping>(None, &Pong { pong: true }).unwrap()).unwrap();
+    outbox.reply(Response::success::<Ping>(None, &Pong { pong: true }).unwrap()).unwrap();
     outbox.event(session("s"), whole(5)).unwrap();
     outbox.event(session("s"), piece(6)).unwrap();
     assert_snapshot!(all(&mut outbox), @r#"

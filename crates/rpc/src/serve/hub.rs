@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use haft_protocol::RawJson;
-use haft_protocol::rpc::{BOUNDS, Failure, RpcEvent, SessionEnd, read_request};
-use tokio::io::AsyncRead;
+use haft_protocol::rpc::{Failure, RpcEvent, SessionEnd};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +16,7 @@ use super::work::{self, Ended};
 use super::{End, Options};
 use crate::desk::{Desk, Effect, Job, Ticket};
 use crate::door::Door;
-use crate::input::{Input, Said};
+use crate::input::{Said, Source};
 use crate::outlet::Outlet;
 use crate::questions::Questions;
 use crate::roster::Roster;
@@ -119,7 +118,7 @@ impl<S: Sessions> Hub<S> {
     pub(super) async fn run(
         &mut self,
         cancel: &CancellationToken,
-        input: &mut Input<impl AsyncRead + Unpin>,
+        input: &mut impl Source,
         mut writer: Pin<&mut impl Future<Output = io::Result<()>>>,
     ) -> Result<End, Broken> {
         let outlet = self.outlet.clone();
@@ -149,8 +148,8 @@ impl<S: Sessions> Hub<S> {
                     Err(error) => tracing::error!(%error, "a task of the client's was lost"),
                 },
                 said = said, if reads && !self.holds && self.bulky < MOST_BULKY => match said {
-                    Ok(Said::Line(line)) => self.line(&line),
-                    Ok(Said::TooLong(reply)) => self.outlet.reply(&reply),
+                    Ok(Said::Request(request)) => self.request(request),
+                    Ok(Said::Unread(reply)) => self.outlet.reply(self.door.unread(reply)),
                     Ok(Said::End) => {
                         reads = false;
                         self.finish();
@@ -167,13 +166,6 @@ impl<S: Sessions> Hub<S> {
     fn is_over(&self) -> bool {
         let closed = self.roster.iter().all(|(_, seat)| seat.life == Life::Closed);
         closed && self.lobby.is_closed() && self.work.is_empty()
-    }
-
-    fn line(&mut self, line: &[u8]) {
-        match read_request(line, BOUNDS) {
-            Ok(request) => self.request(request),
-            Err(unread) => self.outlet.reply(&self.door.unread(unread.into_response())),
-        }
     }
 
     /// The client says nothing more: what was accepted is finished.
@@ -217,7 +209,7 @@ impl<S: Sessions> Hub<S> {
     pub(super) fn apply(&mut self, place: &Place, about: Option<&str>, effects: Vec<Effect>) {
         for effect in effects {
             match (effect, place) {
-                (Effect::Reply(reply), _) => self.outlet.reply(&reply),
+                (Effect::Reply(reply), _) => self.outlet.reply(reply),
                 (Effect::Do(ticket, command), place) => self.carry_out(place, about, ticket, command),
                 (Effect::Start(job), Place::Session(id)) => self.start(id, job),
                 (Effect::Stop, Place::Session(id)) => {

@@ -47,7 +47,7 @@ impl<S: Sessions> Hub<S> {
     }
 
     fn refuse(&self, id: Option<String>, kind: CommandKind, failure: Failure) {
-        self.outlet.reply(&Response::failure(id, kind, failure));
+        self.outlet.reply(Response::failure(id, kind, failure));
     }
 
     /// Where it belongs, and the session that it is about.
