@@ -60,7 +60,7 @@ pub enum SetError {
 }
 
 /// Sets a key of a `config.toml`, which is made where there is none; comments and the order of what is there stay. The
-/// words of a list are separated by commas.
+/// words of a list are separated by commas, and `none` is an empty one.
 ///
 /// # Errors
 /// [`SetError`]; nothing is written then.
@@ -132,6 +132,7 @@ fn with_value(path: &Path, text: &str, key: &Key, value: &str) -> Result<String,
 fn written(takes: &str, value: &str) -> Value {
     if takes.starts_with("a list") {
         let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let words = words.filter(|_| value != "none");
         return words.collect::<Array>().into();
     }
     let number = || value.parse::<i64>().ok().filter(|_| takes.starts_with("a whole number"));
@@ -183,13 +184,14 @@ mod tests {
     #[test]
     fn a_key_is_set_and_the_rest_stays() {
         check("", "tui.screen", "inline", "[tui]\nscreen = \"inline\"\n");
-        let text = "# mine\nmodel = 'm' # this one\n\n[tui]\nmouse = true # it scrolls\n";
-        check(text, "tui.mouse", "false", &text.replace("true", "false"));
+        let text = "# mine\nmodel = 'm' # this one\n\n[tui]\nmouse = \"on\" # it scrolls\n";
+        check(text, "tui.mouse", "off", &text.replace("on\"", "off\""));
         check(text, "model", "n", &text.replace("'m'", "\"n\""));
         let more = format!("{text}approve = [\"bash\", \"edit\"]\n");
         check(text, "tui.approve", "bash, edit", &more);
         check("reasoning = 'low'\n", "thinking", "high", "reasoning = \"high\"\n");
-        check("tui.mouse = true\n", "tui.approve", "", "tui.mouse = true\ntui.approve = []\n");
+        check("lazy_start = true\n", "lazy_start", "false", "lazy_start = false\n");
+        check("tui.bell = 'on'\n", "tui.approve", "none", "tui.bell = 'on'\ntui.approve = []\n");
         check("", "max_steps", "7", "max_steps = 7\n");
     }
 
@@ -205,7 +207,7 @@ mod tests {
         assert_eq!(told("tui.screen", "big"), "`tui.screen` must be `alternate`, `inline` or `linear`");
         assert_eq!(told("max_steps", "0"), "`max_steps` must be a whole number of at least 1");
         assert_eq!(told("model", " "), "`model` must be an id");
-        assert_eq!(told("tui.mouse", "yes"), "`tui.mouse` must be `true` or `false`");
+        assert_eq!(told("tui.mouse", "yes"), "`tui.mouse` must be `on` or `off`");
         for key in ["grant.x.net", "hooks.enabled", "tui", "zzz", "grant.NAME"] {
             assert_eq!(
                 told(key, "x"),
@@ -213,7 +215,7 @@ mod tests {
             );
         }
         fs::write(&path, "modle = 1\n").unwrap();
-        assert!(set(&path, "tui.mouse", "true").unwrap_err().to_string().contains("unknown key `modle`"));
+        assert!(set(&path, "tui.mouse", "on").unwrap_err().to_string().contains("unknown key `modle`"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "modle = 1\n");
     }
 }

@@ -102,7 +102,7 @@ mod hooks;
 pub(crate) mod tui;
 
 pub use hooks::{EventKind, HookBuiltin, HookDefaults, HookProcess, Hooks, ToolNames};
-pub use tui::{Tui, TuiScreen, TuiShown};
+pub use tui::{Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch};
 
 keys! {
     /// The content of `config.toml`. A key that haft does not know is an error, so that a typing mistake does not

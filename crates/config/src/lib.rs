@@ -41,7 +41,7 @@ pub use home::{Home, HomeError};
 pub use hooks::{AddError, HookTimeouts, HooksFile, NamedFile, ProcessHook, add_hooks};
 pub use keys::{
     ConfigFile, EventKind, Grant, HookBuiltin, HookDefaults, HookProcess, Hooks, Key, OnTimeout, Reach,
-    SandboxLevel, SandboxNet, ToolNames, Tui, TuiScreen, TuiShown, all_keys,
+    SandboxLevel, SandboxNet, ToolNames, Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch, all_keys,
 };
 pub use layers::{Config, DisabledHook, ExtensionPlace, Files, Granted, Owner};
 pub use project::Unused;

@@ -278,11 +278,11 @@ mod tests {
         hooks.processes.gate.intercept = ["approve_tool"] # /config.toml:15
         tui.theme = "auto" # default
         tui.screen = "alternate" # default
-        tui.mouse = true # default
-        tui.images = true # default
+        tui.mouse = "on" # default
+        tui.images = "auto" # default
         tui.thinking = "folded" # default
         tui.approve = [] # default
-        tui.bell = true # default
+        tui.bell = "off" # default
         grant.x.env = ["A"] # /config.toml:5
         grant.x.on_timeout = "block" # /config.toml:4
         grant.x.sandbox = "strict" # /config.toml:6

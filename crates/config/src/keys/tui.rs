@@ -29,16 +29,16 @@ keys! {
             default: "`alternate`",
             reach: User,
         }
-        /// Whether the wheel scrolls and the mouse selects. `false` leaves the mouse to the terminal.
-        mouse: Option<bool> = "tui.mouse" {
-            takes: "`true` or `false`",
-            default: "`true`",
+        /// Whether the wheel scrolls and the mouse selects. `off` leaves the mouse to the terminal.
+        mouse: Option<TuiSwitch> = "tui.mouse" {
+            takes: "`on` or `off`",
+            default: "`on`",
             reach: User,
         }
         /// Whether images are shown where the terminal can show them.
-        images: Option<bool> = "tui.images" {
-            takes: "`true` or `false`",
-            default: "`true`",
+        images: Option<TuiImages> = "tui.images" {
+            takes: "`auto` or `off`",
+            default: "`auto`",
             reach: User,
         }
         /// Whether what the model thinks is shown whole, or folded into one row.
@@ -54,9 +54,9 @@ keys! {
             reach: User,
         }
         /// Whether the terminal's bell rings when haft waits for you, and when it is done.
-        bell: Option<bool> = "tui.bell" {
-            takes: "`true` or `false`",
-            default: "`true`",
+        bell: Option<TuiSwitch> = "tui.bell" {
+            takes: "`on` or `off`",
+            default: "`off`",
             reach: User,
         }
     }
@@ -84,18 +84,37 @@ pub enum TuiShown {
     Shown,
 }
 
+/// Whether images are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TuiImages {
+    /// Where the terminal can show them.
+    Auto,
+    /// Nowhere.
+    Off,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TuiSwitch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
 impl Tui {
     /// What holds where nobody sets it, by key.
     fn defaults() -> BTreeMap<&'static str, Value> {
-        let yes = || Value::from(true);
         BTreeMap::from([
             ("tui.theme", "auto".into()),
             ("tui.screen", "alternate".into()),
-            ("tui.mouse", yes()),
-            ("tui.images", yes()),
+            ("tui.mouse", "on".into()),
+            ("tui.images", "auto".into()),
             ("tui.thinking", "folded".into()),
             ("tui.approve", Value::Array(Vec::new())),
-            ("tui.bell", yes()),
+            ("tui.bell", "off".into()),
         ])
     }
 }
@@ -122,18 +141,18 @@ mod tests {
 
     #[test]
     fn what_nobody_sets_has_a_value() {
-        let rows = rows(&ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'inline'\nmouse = false").unwrap());
+        let rows = rows(&ReadFile::parse(Path::new("c"), "[tui]\nscreen = 'inline'\nmouse = 'off'").unwrap());
         let shown = rows
             .iter()
             .map(|row| format!("{} {} {}", row.key, row.value.clone().unwrap_or_default(), row.origin));
         insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"), @r#"
         tui.theme "auto" default
         tui.screen "inline" c:2
-        tui.mouse false c:3
-        tui.images true default
+        tui.mouse "off" c:3
+        tui.images "auto" default
         tui.thinking "folded" default
         tui.approve [] default
-        tui.bell true default
+        tui.bell "off" default
         "#);
     }
 
