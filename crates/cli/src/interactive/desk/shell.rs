@@ -1,0 +1,91 @@
+//! Commands of the person's, in the shell.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use haft_protocol::rpc::{ErrorCode, Failure};
+use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
+use haft_tui::app::Answer;
+use tokio_util::sync::CancellationToken;
+
+use super::{Desk, Ground, Say};
+use crate::rpc::WITHHELD;
+use crate::timeouts::SHELL;
+
+/// Those that run.
+#[derive(Default)]
+pub(in crate::interactive) struct Shells(Mutex<BTreeMap<u64, CancellationToken>>);
+
+impl Shells {
+    fn begin(&self, number: u64) -> CancellationToken {
+        let cancel = CancellationToken::new();
+        self.with(|running| running.insert(number, cancel.clone()));
+        cancel
+    }
+
+    fn end(&self, number: u64) {
+        self.with(|running| running.remove(&number));
+    }
+
+    /// Stops one; nothing where it is over.
+    pub(super) fn stop(&self, number: u64) {
+        if let Some(cancel) = self.with(|running| running.get(&number).cloned()) {
+            cancel.cancel();
+        }
+    }
+
+    /// Stops all of them.
+    pub(in crate::interactive) fn stop_all(&self) {
+        self.with(|running| running.values().for_each(CancellationToken::cancel));
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut BTreeMap<u64, CancellationToken>) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Desk {
+    /// Runs a command as the tool `bash` would.
+    pub(super) fn shell(&self, number: u64, command: String, say: Say) {
+        let (shells, environment) = (Arc::clone(&self.shells), environment(&self.ground));
+        // Before the task begins: it can be stopped from here on.
+        let cancel = shells.begin(number);
+        drop(self.runtime.spawn(async move {
+            let told = Arc::clone(&say);
+            let told = move |piece: String| told(Answer::ShellOutput(number, piece));
+            let command = ShellCommand { command, timeout: SHELL };
+            let outcome = environment.run(&cancel, command, &told).await;
+            shells.end(number);
+            say(Answer::ShellEnd(number, ended(outcome)));
+        }));
+    }
+}
+
+fn environment(ground: &Ground) -> HostEnvironment {
+    HostEnvironment::new(&ground.cwd)
+        .with_scratch(ground.home.results_dir())
+        .with_state(ground.home.state_dir().join("in-place"))
+        .without_variables(WITHHELD)
+}
+
+/// What came of it: all that it printed, and its status where it has one.
+fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), Failure> {
+    let report = outcome.map_err(|error| match error {
+        EnvironmentError::Cancelled => Failure::new(ErrorCode::Aborted, "stopped"),
+        error => Failure::other(error),
+    })?;
+    let (status, end) = match report.end {
+        RunEnd::Exited(code) => (Some(code), None),
+        RunEnd::Signalled(signal) => (None, Some(format!("killed by signal {signal}"))),
+        RunEnd::TimedOut => (None, Some("killed: it took more than a day".to_owned())),
+        RunEnd::Cancelled => (None, Some("stopped".to_owned())),
+    };
+    let mut text = report.tail.clone();
+    for note in report.notes().into_iter().chain(end) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{note}]"));
+    }
+    Ok((text, status))
+}
