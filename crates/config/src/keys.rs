@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use haft_protocol::thinking::Thinking;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::settings::env;
 
@@ -98,9 +98,11 @@ macro_rules! keys {
     (@or_none $value:expr) => { Some($value) };
 }
 
+mod granted;
 mod hooks;
 pub(crate) mod tui;
 
+pub use granted::{OnTimeout, SandboxLevel, SandboxNet};
 pub use hooks::{EventKind, HookBuiltin, HookDefaults, HookProcess, Hooks, ToolNames};
 pub use tui::{Tui, TuiImages, TuiScreen, TuiShown, TuiSwitch};
 
@@ -299,72 +301,6 @@ keys! {
             takes: "`none`, `loopback` or `all`",
             default: "`none`",
             reach: User,
-        }
-    }
-}
-
-/// What a gate's silence means. Only the user can choose; an extension cannot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnTimeout {
-    /// The action does not happen; haft's default for gates.
-    Block,
-    /// The action happens, and the failure is reported.
-    Allow,
-}
-
-impl OnTimeout {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Block => "block",
-            Self::Allow => "allow",
-        }
-    }
-}
-
-/// The sandbox that an extension runs in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxLevel {
-    /// It runs with the user's rights.
-    None,
-    /// The kernel's access control and a filter of system calls.
-    Standard,
-    /// That, in namespaces of its own.
-    Strict,
-}
-
-impl SandboxLevel {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Standard => "standard",
-            Self::Strict => "strict",
-        }
-    }
-}
-
-/// Whom an extension may talk to from its sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SandboxNet {
-    /// Nobody.
-    None,
-    /// Its own processes.
-    Loopback,
-    /// Everybody.
-    All,
-}
-
-impl SandboxNet {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Loopback => "loopback",
-            Self::All => "all",
         }
     }
 }
