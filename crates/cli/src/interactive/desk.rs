@@ -12,23 +12,23 @@ mod settings;
 mod shell;
 mod themes;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use haft_config::{Decision, Home};
 use haft_protocol::rpc::Failure;
 use haft_tui::app::{Answer, Ask};
+use haft_tui::terminal::Program;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 
 use crate::args::RunArgs;
 use crate::trust;
 
-pub(super) use editor::run as run_editor;
 pub(super) use sessions::Open;
 pub(super) use shell::Shells;
-
-/// Where answers go.
-pub(super) type Say = Arc<dyn Fn(Answer) + Send + Sync>;
 
 /// What the questions are about.
 pub(super) struct Desk {
@@ -57,62 +57,71 @@ impl Ground {
     }
 }
 
-impl Desk {
-    /// Sees to it that a question is answered.
-    pub(super) fn ask(&self, ask: Ask, say: Say) {
+#[async_trait]
+impl Program for Desk {
+    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>) {
         let ground = Arc::clone(&self.ground);
-        match ask {
-            Ask::Conversation { session } => self.answer(say, move || {
-                let messages = ground.open.conversation(&session);
-                Answer::Conversation(session, messages)
-            }),
-            Ask::Files => self.answer(say, move || Answer::Files(files::below(&ground.cwd))),
-            Ask::Branch => self.answer(say, move || Answer::Branch(files::branch(&ground))),
-            Ask::History => self.answer(say, move || Answer::History(plain(history::read(&ground.home)))),
-            Ask::Remember(prompt) => self.work(move || history::remember(&ground.home, &prompt)),
-            Ask::Image { number, path } => {
-                self.answer(say, move || Answer::Image(number, plain(image::read(&ground.cwd, &path))))
+        let answer = match ask {
+            Ask::Remember(prompt) => {
+                return self.off_thread(move || history::remember(&ground.home, &prompt)).await.unwrap_or(());
             }
-            Ask::Providers => self.answer(say, move || Answer::Providers(keys::providers(&ground.home))),
+            Ask::StopShell { number } => return self.shells.stop(number),
+            Ask::Shell { number, command } => Some(self.shell(number, command, &answers).await),
             Ask::Login { provider, key } => {
-                drop(self.runtime.spawn(keys::login(ground, provider, key, say)));
+                let answered = self.runtime.spawn(keys::login(ground, provider, key)).await;
+                answered.ok().map(|outcome| Answer::Login(plain(outcome)))
             }
-            Ask::Logout { provider } => {
-                self.answer(say, move || Answer::Logout(plain(keys::logout(&ground.home, provider))));
+            Ask::Export { session, to } => {
+                let answered = self.runtime.spawn(sessions::export(ground, session, to)).await;
+                answered.ok().map(|outcome| Answer::Export(plain(outcome)))
             }
-            Ask::Export { session, to } => drop(self.runtime.spawn(async move {
-                say(Answer::Export(plain(sessions::export(ground, session, to).await)));
-            })),
-            Ask::Delete { session } => {
-                self.answer(say, move || Answer::Delete(plain(sessions::delete(&ground, &session))));
-            }
-            Ask::Trust => {
-                self.answer(say, move || Answer::Trust(plain(trust::shown(&ground.home, &ground.cwd))))
-            }
-            Ask::Grant { digest } => self.answer(say, move || {
-                let told = trust::trust(&ground.home, &ground.cwd, &digest);
-                Answer::Grant(plain(
-                    told.map(|told| format!("{told}; it counts from the next session on: /new")),
-                ))
-            }),
-            Ask::Shell { number, command } => self.shell(number, command, say),
-            Ask::StopShell { number } => self.shells.stop(number),
-            Ask::Settings => self.answer(say, move || Answer::Settings(settings::rows(&ground))),
-            Ask::Set { name, value } => {
-                self.answer(say, move || Answer::Set(plain(settings::set(&ground, &name, &value))));
-            }
-            Ask::Themes => self.answer(say, move || Answer::Themes(themes::all(&ground))),
+            ask => self.off_thread(move || blocking(&ground, ask)).await.flatten(),
+        };
+        // An interface that is gone needs nothing more.
+        if let Some(answer) = answer {
+            let _ = answers.send(answer).await;
         }
     }
 
-    /// Does what may block, and says what came of it.
-    fn answer(&self, say: Say, work: impl FnOnce() -> Answer + Send + 'static) {
-        self.work(move || say(work()));
+    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>> {
+        let edited = self.runtime.spawn_blocking(move || editor::run(&command)).await;
+        edited.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
+}
 
-    fn work(&self, work: impl FnOnce() + Send + 'static) {
-        drop(self.runtime.spawn_blocking(work));
+impl Desk {
+    /// Does what may block; nothing where haft ends meanwhile.
+    async fn off_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        self.runtime.spawn_blocking(work).await.ok()
     }
+}
+
+/// Answers what is read or written at once.
+fn blocking(ground: &Ground, ask: Ask) -> Option<Answer> {
+    let Ground { home, cwd, .. } = ground;
+    Some(match ask {
+        Ask::Conversation { session } => {
+            let messages = ground.open.conversation(&session);
+            Answer::Conversation(session, messages)
+        }
+        Ask::Files => Answer::Files(files::below(cwd)),
+        Ask::Branch => Answer::Branch(files::branch(ground)),
+        Ask::History => Answer::History(plain(history::read(home))),
+        Ask::Image { number, path } => Answer::Image(number, plain(image::read(cwd, &path))),
+        Ask::Providers => Answer::Providers(keys::providers(home)),
+        Ask::Logout { provider } => Answer::Logout(plain(keys::logout(home, provider))),
+        Ask::Delete { session } => Answer::Delete(plain(sessions::delete(ground, &session))),
+        Ask::Trust => Answer::Trust(plain(trust::shown(home, cwd))),
+        Ask::Grant { digest } => Answer::Grant(plain(trust::trust(home, cwd, &digest))),
+        Ask::Settings => Answer::Settings(settings::rows(ground)),
+        Ask::Set { name, value } => Answer::Set(plain(settings::set(ground, &name, &value))),
+        Ask::Themes => Answer::Themes(themes::all(ground)),
+        Ask::Remember(_)
+        | Ask::Login { .. }
+        | Ask::Export { .. }
+        | Ask::Shell { .. }
+        | Ask::StopShell { .. } => return None,
+    })
 }
 
 /// An error, as the interface shows it.

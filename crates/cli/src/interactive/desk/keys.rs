@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use haft_config::{Auth, ExposeSecret as _, Home, SecretString};
 use haft_providers::{KeyHome, Models, PRESETS, key_home};
-use haft_tui::app::{Answer, Provider};
+use haft_tui::app::Provider;
 
-use super::{Ground, Say, plain};
+use super::Ground;
 use crate::login;
 
 /// The providers that there are, and where the key of each comes from.
@@ -28,16 +28,17 @@ pub(super) fn providers(home: &Home) -> Vec<Provider> {
 }
 
 /// Stores a key, once the provider has taken it.
-pub(super) async fn login(ground: Arc<Ground>, provider: String, key: SecretString, say: Say) {
-    say(Answer::Login(plain(logged_in(&ground.home, &provider, &key).await)));
-}
-
-async fn logged_in(home: &Home, provider: &str, key: &SecretString) -> anyhow::Result<String> {
+pub(super) async fn login(
+    ground: Arc<Ground>,
+    provider: String,
+    key: SecretString,
+) -> anyhow::Result<String> {
+    let home = &ground.home;
     let key = login::usable(key.expose_secret())?;
     let models = Models::load(&home.models_file())?;
-    let probed = login::probe(home, provider, &key, &models, |_| {}).await;
+    let probed = login::probe(home, &provider, &key, &models, |_| {}).await;
     probed.map_err(|error| error.context("nothing was stored; check the key"))?;
-    Ok(login::store(home, provider, &key, &models)?.join("; "))
+    Ok(login::store(home, &provider, &key, &models)?.join("; "))
 }
 
 /// Removes a stored key.

@@ -1,14 +1,15 @@
 //! Commands of the person's, in the shell.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use haft_protocol::rpc::{ErrorCode, Failure};
 use haft_tools::{Environment as _, EnvironmentError, HostEnvironment, RunEnd, RunReport, ShellCommand};
 use haft_tui::app::Answer;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Desk, Ground, Say};
+use super::{Desk, Ground};
 use crate::rpc::WITHHELD;
 use crate::timeouts::SHELL;
 
@@ -44,20 +45,30 @@ impl Shells {
     }
 }
 
+/// Pieces of output that wait for the screen. What comes while it is full is seen at the end.
+const PIECES: usize = 64;
+
 impl Desk {
     /// Runs a command as the tool `bash` would.
-    pub(super) fn shell(&self, number: u64, command: String, say: Say) {
-        let (shells, environment) = (Arc::clone(&self.shells), environment(&self.ground));
-        // Before the task begins: it can be stopped from here on.
-        let cancel = shells.begin(number);
-        drop(self.runtime.spawn(async move {
-            let told = Arc::clone(&say);
-            let told = move |piece: String| told(Answer::ShellOutput(number, piece));
-            let command = ShellCommand { command, timeout: SHELL };
-            let outcome = environment.run(&cancel, command, &told).await;
-            shells.end(number);
-            say(Answer::ShellEnd(number, ended(outcome)));
-        }));
+    pub(super) async fn shell(
+        &self,
+        number: u64,
+        command: String,
+        answers: &mpsc::Sender<Answer>,
+    ) -> Answer {
+        let (cancel, environment) = (self.shells.begin(number), environment(&self.ground));
+        let (told, mut pieces) = mpsc::channel(PIECES);
+        let running = self.runtime.spawn(async move {
+            let told = move |piece: String| _ = told.try_send(piece);
+            environment.run(&cancel, ShellCommand { command, timeout: SHELL }, &told).await
+        });
+        // Ends when the command has, which drops what tells them.
+        while let Some(piece) = pieces.recv().await {
+            let _ = answers.send(Answer::ShellOutput(number, piece)).await;
+        }
+        let outcome = running.await.unwrap_or(Err(EnvironmentError::Cancelled));
+        self.shells.end(number);
+        Answer::ShellEnd(number, ended(outcome))
     }
 }
 
