@@ -3,6 +3,7 @@
 //! For whom: the tests of every crate. Never in here: anything a program could depend on.
 
 pub mod model_server;
+pub mod pty;
 #[cfg(target_os = "linux")]
 pub mod sandbox;
 pub mod terminal;

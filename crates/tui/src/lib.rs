@@ -2,7 +2,8 @@
 //!
 //! For whom: the binary, which only starts it. So far it is the text layer, from texts of models, tools and extensions
 //! to styled lines of a width, and what a person does with keys: their meanings, the editor, what it completes, the
-//! prompts of before, and what waits while the agent works. All of it is pure: no IO, no terminal, no clock.
+//! prompts of before, and what waits while the agent works. All of it is pure: no IO, no terminal, no clock. Those are in
+//! [`terminal`], and nowhere else.
 //!
 //! Never in here: an extension that is started, a file that is read, a text from outside that is shown as it came. The
 //! last one is what [`clean`] is for: spans are made there and nowhere else (`cargo xtask tidy`), and only of text that
@@ -23,6 +24,7 @@ pub mod markdown;
 pub mod panel;
 pub mod picker;
 pub mod queue;
+pub mod terminal;
 pub mod theme;
 pub mod transcript;
 pub mod wrap;

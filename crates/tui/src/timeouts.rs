@@ -10,3 +10,27 @@ pub(crate) const SPINNER_MIN: Duration = Duration::from_millis(40);
 
 /// The longest time that a theme may ask for: beyond it, nobody sees that something moves.
 pub(crate) const SPINNER_MAX: Duration = Duration::from_secs(5);
+
+/// The shortest time from the end of a frame to the begin of the next, unless a key asks for it.
+pub(crate) const FRAME: Duration = Duration::from_millis(16);
+
+/// How long the first frame waits for the terminal to say what its background is.
+pub(crate) const BACKGROUND: Duration = Duration::from_millis(100);
+
+/// How long what may be the begin of an answer of the terminal is kept from being a key.
+pub(crate) const REPLY_BEGIN: Duration = Duration::from_millis(50);
+
+/// How long the rest of such an answer may take, once it can be nothing else.
+pub(crate) const REPLY_REST: Duration = Duration::from_secs(2);
+
+/// How long after the question an answer is still one.
+pub(crate) const REPLY_EXPECTED: Duration = Duration::from_secs(10);
+
+/// How long it may take to be stopped by a shell: where none is, nothing stops.
+pub(crate) const STOPPED: Duration = Duration::from_millis(300);
+
+/// How long a terminal that takes nothing is left alone.
+pub(crate) const TAKES_NOTHING: Duration = Duration::from_millis(5);
+
+/// How long what the program was asked may take after the end.
+pub(crate) const LAST_ANSWERS: Duration = Duration::from_millis(500);

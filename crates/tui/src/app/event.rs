@@ -24,6 +24,8 @@ pub enum Event {
     Answer(Answer),
     /// The person's own editor is closed: the text, or why there is none.
     Edited(Result<String, String>),
+    /// Text was sent to the clipboard, or why not. Nobody knows whether the terminal took it.
+    Copied(Result<(), String>),
     /// It is as late as the state wanted to be told.
     Tick,
 }

@@ -1,0 +1,318 @@
+//! A program in a terminal: what it shows, what it asks the terminal for, keys, sizes, signals.
+//!
+//! A [`Pty`] reads all that its program prints, at once and as long as it runs, and shows it to a terminal in memory
+//! (`vt100`). Tests wait for what shall be seen and never for a time: a wait ends as soon as it is true, and fails after
+//! [`PATIENCE`] with a picture of the screen. Only whole frames are looked at: what stands between the begin and the end of
+//! a synchronized update (`CSI ? 2026 h` and `l`) is not seen before its end.
+
+mod answers;
+mod keys;
+mod setup;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use portable_pty::{ExitStatus, MasterPty, PtySize};
+
+pub use answers::Told;
+pub use keys::key;
+pub use setup::Setup;
+pub use vt100;
+
+use answers::Answers;
+
+/// How long something may take on a machine that does much else beside it.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How much of what was printed last an error quotes.
+const QUOTED: usize = 400;
+
+type Input = Arc<Mutex<Box<dyn std::io::Write + Send>>>;
+
+/// A program that runs in a terminal; it is killed when this is dropped.
+pub struct Pty {
+    shared: Arc<Shared>,
+    /// Locked, so that several threads may look at the terminal.
+    master: Mutex<Box<dyn MasterPty + Send>>,
+    input: Input,
+    pid: Option<u32>,
+}
+
+/// What the threads that read and wait tell.
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    parser: vt100::Parser<Answers>,
+    /// All that was printed.
+    bytes: Vec<u8>,
+    /// Nothing will be printed any more.
+    silent: bool,
+    status: Option<ExitStatus>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code.
+    pub code: u32,
+    /// The signal that ended it, as the system describes it.
+    pub signal: Option<String>,
+}
+
+impl Pty {
+    /// Types these bytes.
+    #[track_caller]
+    pub fn send(&self, bytes: impl AsRef<[u8]>) {
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = input.write_all(bytes.as_ref()).and_then(|()| input.flush());
+        if let Err(error) = sent {
+            self.fail(&format!("cannot type {:?}: {error}", String::from_utf8_lossy(bytes.as_ref())));
+        }
+    }
+
+    /// Presses keys, each by its name as [`key`] knows it.
+    #[track_caller]
+    pub fn press(&self, names: &[&str]) {
+        names.iter().for_each(|name| self.send(key(name)));
+    }
+
+    /// Pastes a text, as a terminal does whose program has switched bracketed paste on.
+    #[track_caller]
+    pub fn paste(&self, text: &str) {
+        self.send(format!("\x1b[200~{text}\x1b[201~"));
+    }
+
+    /// The window gets another size.
+    #[track_caller]
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.state().parser.set_size(setup::cells(rows), setup::cells(columns));
+        let size = PtySize { rows, cols: columns, ..PtySize::default() };
+        if let Err(error) = self.master.lock().unwrap_or_else(PoisonError::into_inner).resize(size) {
+            self.fail(&format!("cannot resize to {columns} x {rows}: {error}"));
+        }
+    }
+
+    /// Waits until a text stands on the screen; rows are joined by newlines. Blanks at the ends of rows do not count.
+    #[track_caller]
+    pub fn wait_for(&self, text: &str) {
+        let wanted = without_blanks(text.split('\n'));
+        self.wait_until(&format!("{text:?} on the screen"), |screen| content(screen).contains(&wanted));
+    }
+
+    /// Waits until a text stands on the screen no more.
+    #[track_caller]
+    pub fn wait_gone(&self, text: &str) {
+        let unwanted = without_blanks(text.split('\n'));
+        self.wait_until(&format!("no {text:?} on the screen"), |screen| !content(screen).contains(&unwanted));
+    }
+
+    /// Waits until this is so of the screen; `what` is for the error.
+    #[track_caller]
+    pub fn wait_until(&self, what: &str, mut is_so: impl FnMut(&vt100::Screen) -> bool) {
+        self.wait(what, |state| !state.parser.callbacks().in_frame && is_so(state.parser.screen()));
+    }
+
+    /// Waits until these bytes were printed, from a place in [`bytes`](Self::bytes) on.
+    #[track_caller]
+    pub fn wait_for_bytes(&self, from: usize, wanted: &[u8]) {
+        self.wait(&format!("the bytes {:?}", String::from_utf8_lossy(wanted)), |state| {
+            state
+                .bytes
+                .get(from..)
+                .is_some_and(|bytes| bytes.windows(wanted.len()).any(|part| part == wanted))
+        });
+    }
+
+    /// Waits until this is so of what the terminal was told beside what it shows.
+    #[track_caller]
+    pub fn wait_until_told(&self, what: &str, mut is_so: impl FnMut(&Told) -> bool) {
+        self.wait(what, |state| is_so(&state.parser.callbacks().told));
+    }
+
+    /// Waits until the program has ended, and all that it printed is read.
+    #[track_caller]
+    pub fn wait_for_end(&self) -> Ended {
+        self.wait("the end of the program", |state| state.silent && state.status.is_some());
+        let status = self.state().status.clone();
+        let signal = status.as_ref().and_then(|status| status.signal().map(str::to_owned));
+        Ended { code: status.map_or(0, |status| status.exit_code()), signal }
+    }
+
+    /// How many bytes are printed while nothing is done for so long. For what shall be silent, and nothing else.
+    pub fn printed_within(&self, time: Duration) -> usize {
+        let before = self.state().bytes.len();
+        let ends = Instant::now() + time;
+        let mut state = self.state();
+        while let Some(left) = ends.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            state = self.shared.sleep(state, left);
+        }
+        state.bytes.len() - before
+    }
+
+    /// How often the program has been woken up so far, all of its threads together.
+    ///
+    /// # Panics
+    /// When the program is gone.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    pub fn wake_ups(&self) -> u64 {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid.unwrap_or_default()));
+        let Ok(tasks) = tasks else { self.fail("the program is gone, so nothing wakes it up") };
+        let counted = tasks.flatten().filter_map(|task| {
+            let status = std::fs::read_to_string(task.path().join("status")).ok()?;
+            let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+            line.trim().parse::<u64>().ok()
+        });
+        counted.sum()
+    }
+
+    /// Sends a signal to the program.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = self.pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?));
+        let running = self.state().status.is_none();
+        let sent = pid.filter(|_| running).map(|pid| rustix::process::kill_process(pid, signal));
+        if !matches!(sent, Some(Ok(()))) {
+            self.fail(&format!("cannot send {signal:?}: {sent:?}"));
+        }
+    }
+
+    /// The process, while it is known.
+    pub fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// All that was printed so far.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.state().bytes.clone()
+    }
+
+    /// What the terminal was told beside what it shows.
+    pub fn told(&self) -> Told {
+        self.state().parser.callbacks().told.clone()
+    }
+
+    /// The screen: cells, colours, cursor, modes.
+    pub fn screen(&self) -> vt100::Screen {
+        self.state().parser.screen().clone()
+    }
+
+    /// The rows of the screen as text, without the blanks at their ends.
+    pub fn rows(&self) -> Vec<String> {
+        rows(self.state().parser.screen()).collect()
+    }
+
+    /// The rows that have left the normal screen upwards, oldest first, and those of the screen.
+    pub fn history(&self) -> Vec<String> {
+        let mut screen = self.screen();
+        let mut all = Vec::new();
+        for back in (1..=screen.scrollback_len()).rev() {
+            screen.set_scrollback(back);
+            all.extend(rows(&screen).next());
+        }
+        screen.set_scrollback(0);
+        all.extend(rows(&screen));
+        all
+    }
+
+    /// Ends the test: what went wrong, and what there is to see.
+    #[track_caller]
+    pub fn fail(&self, problem: &str) -> ! {
+        panic!("{}", described(&self.state(), problem));
+    }
+
+    #[track_caller]
+    fn wait(&self, what: &str, mut is_so: impl FnMut(&State) -> bool) {
+        let ends = Instant::now() + PATIENCE;
+        let mut state = self.state();
+        while !is_so(&state) {
+            let over = state.silent && state.status.is_some();
+            let left = ends.saturating_duration_since(Instant::now());
+            if over || left.is_zero() {
+                let why =
+                    if over { "the program has ended".to_owned() } else { format!("{PATIENCE:?} are over") };
+                let text = described(&state, &format!("waited for {what}, but {why}"));
+                drop(state);
+                panic!("{text}");
+            }
+            state = self.shared.sleep(state, left);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state()
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sleep<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        if self.state().status.is_some() {
+            return;
+        }
+        #[cfg(unix)]
+        if let Some(pid) = self.pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)) {
+            // It leads a session and so a group of its own. What it put into other groups hears that the terminal is gone.
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+impl std::fmt::Debug for Pty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&described(&self.state(), "a terminal"))
+    }
+}
+
+fn rows(screen: &vt100::Screen) -> impl Iterator<Item = String> {
+    let columns = screen.size().1.get();
+    screen.rows(0, columns).map(|row| row.trim_end().to_owned())
+}
+
+fn content(screen: &vt100::Screen) -> String {
+    rows(screen).collect::<Vec<_>>().join("\n")
+}
+
+fn without_blanks<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// What there is to see, for an error.
+fn described(state: &State, problem: &str) -> String {
+    let screen = state.parser.screen();
+    let (height, width) = screen.size();
+    let mut text = format!("{problem}\n┌{}┐ {width}x{height}\n", "─".repeat(width.get().into()));
+    for row in rows(screen) {
+        let _ = writeln!(text, "│{row}");
+    }
+    let _ = writeln!(text, "└{}┘", "─".repeat(width.get().into()));
+    let (row, column) = screen.cursor_position();
+    let hidden = if screen.hide_cursor() { "hidden" } else { "shown" };
+    let _ = writeln!(text, "cursor: row {row}, column {column}, {hidden}");
+    let (alternate, paste) = (screen.alternate_screen(), screen.bracketed_paste());
+    let frame = state.parser.callbacks().in_frame;
+    let _ =
+        writeln!(text, "alternate screen: {alternate}, bracketed paste: {paste}, inside a frame: {frame}");
+    let _ = match &state.status {
+        Some(status) => writeln!(text, "program: {status}"),
+        None => writeln!(text, "program: runs"),
+    };
+    let last = state.bytes.get(state.bytes.len().saturating_sub(QUOTED)..).unwrap_or_default();
+    let _ = writeln!(text, "{} bytes, the last: {:?}", state.bytes.len(), String::from_utf8_lossy(last));
+    text
+}

@@ -1,0 +1,80 @@
+//! What a terminal does for its program beside showing text: it answers, and is told titles and the like.
+
+use vt100::{Callbacks, Screen};
+
+/// What the terminal was told beside what it shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Titles of the window, in order.
+    pub titles: Vec<String>,
+    /// What was copied to the clipboard: for which one, and the text in base64.
+    pub copied: Vec<(String, String)>,
+    /// How often the bell rang.
+    pub bells: usize,
+}
+
+/// Answers the program's questions as a terminal does.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// Does it answer at all?
+    pub(super) deaf: bool,
+    /// What it says its background is, as `rgb:0000/0000/0000`; without it, it says nothing.
+    pub(super) background: Option<String>,
+    /// Does it know the keyboard protocol of kitty?
+    pub(super) kitty: bool,
+    pub(super) told: Told,
+    /// What is to be typed next.
+    pub(super) due: Vec<u8>,
+    /// A synchronized update has begun and not ended.
+    pub(super) in_frame: bool,
+}
+
+impl Answers {
+    fn say(&mut self, text: &str) {
+        if !self.deaf {
+            self.due.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+impl Callbacks for Answers {
+    fn audible_bell(&mut self, _: &mut Screen) {
+        self.told.bells += 1;
+    }
+
+    fn set_window_title(&mut self, _: &mut Screen, title: &[u8]) {
+        self.told.titles.push(String::from_utf8_lossy(title).into_owned());
+    }
+
+    fn copy_to_clipboard(&mut self, _: &mut Screen, which: &[u8], data: &[u8]) {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        self.told.copied.push((text(which), text(data)));
+    }
+
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut Screen,
+        first: Option<u8>,
+        _: Option<u8>,
+        params: &[&[u16]],
+        action: char,
+    ) {
+        match (first, params, action) {
+            (None, [[6]], 'n') => {
+                let (row, column) = screen.cursor_position();
+                self.say(&format!("\x1b[{};{}R", row + 1, column + 1));
+            }
+            (None, [] | [[0]], 'c') => self.say("\x1b[?62;22c"),
+            (Some(b'?'), [] | [[0]], 'u') if self.kitty => self.say("\x1b[?0u"),
+            (Some(b'?'), [[2026]], 'h') => self.in_frame = true,
+            (Some(b'?'), [[2026]], 'l') => self.in_frame = false,
+            _ => {}
+        }
+    }
+
+    fn unhandled_osc(&mut self, _: &mut Screen, params: &[&[u8]]) {
+        if let ([b"11", b"?"], Some(background)) = (params, self.background.clone()) {
+            self.say(&format!("\x1b]11;{background}\x1b\\"));
+        }
+    }
+}

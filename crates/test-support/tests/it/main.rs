@@ -1,0 +1,4 @@
+//! What this crate offers, tried out.
+
+#[cfg(unix)]
+mod pty;

@@ -1,0 +1,138 @@
+//! The terminal and the loop: all of this crate that is not pure.
+//!
+//! [`run`] takes the terminal, and gives it back however it ends. In between it tells an [`Interface`] what happens, one
+//! event at a time, does what that wants, and draws it: at once after a key, else at most sixty times a second, and not
+//! at all while nothing happens. What writes to the terminal may wait for as long as the terminal does not read, so the
+//! loop is for a thread, and a runtime, of its own; the binary makes both.
+//!
+//! Never in here: a process that is started, a file of the person's that is read. Those are the [`Program`]'s.
+//!
+//! Invariant: whatever way it ends (quitting, a signal, a panic, an error), the terminal is as it was. Enforced by
+//! `tests/it/terminal.rs`.
+
+mod clipboard;
+mod driver;
+mod editor;
+mod environment;
+mod error;
+mod guard;
+mod input;
+mod modes;
+mod out;
+mod pace;
+mod paint;
+mod reply;
+mod sgr;
+mod signals;
+mod tail;
+mod words;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use haft_protocol::rpc;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
+use tokio::sync::mpsc;
+
+use crate::app::{Answer, Ask, Effect, Event};
+use crate::look::Look;
+use crate::theme::{Appearance, ColorDepth, Theme};
+
+pub use environment::Environment;
+pub use error::TerminalError;
+
+use driver::Driver;
+
+/// What is shown, and what follows from what happens.
+pub trait Interface {
+    /// The terminal's background is known: told before [`start`](Self::start) what is assumed, and again when the terminal
+    /// says otherwise.
+    fn appearance(&mut self, appearance: Appearance);
+
+    /// It begins. The size of the terminal is the next event.
+    fn start(&mut self, now: Instant) -> Vec<Effect>;
+
+    /// Something happens.
+    fn update(&mut self, now: Instant, event: Event) -> Vec<Effect>;
+
+    /// Draws everything, and says where the cursor is seen.
+    fn draw(&mut self, area: Rect, buffer: &mut Buffer, look: &Look) -> Option<(u16, u16)>;
+
+    /// When [`Event::Tick`] shall come next, if it shall.
+    fn wakes_at(&self, now: Instant) -> Option<Instant>;
+
+    /// The theme, with all of its colours.
+    fn theme(&self) -> Theme;
+
+    /// The end of the transcript, at most so many rows, for the screen that is left.
+    fn tail(&mut self, width: u16, rows: usize, look: &Look) -> Vec<Line<'static>>;
+}
+
+/// What only the program can do.
+#[async_trait]
+pub trait Program: Send + Sync + 'static {
+    /// Answers a question, or does what is asked. Several are under way at the same time. The channel is short: an answer
+    /// waits until the interface takes it, and one that nobody takes any more is dropped.
+    async fn answer(&self, ask: Ask, answers: mpsc::Sender<Answer>);
+
+    /// Runs the person's editor in the terminal, which is given back for that, and says its exit code: none when a signal
+    /// ended it. The command is never empty; its last word is the file.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    async fn edit(&self, command: Vec<String>) -> io::Result<Option<i32>>;
+}
+
+/// The protocol of programs, in the same process.
+#[derive(Debug)]
+pub struct Connection {
+    /// Commands.
+    pub requests: mpsc::UnboundedSender<rpc::Request>,
+    /// Replies, and what happens.
+    pub lines: mpsc::Receiver<rpc::Line>,
+}
+
+/// How the terminal is used.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// What the variables say.
+    pub environment: Environment,
+    /// Whether clicks and the wheel come as input. Selecting text with the mouse is the terminal's own, without.
+    pub mouse: bool,
+    /// Its background, when the person has said; else it is asked for.
+    pub appearance: Option<Appearance>,
+    /// How many colours it shows, when the person has said; else the variables say.
+    pub depth: Option<ColorDepth>,
+    /// How many rows of the transcript are left on the normal screen.
+    pub tail: usize,
+}
+
+/// Why it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The person quits.
+    Quit,
+    /// The system asked for it, with this signal.
+    Signal(i32),
+}
+
+/// Runs an interface in the terminal until it is over. Needs a runtime of one thread with IO and time, and that thread
+/// for itself.
+///
+/// # Errors
+/// [`TerminalError`] when there is no terminal, or it is gone.
+pub async fn run<I: Interface, P: Program>(
+    interface: I,
+    program: Arc<P>,
+    connection: Connection,
+    setup: Setup,
+) -> Result<End, TerminalError> {
+    let mut driver = Driver::new(interface, program, connection, setup)?;
+    let end = driver.drive().await;
+    driver.leave().await;
+    end
+}

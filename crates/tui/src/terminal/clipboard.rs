@@ -1,0 +1,45 @@
+//! Text for the clipboard, by way of the terminal (OSC 52): works over ssh, too.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// The most bytes of base64 that are sent: terminals take 100,000 or so, and some cut without a word.
+const MOST: usize = 100_000;
+
+/// What the terminal is sent so that its clipboard has this text; or what is said to the person.
+///
+/// tmux takes it from programs only with its option `set-clipboard` `on`, and hands it on wrapped only with
+/// `allow-passthrough` `on`. Neither can be asked about, and what is off is left out. So tmux is sent both.
+pub(super) fn copy(text: &str, tmux: bool) -> Result<String, String> {
+    let coded = STANDARD.encode(text);
+    if coded.len() > MOST {
+        let (have, most) = (text.len().div_ceil(1024), MOST / 4 * 3 / 1024);
+        return Err(format!(
+            "The text is {have} KiB long, and the terminal's clipboard takes {most} KiB; write it to a file with /export."
+        ));
+    }
+    let plain = format!("\x1b]52;c;{coded}\x1b\\");
+    // Inside, each escape is written twice.
+    let wrapped = if tmux { format!("\x1bPtmux;\x1b\x1b]52;c;{coded}\x07\x1b\\") } else { String::new() };
+    Ok(plain + &wrapped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_sent_as_base64() {
+        assert_eq!(copy("hé\n", false).unwrap(), "\x1b]52;c;aMOpCg==\x1b\\");
+        assert_eq!(copy("", false).unwrap(), "\x1b]52;c;\x1b\\");
+        let both = "\x1b]52;c;aGk=\x1b\\\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\";
+        assert_eq!(copy("hi", true).unwrap(), both);
+    }
+
+    #[test]
+    fn text_that_is_too_long_is_not_cut() {
+        assert!(copy(&"x".repeat(75_000), false).is_ok());
+        let error = copy(&"x".repeat(75_001), false).unwrap_err();
+        assert!(error.contains("is 74 KiB long, and the terminal's clipboard takes 73 KiB"), "{error}");
+    }
+}

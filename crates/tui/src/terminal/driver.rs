@@ -1,0 +1,315 @@
+//! `Driver`: the loop between the terminal, the interface, the program and the connection.
+
+mod effects;
+mod wait;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use haft_protocol::rpc;
+use ratatui_core::layout::Rect;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+
+use super::editor::Draft;
+use super::guard::Guard;
+use super::input::{self, Input};
+use super::modes::Modes;
+use super::pace::Pace;
+use super::paint::Painter;
+use super::reply::{self, Heard, Replies};
+use super::signals::{Signal, Signals};
+use super::{Connection, End, Environment, Interface, Program, Setup, TerminalError, out, tail};
+use crate::app::{Answer, Event};
+use crate::look::Look;
+use crate::theme::{Appearance, ColorDepth, Theme};
+use crate::timeouts;
+
+/// The most columns and rows that are drawn: a terminal says what it likes.
+const MOST_CELLS: (u16, u16) = (1024, 512);
+
+/// What a terminal has that does not say.
+const USUAL_CELLS: (u16, u16) = (80, 24);
+
+/// Answers of the program that nobody has taken yet.
+const ANSWERS: usize = 64;
+
+/// Lines that are taken in before anything else has its turn.
+const MOST_LINES: usize = 1024;
+
+/// Everything that the loop has.
+pub(super) struct Driver<I, P> {
+    interface: I,
+    program: Arc<P>,
+    requests: mpsc::UnboundedSender<rpc::Request>,
+    /// None once the connection is over.
+    lines: Option<mpsc::Receiver<rpc::Line>>,
+    batch: Vec<rpc::Line>,
+    answer: mpsc::Sender<Answer>,
+    answers: mpsc::Receiver<Answer>,
+    tasks: JoinSet<Done>,
+    signals: Signals,
+    /// None while another program has the terminal.
+    input: Option<Input>,
+    replies: Replies,
+    guard: Guard,
+    painter: Painter,
+    pace: Pace,
+    /// Before, nothing is drawn: the terminal may still say what its background is.
+    draws_from: Instant,
+    ticked_at: Option<Instant>,
+    cells: (u16, u16),
+    /// The theme as it was chosen, and as the terminal shows it.
+    theme: Option<(Theme, Theme)>,
+    depth: ColorDepth,
+    environment: Environment,
+    tail: usize,
+    end: Option<End>,
+}
+
+/// A task is over.
+enum Done {
+    /// The program was asked something; what it says came by the channel.
+    Asked,
+    /// The person's editor is closed.
+    Edited(Result<String, String>),
+}
+
+/// What the loop waited for.
+enum Happening {
+    Signal(Signal),
+    Input(Result<Vec<crossterm::event::Event>, TerminalError>),
+    Lines(usize),
+    Answer(Answer),
+    Done(Result<Done, JoinError>),
+    Time,
+}
+
+impl<I: Interface, P: Program> Driver<I, P> {
+    /// Takes the terminal, and begins.
+    pub(super) fn new(
+        mut interface: I,
+        program: Arc<P>,
+        connection: Connection,
+        setup: Setup,
+    ) -> Result<Self, TerminalError> {
+        let Setup { environment, mouse, appearance, depth, tail } = setup;
+        let signals = Signals::listen().map_err(TerminalError::Signals)?;
+        let modern = environment.ignores_unknown();
+        let guard = Guard::take(Modes { alternate: true, mouse, modern })?;
+        let (answer, answers) = mpsc::channel(ANSWERS);
+        let (now, mut replies) = (Instant::now(), Replies::default());
+        let mut draws_from = now;
+        interface.appearance(appearance.or_else(|| environment.appearance()).unwrap_or_default());
+        if appearance.is_none() && modern {
+            out::write(reply::QUESTION).map_err(TerminalError::Write)?;
+            replies.expect(now);
+            draws_from = now + timeouts::BACKGROUND;
+        }
+        Ok(Self {
+            interface,
+            program,
+            requests: connection.requests,
+            lines: Some(connection.lines),
+            batch: Vec::new(),
+            answer,
+            answers,
+            tasks: JoinSet::new(),
+            signals,
+            input: Some(Input::new()),
+            replies,
+            guard,
+            painter: Painter::default(),
+            pace: Pace::default(),
+            draws_from,
+            ticked_at: None,
+            cells: (0, 0),
+            theme: None,
+            depth: depth.unwrap_or_else(|| environment.depth()),
+            environment,
+            tail,
+            end: None,
+        })
+    }
+
+    /// Until the end.
+    pub(super) async fn drive(&mut self) -> Result<End, TerminalError> {
+        let effects = self.interface.start(Instant::now());
+        self.perform_all(effects).await?;
+        self.measure().await?;
+        self.pace.touched(Instant::now());
+        loop {
+            if let Some(end) = self.end {
+                return Ok(end);
+            }
+            self.draw_if_due()?;
+            match self.happening().await {
+                Happening::Signal(signal) => self.signal(signal).await?,
+                Happening::Input(events) => self.input(events?).await?,
+                Happening::Lines(count) => self.lines(count).await?,
+                Happening::Answer(answer) => self.tell(Event::Answer(answer)).await?,
+                Happening::Done(done) => self.done(done).await?,
+                Happening::Time => self.time().await?,
+            }
+        }
+    }
+
+    /// Gives the terminal back with the end of the transcript on it, and lets what is under way come to its end for a
+    /// moment: a prompt that goes into the history, for example.
+    pub(super) async fn leave(mut self) {
+        self.guard.give_back();
+        let look = self.look();
+        let rows = self.interface.tail(self.cells.0, self.tail, &look);
+        // A terminal that is gone shows nothing.
+        let _ = out::write(&tail::text(&rows, self.cells.0, self.depth));
+        self.answers.close();
+        let over = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(timeouts::LAST_ANSWERS, over).await;
+    }
+
+    /// Tells the interface what happens, and does what it wants.
+    async fn tell(&mut self, event: Event) -> Result<(), TerminalError> {
+        let now = Instant::now();
+        match event {
+            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) | Event::Resize(..) => self.pace.touched(now),
+            Event::Line(_) | Event::Gone | Event::Answer(_) | Event::Edited(_) => self.pace.changed(now),
+            Event::Copied(_) | Event::Tick => self.pace.changed(now),
+        }
+        let effects = self.interface.update(now, event);
+        self.perform_all(effects).await
+    }
+
+    async fn signal(&mut self, signal: Signal) -> Result<(), TerminalError> {
+        match signal {
+            Signal::End(number) => self.end = Some(End::Signal(number)),
+            // The program that has the terminal gets it, too, and it is meant.
+            Signal::Interrupt(_) if self.input.is_none() => {}
+            Signal::Interrupt(number) => self.end = Some(End::Signal(number)),
+            // Whoever stopped it may have changed the terminal.
+            Signal::Continued if self.input.is_some() => self.take_again().await?,
+            Signal::Continued => {}
+        }
+        Ok(())
+    }
+
+    async fn input(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
+        let resized = events.iter().any(|event| matches!(event, crossterm::event::Event::Resize(..)));
+        if resized {
+            self.measure().await?;
+        }
+        for event in events {
+            let Heard { events, appearance } = self.replies.hear(Instant::now(), event);
+            self.events(events).await?;
+            if let Some(appearance) = appearance {
+                self.background(appearance);
+            }
+        }
+        Ok(())
+    }
+
+    async fn events(&mut self, events: Vec<crossterm::event::Event>) -> Result<(), TerminalError> {
+        for event in events.into_iter().filter_map(input::event) {
+            self.tell(event).await?;
+        }
+        Ok(())
+    }
+
+    async fn lines(&mut self, count: usize) -> Result<(), TerminalError> {
+        if count == 0 {
+            self.lines = None;
+            return self.tell(Event::Gone).await;
+        }
+        let mut batch = std::mem::take(&mut self.batch);
+        for line in batch.drain(..) {
+            self.tell(Event::Line(Box::new(line))).await?;
+        }
+        self.batch = batch;
+        Ok(())
+    }
+
+    async fn done(&mut self, done: Result<Done, JoinError>) -> Result<(), TerminalError> {
+        match done {
+            Ok(Done::Asked) => Ok(()),
+            Ok(Done::Edited(edited)) => {
+                self.input = Some(Input::new());
+                self.take_again().await?;
+                self.tell(Event::Edited(edited)).await
+            }
+            // The terminal is given back already, by the hook: this thread is the one that has it.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Ok(()),
+        }
+    }
+
+    async fn time(&mut self) -> Result<(), TerminalError> {
+        let now = Instant::now();
+        if self.replies.gives_up_at().is_some_and(|at| at <= now) {
+            let events = self.replies.give_up();
+            self.events(events).await?;
+        }
+        if self.tick_at(now).is_some_and(|at| at <= now) {
+            self.ticked_at = Some(now);
+            self.tell(Event::Tick).await?;
+        }
+        Ok(())
+    }
+
+    fn background(&mut self, appearance: Appearance) {
+        let now = Instant::now();
+        self.interface.appearance(appearance);
+        self.draws_from = now;
+        self.pace.touched(now);
+    }
+
+    /// Makes the terminal haft's again, and draws everything.
+    async fn take_again(&mut self) -> Result<(), TerminalError> {
+        self.guard.take_again()?;
+        self.painter.forget();
+        self.pace.touched(Instant::now());
+        self.measure().await
+    }
+
+    /// Asks how large the terminal is, and tells the interface when it is not as large as it was.
+    async fn measure(&mut self) -> Result<(), TerminalError> {
+        match self.measured() {
+            Some((columns, rows)) => self.tell(Event::Resize(columns, rows)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// How large the terminal is, when that is not what was known.
+    fn measured(&mut self) -> Option<(u16, u16)> {
+        let (columns, rows) = crossterm::terminal::size().unwrap_or_default();
+        let (columns, rows) = if columns == 0 || rows == 0 { USUAL_CELLS } else { (columns, rows) };
+        let cells = (columns.min(MOST_CELLS.0), rows.min(MOST_CELLS.1));
+        let changed = cells != self.cells;
+        self.cells = cells;
+        changed.then_some(cells)
+    }
+
+    fn draw_if_due(&mut self) -> Result<(), TerminalError> {
+        let now = Instant::now();
+        if self.input.is_none() || now < self.draws_from || !self.pace.is_due(now) {
+            return Ok(());
+        }
+        let look = self.look();
+        let area = Rect::new(0, 0, self.cells.0, self.cells.1);
+        let (painter, interface) = (&mut self.painter, &mut self.interface);
+        let text = painter.frame(area, |area, buffer| interface.draw(area, buffer, &look));
+        if !text.is_empty() {
+            out::write(&text).map_err(TerminalError::Write)?;
+        }
+        self.pace.drawn(Instant::now());
+        Ok(())
+    }
+
+    fn look(&mut self) -> Look {
+        let chosen = self.interface.theme();
+        let theme = match self.theme.take() {
+            Some((known, reduced)) if known.is_same(&chosen) => reduced,
+            _ => chosen.reduced(self.depth),
+        };
+        self.theme = Some((chosen, theme.clone()));
+        Look { theme, now: Instant::now() }
+    }
+}

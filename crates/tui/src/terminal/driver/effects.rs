@@ -1,0 +1,111 @@
+//! What the interface wants done.
+
+use super::super::{clipboard, editor, input};
+use super::{Done, Draft, Driver, End, Event, Interface, Program, TerminalError, out};
+use crate::app::{Ask, Effect};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+impl<I: Interface, P: Program> Driver<I, P> {
+    /// Does all of it, and what comes of that at once: some effects are over when they are done, and make an event.
+    pub(super) async fn perform_all(&mut self, effects: Vec<Effect>) -> Result<(), TerminalError> {
+        let mut due = VecDeque::from(effects);
+        while let Some(effect) = due.pop_front() {
+            if let Some(event) = self.perform(effect).await? {
+                due.extend(self.interface.update(Instant::now(), event));
+                self.pace.touched(Instant::now());
+            }
+        }
+        Ok(())
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, TerminalError> {
+        match effect {
+            // Nobody takes commands any more: that the connection is over is an event of its own.
+            Effect::Send(request) => drop(self.requests.send(*request)),
+            Effect::Ask(ask) => self.ask(ask),
+            Effect::Copy(text) => return self.copy(&text).map(Some),
+            Effect::OpenEditor(text) => {
+                return Ok(self.open_editor(&text).err().map(|error| Event::Edited(Err(error))));
+            }
+            Effect::Suspend => return self.suspend().await,
+            Effect::Redraw => {
+                self.painter.forget();
+                self.pace.touched(Instant::now());
+            }
+            Effect::Bell => self.say("\x07")?,
+            Effect::Title(title) => self.title(&title)?,
+            Effect::Quit => self.end = self.end.or(Some(End::Quit)),
+        }
+        Ok(None)
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        let (program, answer) = (self.program.clone(), self.answer.clone());
+        self.tasks.spawn(async move {
+            program.answer(ask, answer).await;
+            Done::Asked
+        });
+    }
+
+    fn copy(&self, text: &str) -> Result<Event, TerminalError> {
+        let copied = match clipboard::copy(text, self.environment.tmux) {
+            Ok(sequence) => self.say(&sequence).map(Ok)?,
+            Err(error) => Err(error),
+        };
+        Ok(Event::Copied(copied))
+    }
+
+    /// Terminals show titles of one line; what else is in it they must not obey.
+    fn title(&self, title: &str) -> Result<(), TerminalError> {
+        if !self.environment.ignores_unknown() {
+            return Ok(());
+        }
+        let title: String = title.chars().filter(|c| !c.is_control()).take(MOST_TITLE).collect();
+        self.say(&format!("\x1b]2;{title}\x1b\\"))
+    }
+
+    /// Writes to the terminal beside the frames; nothing while another program has it.
+    fn say(&self, text: &str) -> Result<(), TerminalError> {
+        if self.input.is_none() {
+            return Ok(());
+        }
+        out::write(text).map_err(TerminalError::Write)
+    }
+
+    /// Gives the terminal to the person's editor. The error is for the person.
+    fn open_editor(&mut self, text: &str) -> Result<(), String> {
+        if self.input.is_none() {
+            return Err("An editor is open already.".to_owned());
+        }
+        let mut command = editor::command(&self.environment)?;
+        let name = command.first().cloned().unwrap_or_default();
+        let draft = Draft::new(text)
+            .map_err(|error| format!("The text cannot be written for the editor: {error}."))?;
+        command.push(draft.path().to_string_lossy().into_owned());
+        input::stop(self.input.take());
+        self.guard.give_back();
+        let program = self.program.clone();
+        self.tasks.spawn(async move {
+            let ended = program.edit(command).await;
+            Done::Edited(editor::edited(&draft, &name, ended))
+        });
+        Ok(())
+    }
+
+    async fn suspend(&mut self) -> Result<Option<Event>, TerminalError> {
+        if self.input.is_none() || cfg!(not(unix)) {
+            return Ok(None);
+        }
+        self.guard.give_back();
+        // What cannot be stopped goes on.
+        let _ = self.signals.stop().await;
+        self.guard.take_again()?;
+        self.painter.forget();
+        self.pace.touched(Instant::now());
+        Ok(self.measured().map(|(columns, rows)| Event::Resize(columns, rows)))
+    }
+}
+
+/// The most characters of a title.
+const MOST_TITLE: usize = 200;

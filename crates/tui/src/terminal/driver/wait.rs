@@ -1,0 +1,56 @@
+//! What the loop waits for.
+
+use std::time::Instant;
+
+use super::{Driver, Happening, Input, Interface, MOST_LINES, Program, TerminalError, rpc};
+use crate::timeouts;
+use tokio::sync::mpsc;
+
+impl<I: Interface, P: Program> Driver<I, P> {
+    /// The next thing that happens. Whatever else has happened by then is kept for the next time.
+    pub(super) async fn happening(&mut self) -> Happening {
+        let wakes_at = self.wakes_at(Instant::now());
+        tokio::select! {
+            signal = self.signals.next() => Happening::Signal(signal),
+            events = input(&mut self.input) => Happening::Input(events),
+            count = lines(&mut self.lines, &mut self.batch) => Happening::Lines(count),
+            Some(answer) = self.answers.recv() => Happening::Answer(answer),
+            Some(done) = self.tasks.join_next() => Happening::Done(done),
+            () = until(wakes_at) => Happening::Time,
+        }
+    }
+
+    /// When there is something to do though nothing happens.
+    fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let frame = self.pace.due_at().filter(|_| self.input.is_some()).map(|at| at.max(self.draws_from));
+        [frame, self.tick_at(now), self.replies.gives_up_at()].into_iter().flatten().min()
+    }
+
+    /// When the interface is told the time. It cannot keep the loop busy with it.
+    pub(super) fn tick_at(&self, now: Instant) -> Option<Instant> {
+        let wanted = self.interface.wakes_at(now)?;
+        Some(self.ticked_at.map_or(wanted, |at| wanted.max(at + timeouts::FRAME)))
+    }
+}
+
+async fn input(input: &mut Option<Input>) -> Result<Vec<crossterm::event::Event>, TerminalError> {
+    match input {
+        Some(input) => input.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// How many lines have come; none once none comes any more.
+async fn lines(lines: &mut Option<mpsc::Receiver<rpc::Line>>, batch: &mut Vec<rpc::Line>) -> usize {
+    match lines {
+        Some(lines) => lines.recv_many(batch, MOST_LINES).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}

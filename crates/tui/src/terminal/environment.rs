@@ -1,0 +1,182 @@
+//! What the variables of the environment say about the terminal and the person's habits.
+
+use std::ffi::OsString;
+
+use crate::theme::{Appearance, ColorDepth};
+
+/// What the variables say that concern the terminal. An empty variable is as good as none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `TERM`.
+    pub term: Option<String>,
+    /// `COLORTERM`.
+    pub colorterm: Option<String>,
+    /// `COLORFGBG`.
+    pub colorfgbg: Option<String>,
+    /// `NO_COLOR` is there.
+    pub no_color: bool,
+    /// `TMUX` is there: what shows haft is tmux.
+    pub tmux: bool,
+    /// `VISUAL`.
+    pub visual: Option<String>,
+    /// `EDITOR`.
+    pub editor: Option<String>,
+}
+
+/// How many colours terminals show, by the end or the begin of their name in `TERM`. The first row that fits counts.
+const DEPTHS: &[(Part, &str, ColorDepth)] = &[
+    (Part::Whole, "dumb", ColorDepth::None),
+    (Part::Begin, "vt", ColorDepth::None),
+    (Part::End, "-mono", ColorDepth::None),
+    (Part::End, "-m", ColorDepth::None),
+    (Part::End, "-direct", ColorDepth::True),
+    (Part::Begin, "xterm-kitty", ColorDepth::True),
+    (Part::Begin, "xterm-ghostty", ColorDepth::True),
+    (Part::Begin, "ghostty", ColorDepth::True),
+    (Part::Begin, "alacritty", ColorDepth::True),
+    (Part::Begin, "foot", ColorDepth::True),
+    (Part::Begin, "wezterm", ColorDepth::True),
+    (Part::Begin, "contour", ColorDepth::True),
+    (Part::Begin, "rio", ColorDepth::True),
+    (Part::End, "-256color", ColorDepth::Indexed),
+    (Part::End, "-256", ColorDepth::Indexed),
+];
+
+/// Which part of a name is meant.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Whole,
+    Begin,
+    End,
+}
+
+/// Terminals that show a sequence that they do not know as text, by their name in `TERM`.
+const SHOWS_UNKNOWN: &[&str] = &["linux", "cons25"];
+
+impl Environment {
+    /// What this process was given.
+    pub fn of_process() -> Self {
+        Self::read(|name| std::env::var_os(name))
+    }
+
+    /// What these variables say.
+    pub fn read(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let text = |name| {
+            let value = variable(name)?.into_string().ok()?;
+            (!value.is_empty()).then_some(value)
+        };
+        Self {
+            term: text("TERM"),
+            colorterm: text("COLORTERM"),
+            colorfgbg: text("COLORFGBG"),
+            no_color: variable("NO_COLOR").is_some_and(|value| !value.is_empty()),
+            tmux: variable("TMUX").is_some_and(|value| !value.is_empty()),
+            visual: text("VISUAL"),
+            editor: text("EDITOR"),
+        }
+    }
+
+    /// Whether the terminal cannot move its cursor, so that it can be written to line by line and not otherwise.
+    pub fn is_dumb(&self) -> bool {
+        match self.term.as_deref() {
+            Some(term) => term == "dumb",
+            // Consoles of Windows have no name.
+            None => cfg!(not(windows)),
+        }
+    }
+
+    /// How many colours the terminal shows and the user wants.
+    pub fn depth(&self) -> ColorDepth {
+        if self.no_color || self.is_dumb() {
+            return ColorDepth::None;
+        }
+        let claims = self.colorterm.as_deref().unwrap_or_default();
+        if claims.eq_ignore_ascii_case("truecolor") || claims.eq_ignore_ascii_case("24bit") {
+            return ColorDepth::True;
+        }
+        let Some(term) = self.term.as_deref() else { return ColorDepth::True };
+        let fits = |part: Part, text: &&str| match part {
+            Part::Whole => term == *text,
+            Part::Begin => term.starts_with(*text),
+            Part::End => term.ends_with(*text),
+        };
+        let row = DEPTHS.iter().find(|(part, text, _)| fits(*part, text));
+        row.map_or(ColorDepth::Sixteen, |(_, _, depth)| *depth)
+    }
+
+    /// The background as `COLORFGBG` tells it: its last number is a colour of the sixteen.
+    pub fn appearance(&self) -> Option<Appearance> {
+        let number: u8 = self.colorfgbg.as_deref()?.rsplit(';').next()?.parse().ok()?;
+        match number {
+            0..=6 | 8 => Some(Appearance::Dark),
+            7 | 9..=15 => Some(Appearance::Light),
+            _ => None,
+        }
+    }
+
+    /// Whether the terminal leaves out what it does not know, so that it can be asked and told anything.
+    pub(super) fn ignores_unknown(&self) -> bool {
+        let term = self.term.as_deref().unwrap_or_default();
+        !self.is_dumb() && !SHOWS_UNKNOWN.contains(&term)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        Environment::read(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[track_caller]
+    fn check_depth(variables: &[(&str, &str)], expect: ColorDepth) {
+        assert_eq!(environment(variables).depth(), expect, "{variables:?}");
+    }
+
+    #[test]
+    fn colours() {
+        check_depth(&[("TERM", "xterm")], ColorDepth::Sixteen);
+        check_depth(&[("TERM", "xterm-color")], ColorDepth::Sixteen);
+        check_depth(&[("TERM", "linux")], ColorDepth::Sixteen);
+        check_depth(&[("TERM", "xterm-256color")], ColorDepth::Indexed);
+        check_depth(&[("TERM", "screen-256color")], ColorDepth::Indexed);
+        check_depth(&[("TERM", "tmux-256color"), ("COLORTERM", "truecolor")], ColorDepth::True);
+        check_depth(&[("TERM", "xterm"), ("COLORTERM", "24bit")], ColorDepth::True);
+        check_depth(&[("TERM", "xterm"), ("COLORTERM", "yes")], ColorDepth::Sixteen);
+        check_depth(&[("TERM", "xterm-kitty")], ColorDepth::True);
+        check_depth(&[("TERM", "alacritty")], ColorDepth::True);
+        check_depth(&[("TERM", "xterm-direct")], ColorDepth::True);
+        check_depth(&[("TERM", "vt100")], ColorDepth::None);
+        check_depth(&[("TERM", "xterm-mono")], ColorDepth::None);
+        check_depth(&[("TERM", "dumb"), ("COLORTERM", "truecolor")], ColorDepth::None);
+        check_depth(&[("TERM", "xterm-kitty"), ("NO_COLOR", "1")], ColorDepth::None);
+        check_depth(&[("TERM", "xterm-kitty"), ("NO_COLOR", "")], ColorDepth::True);
+        #[cfg(unix)]
+        check_depth(&[], ColorDepth::None);
+    }
+
+    #[test]
+    fn backgrounds() {
+        let check = |value, expect| {
+            assert_eq!(environment(&[("COLORFGBG", value)]).appearance(), expect, "{value}");
+        };
+        check("15;0", Some(Appearance::Dark));
+        check("0;15", Some(Appearance::Light));
+        check("0;default;15", Some(Appearance::Light));
+        check("7;8", Some(Appearance::Dark));
+        check("0;7", Some(Appearance::Light));
+        check("0;default", None);
+        check("", None);
+        check("1;99", None);
+    }
+
+    #[test]
+    fn lines_only() {
+        assert!(environment(&[("TERM", "dumb")]).is_dumb());
+        assert!(!environment(&[("TERM", "xterm")]).is_dumb());
+        assert!(!environment(&[("TERM", "linux")]).ignores_unknown());
+    }
+}

@@ -1,0 +1,91 @@
+//! `Pace`: when the next frame is drawn.
+
+use std::time::Instant;
+
+use crate::timeouts;
+
+/// When the next frame is drawn: at once after a key, else some time after the last one, and never without a reason.
+///
+/// The time counts from the end of a frame. So a terminal that takes long for one leaves time for everything else.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    ended_at: Option<Instant>,
+    due_at: Option<Instant>,
+}
+
+impl Pace {
+    /// Something has changed.
+    pub(super) fn changed(&mut self, now: Instant) {
+        let free = self.ended_at.map_or(now, |ended| (ended + timeouts::FRAME).max(now));
+        self.due_at = Some(self.due_at.map_or(free, |due| due.min(free)));
+    }
+
+    /// A person did something and looks for what comes of it.
+    pub(super) fn touched(&mut self, now: Instant) {
+        self.due_at = Some(self.due_at.map_or(now, |due| due.min(now)));
+    }
+
+    /// When a frame is due, if one is.
+    pub(super) fn due_at(&self) -> Option<Instant> {
+        self.due_at
+    }
+
+    /// Whether a frame is due.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.due_at.is_some_and(|due| due <= now)
+    }
+
+    /// A frame was drawn.
+    pub(super) fn drawn(&mut self, now: Instant) {
+        *self = Self { ended_at: Some(now), due_at: None };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn nothing_is_drawn_for_nothing() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.due_at(), None);
+        pace.drawn(Instant::now());
+        assert_eq!(pace.due_at(), None);
+    }
+
+    #[test]
+    fn frames_keep_their_distance_and_keys_do_not_wait() {
+        let (start, mut pace) = (Instant::now(), Pace::default());
+        pace.changed(start);
+        assert!(pace.is_due(start));
+        pace.drawn(start + 5 * MS);
+        pace.changed(start + 6 * MS);
+        pace.changed(start + 9 * MS);
+        assert_eq!(pace.due_at(), Some(start + 5 * MS + timeouts::FRAME));
+        assert!(!pace.is_due(start + 20 * MS));
+        assert!(pace.is_due(start + 21 * MS));
+        pace.touched(start + 10 * MS);
+        assert!(pace.is_due(start + 10 * MS));
+        pace.drawn(start + 11 * MS);
+        pace.changed(start + 500 * MS);
+        assert!(pace.is_due(start + 500 * MS));
+    }
+
+    #[test]
+    fn a_flood_of_changes_makes_sixty_frames_a_second() {
+        let (start, mut pace) = (Instant::now(), Pace::default());
+        let mut frames = 0;
+        for at in (0..1000).map(|at| start + at * MS) {
+            pace.changed(at);
+            if pace.is_due(at) {
+                frames += 1;
+                pace.drawn(at);
+            }
+        }
+        assert_eq!(frames, 63);
+    }
+}

@@ -1,0 +1,194 @@
+//! `Painter`: from a picture to the bytes that make the terminal show it.
+//!
+//! It knows what stands on the screen and writes what differs. Everything of a frame is one synchronized update, so that
+//! no half of it is seen. No terminal is needed for it: what comes out is text.
+
+use std::fmt::Write as _;
+
+use ratatui_core::buffer::{Buffer, Cell, CellWidth as _};
+use ratatui_core::layout::{Position, Rect};
+
+use super::sgr::Pen;
+
+/// A frame begins: nothing of it is shown before its end.
+const BEGIN: &str = "\x1b[?2026h";
+const END: &str = "\x1b[?2026l";
+const HIDE: &str = "\x1b[?25l";
+const SHOW: &str = "\x1b[?25h";
+
+/// From pictures to what the terminal is written.
+#[derive(Debug, Default)]
+pub(super) struct Painter {
+    /// What stands on the screen. None: nobody knows.
+    shown: Option<Buffer>,
+    /// For the next picture; kept for its memory.
+    next: Buffer,
+    /// Where the cursor is seen.
+    cursor: Option<Position>,
+}
+
+impl Painter {
+    /// Whatever is on the screen is not what was drawn: the next frame draws everything.
+    pub(super) fn forget(&mut self) {
+        self.shown = None;
+    }
+
+    /// What makes the screen look like what is drawn; empty when it does.
+    pub(super) fn frame(
+        &mut self,
+        area: Rect,
+        draw: impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)>,
+    ) -> String {
+        self.next.resize(area);
+        self.next.reset();
+        let inside = |position: &Position| area.contains(*position);
+        let cursor = draw(area, &mut self.next).map(Position::from).filter(inside);
+        let mut out = String::new();
+        let anew = self.shown.as_ref().is_none_or(|shown| shown.area != area);
+        if anew {
+            self.shown = Some(Buffer::empty(area));
+            self.cursor = None;
+            out.push_str("\x1b[0m\x1b[2J");
+        }
+        if let Some(shown) = &self.shown {
+            push_cells(&mut out, shown.diff_iter(&self.next));
+        }
+        if !out.is_empty() || cursor != self.cursor {
+            out = self.framed(&out, cursor, anew);
+        }
+        if let Some(shown) = &mut self.shown {
+            std::mem::swap(shown, &mut self.next);
+        }
+        self.cursor = cursor;
+        out
+    }
+
+    fn framed(&self, cells: &str, cursor: Option<Position>, anew: bool) -> String {
+        let hide = if self.cursor.is_some() || anew { HIDE } else { "" };
+        let mut out = format!("{BEGIN}{hide}{cells}");
+        if let Some(position) = cursor {
+            push_position(&mut out, position);
+            out.push_str(SHOW);
+        }
+        out.push_str(END);
+        out
+    }
+}
+
+/// Adds what writes these cells, which go from the left to the right and from the top to the bottom.
+fn push_cells<'a>(out: &mut String, cells: impl Iterator<Item = (u16, u16, &'a Cell)>) {
+    let mut pen = None;
+    // Where the terminal writes next, as far as that is sure.
+    let mut at = None;
+    for (x, y, cell) in cells {
+        let position = Position { x, y };
+        if at != Some(position) {
+            push_position(out, position);
+        }
+        let wanted = Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier };
+        if pen != Some(wanted) {
+            wanted.push_to(out);
+            pen = Some(wanted);
+        }
+        let symbol = shown(cell.symbol());
+        out.push_str(symbol);
+        // Terminals do not agree how wide graphemes of several characters are, nor all wide ones.
+        let sure = symbol.is_ascii() || (symbol.chars().count() == 1 && width(symbol) == 1);
+        at = sure.then_some(Position { x: x + 1, y });
+    }
+    if pen.is_some_and(|pen| pen != Pen::default()) {
+        out.push_str("\x1b[0m");
+    }
+}
+
+/// The last fence: what comes here is clean, and if it ever was not, the terminal would not hear of it.
+pub(super) fn shown(symbol: &str) -> &str {
+    if symbol.is_empty() || symbol.chars().any(char::is_control) { " " } else { symbol }
+}
+
+/// The columns of one cell's text.
+pub(super) fn width(symbol: &str) -> u16 {
+    symbol.cell_width()
+}
+
+fn push_position(out: &mut String, Position { x, y }: Position) {
+    let _ = write!(out, "\x1b[{};{}H", y + 1, x + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui_core::style::{Color, Style};
+
+    use super::*;
+    use crate::clean::span;
+
+    fn area() -> Rect {
+        Rect::new(0, 0, 12, 2)
+    }
+
+    fn write(x: u16, text: &str, style: Style) -> impl FnOnce(Rect, &mut Buffer) -> Option<(u16, u16)> {
+        let line = span(crate::clean::CleanLine::new(text), style);
+        move |_, buffer| {
+            buffer.set_span(x, 0, &line, 12);
+            Some((x, 1))
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_written() {
+        let mut painter = Painter::default();
+        let first = painter.frame(area(), write(0, "hello", Style::new()));
+        assert_eq!(
+            first,
+            "\x1b[?2026h\x1b[?25l\x1b[0m\x1b[2J\x1b[1;1H\x1b[0mhello\x1b[2;1H\x1b[?25h\x1b[?2026l"
+        );
+        assert_eq!(painter.frame(area(), write(0, "hello", Style::new())), "");
+        let red = painter.frame(area(), write(0, "help!", Style::new().fg(Color::Red)));
+        assert!(red.contains("\x1b[1;1H\x1b[0;31mhelp!\x1b[0m"), "{red:?}");
+        let one = painter.frame(area(), write(0, "helps", Style::new().fg(Color::Red)));
+        assert!(one.contains("\x1b[1;5H\x1b[0;31ms\x1b[0m\x1b[2;1H"), "{one:?}");
+        painter.forget();
+        assert!(painter.frame(area(), write(0, "helps", Style::new())).contains("\x1b[2J"));
+    }
+
+    #[test]
+    fn the_cursor_moves_and_goes() {
+        let mut painter = Painter::default();
+        painter.frame(area(), |_, _| Some((1, 1)));
+        assert_eq!(
+            painter.frame(area(), |_, _| Some((3, 0))),
+            "\x1b[?2026h\x1b[?25l\x1b[1;4H\x1b[?25h\x1b[?2026l"
+        );
+        assert_eq!(painter.frame(area(), |_, _| None), "\x1b[?2026h\x1b[?25l\x1b[?2026l");
+        assert_eq!(painter.frame(area(), |_, _| Some((99, 0))), "");
+    }
+
+    #[test]
+    fn another_size_is_drawn_anew() {
+        let mut painter = Painter::default();
+        painter.frame(area(), write(0, "hello", Style::new()));
+        let wide = painter.frame(Rect::new(0, 0, 20, 3), write(0, "hello", Style::new()));
+        assert!(wide.contains("\x1b[2J") && wide.contains("hello"), "{wide:?}");
+    }
+
+    #[test]
+    fn after_what_terminals_do_not_agree_about_the_place_is_told() {
+        let mut painter = Painter::default();
+        painter.frame(area(), |_, _| None);
+        let out = painter.frame(area(), write(0, "a日b│c", Style::new()));
+        assert!(out.contains("a日\x1b[1;4Hb│c"), "{out:?}");
+    }
+
+    #[test]
+    fn no_control_character_gets_through() {
+        let mut painter = Painter::default();
+        painter.frame(area(), |_, _| None);
+        let out = painter.frame(area(), |_, buffer| {
+            if let Some(cell) = buffer.cell_mut((0, 0)) {
+                cell.set_symbol("\x1b]0;x\x07");
+            }
+            None
+        });
+        assert!(!out.contains("]0;"), "{out:?}");
+    }
+}

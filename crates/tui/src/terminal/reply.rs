@@ -1,0 +1,193 @@
+//! What the terminal answers when it is asked for its background (OSC 11).
+//!
+//! The answer comes among the keys, and is read as keys: `alt+]`, `1`, `1`, `;`, `r`, … to the end, which is `alt+\` or
+//! `ctrl+g`. [`Replies`] takes it out of the events and leaves the others as they are, in their order; whenever it comes,
+//! it does not become text in the editor.
+
+use std::time::Instant;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+
+use crate::theme::Appearance;
+use crate::timeouts;
+
+/// The question.
+pub(super) const QUESTION: &str = "\x1b]11;?\x1b\\";
+
+/// How each answer begins: from here on it is nothing else.
+const BEGIN: &str = "]11;";
+
+/// The most characters of an answer; longer ones are none.
+const MOST: usize = 64;
+
+/// Takes the answer out of the events.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    /// Until when one can come.
+    expected_until: Option<Instant>,
+    /// What may be the answer so far, as text without the escape, and as events.
+    text: String,
+    held: Vec<Event>,
+    /// When the last of it came.
+    last_at: Option<Instant>,
+}
+
+/// One event, as a part of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Escape alone: the rest of a sequence may come later.
+    Escape,
+    /// A character after an escape.
+    Escaped(char),
+    Char(char),
+    Bell,
+    /// No part of any answer.
+    Other,
+}
+
+/// What an event turned out to be.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// What is no answer, in order.
+    pub(super) events: Vec<Event>,
+    /// What the answer said.
+    pub(super) appearance: Option<Appearance>,
+}
+
+impl Replies {
+    /// The terminal was asked.
+    pub(super) fn expect(&mut self, now: Instant) {
+        self.expected_until = Some(now + timeouts::REPLY_EXPECTED);
+    }
+
+    /// One more event.
+    pub(super) fn hear(&mut self, now: Instant, event: Event) -> Heard {
+        let part = part(&event);
+        if self.held.is_empty() {
+            let expected = self.expected_until.is_some_and(|until| now < until);
+            let begins = matches!(part, Part::Escape | Part::Escaped(']'));
+            return if expected && begins {
+                self.hold(now, part, event);
+                Heard::default()
+            } else {
+                Heard { events: vec![event], appearance: None }
+            };
+        }
+        let is_key = matches!(event, Event::Key(_));
+        match part {
+            // Sizes and clicks come in between; they are not of the answer.
+            _ if !is_key => Heard { events: vec![event], appearance: None },
+            Part::Bell | Part::Escaped('\\') if self.is_sure() => self.end(),
+            Part::Char('\\') if self.is_sure() && self.text.ends_with('\x1b') => self.end(),
+            Part::Escape if self.is_sure() => {
+                self.hold(now, part, event);
+                Heard::default()
+            }
+            Part::Char(c) if self.goes_on_with(c) => {
+                self.hold(now, part, event);
+                Heard::default()
+            }
+            Part::Escape | Part::Escaped(_) | Part::Char(_) | Part::Bell | Part::Other => {
+                let mut events = self.give_up();
+                events.push(event);
+                Heard { events, appearance: None }
+            }
+        }
+    }
+
+    /// When what is held is no longer waited with.
+    pub(super) fn gives_up_at(&self) -> Option<Instant> {
+        let patience = if self.is_sure() { timeouts::REPLY_REST } else { timeouts::REPLY_BEGIN };
+        self.last_at.map(|at| at + patience)
+    }
+
+    /// What was held and is no answer. The begin of an answer that does not go on is nothing that anybody typed.
+    pub(super) fn give_up(&mut self) -> Vec<Event> {
+        let sure = self.is_sure();
+        let held = std::mem::take(&mut self.held);
+        self.text.clear();
+        self.last_at = None;
+        if sure { Vec::new() } else { held }
+    }
+
+    fn hold(&mut self, now: Instant, part: Part, event: Event) {
+        match part {
+            Part::Char(c) | Part::Escaped(c) => self.text.push(c),
+            // Between the begin and the end, it is the first half of the end.
+            Part::Escape if !self.held.is_empty() => self.text.push('\x1b'),
+            Part::Escape | Part::Bell | Part::Other => {}
+        }
+        self.held.push(event);
+        self.last_at = Some(now);
+    }
+
+    /// Whether what is held can be nothing but an answer.
+    fn is_sure(&self) -> bool {
+        self.text.starts_with(BEGIN)
+    }
+
+    fn goes_on_with(&self, c: char) -> bool {
+        if self.is_sure() {
+            return self.text.len() < MOST
+                && !self.text.ends_with('\x1b')
+                && (c.is_ascii_alphanumeric() || ":/#".contains(c));
+        }
+        BEGIN.strip_prefix(self.text.as_str()).is_some_and(|rest| rest.starts_with(c))
+    }
+
+    fn end(&mut self) -> Heard {
+        let color = self.text.strip_prefix(BEGIN).and_then(|text| appearance(text.trim_end_matches('\x1b')));
+        self.give_up();
+        self.expected_until = None;
+        Heard { events: Vec::new(), appearance: color }
+    }
+}
+
+fn part(event: &Event) -> Part {
+    let Event::Key(KeyEvent { code, modifiers, .. }) = event else { return Part::Other };
+    let alt = modifiers.contains(KeyModifiers::ALT);
+    let ctrl = modifiers.contains(KeyModifiers::CONTROL);
+    match (code, alt, ctrl) {
+        (KeyCode::Esc, false, false) => Part::Escape,
+        (KeyCode::Char(c), true, false) => Part::Escaped(*c),
+        (KeyCode::Char(c), false, false) => Part::Char(*c),
+        (KeyCode::Char('g'), false, true) => Part::Bell,
+        _ => Part::Other,
+    }
+}
+
+/// Whether a colour as terminals write it (`rgb:ffff/ffff/ffff`, `rgba:…`, `#ffffff`) is a light one.
+fn appearance(color: &str) -> Option<Appearance> {
+    let [red, green, blue] = channels(color)?;
+    let light = 0.299 * red + 0.587 * green + 0.114 * blue;
+    Some(if light > 0.5 { Appearance::Light } else { Appearance::Dark })
+}
+
+/// Each from 0 to 1.
+fn channels(color: &str) -> Option<[f32; 3]> {
+    if let Some(digits) = color.strip_prefix('#') {
+        let each = digits.len() / 3;
+        if !digits.is_ascii() || !(1..=4).contains(&each) || digits.len() % 3 != 0 {
+            return None;
+        }
+        let part = |at: usize| channel(digits.get(at * each..(at + 1) * each)?);
+        return Some([part(0)?, part(1)?, part(2)?]);
+    }
+    let parts = color.strip_prefix("rgba:").or_else(|| color.strip_prefix("rgb:"))?;
+    let mut parts = parts.split('/').map(channel);
+    Some([parts.next()??, parts.next()??, parts.next()??])
+}
+
+/// One to four hexadecimal digits, as a part of the most that so many can say.
+fn channel(digits: &str) -> Option<f32> {
+    if !(1..=4).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let value = u16::from_str_radix(digits, 16).ok()?;
+    let most = u16::MAX >> (16 - 4 * digits.len());
+    Some(f32::from(value) / f32::from(most))
+}
+
+#[cfg(test)]
+#[path = "reply/tests.rs"]
+mod tests;

@@ -1,0 +1,91 @@
+//! What the system tells the process, as far as it concerns the terminal.
+
+/// What the system tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// It shall end; the signal's number.
+    End(i32),
+    /// Somebody pressed ctrl+c while another program had the terminal, or sent an interrupt.
+    Interrupt(i32),
+    /// It goes on after it was stopped.
+    Continued,
+}
+
+#[cfg(unix)]
+mod listen {
+    use std::io;
+
+    use rustix::process::{Signal as Raw, kill_current_process_group};
+    use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
+
+    use super::Signal;
+    use crate::timeouts;
+
+    /// The signals, from when it was made on.
+    #[derive(Debug)]
+    pub(in super::super) struct Signals {
+        terminate: Arrivals,
+        hang_up: Arrivals,
+        interrupt: Arrivals,
+        go_on: Arrivals,
+    }
+
+    impl Signals {
+        pub(in super::super) fn listen() -> io::Result<Self> {
+            Ok(Self {
+                terminate: signal(SignalKind::terminate())?,
+                hang_up: signal(SignalKind::hangup())?,
+                interrupt: signal(SignalKind::interrupt())?,
+                go_on: signal(SignalKind::from_raw(Raw::CONT.as_raw()))?,
+            })
+        }
+
+        pub(in super::super) async fn next(&mut self) -> Signal {
+            let number = |kind: SignalKind| kind.as_raw_value();
+            tokio::select! {
+                _ = self.terminate.recv() => Signal::End(number(SignalKind::terminate())),
+                _ = self.hang_up.recv() => Signal::End(number(SignalKind::hangup())),
+                _ = self.interrupt.recv() => Signal::Interrupt(number(SignalKind::interrupt())),
+                _ = self.go_on.recv() => Signal::Continued,
+            }
+        }
+
+        /// Stops the process, and all that belongs to it in the shell's eyes, until the shell has it go on. Where no shell
+        /// could, the system stops nothing, and it goes on by itself.
+        pub(in super::super) async fn stop(&mut self) -> io::Result<()> {
+            kill_current_process_group(Raw::TSTP)?;
+            // The stop may come a little later, and another thread may be the one that takes it.
+            let _ = tokio::time::timeout(timeouts::STOPPED, self.go_on.recv()).await;
+            Ok(())
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod listen {
+    use std::io;
+
+    use super::Signal;
+
+    /// Nothing is told here.
+    #[derive(Debug)]
+    pub(in super::super) struct Signals;
+
+    impl Signals {
+        #[expect(clippy::unnecessary_wraps, reason = "can fail where there are signals")]
+        pub(in super::super) fn listen() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(in super::super) async fn next(&mut self) -> Signal {
+            std::future::pending().await
+        }
+
+        /// Nothing has a program of this system go on, so it does not stop.
+        pub(in super::super) async fn stop(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}
+
+pub(super) use listen::Signals;
