@@ -263,6 +263,12 @@ impl Queues {
         true
     }
 
+    /// Whether a run is under way that takes what waits.
+    pub(crate) fn is_taken_from(&self) -> bool {
+        let state = self.lock();
+        state.run.is_some() && state.takes
+    }
+
     /// Whether the run under way is to end soon.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.lock().interrupt.is_some()

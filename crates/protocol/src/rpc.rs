@@ -38,9 +38,9 @@ mod response;
 pub use command::ReplyData;
 pub use command::{
     Abort, Clear, Client, CloseSession, Command, CommandKind, Compact, FollowUp, Fork, GetMessages,
-    GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions, NewSession,
-    PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetThinking,
-    SetTools, Shutdown, Steer, SwitchSession, Token, Tree,
+    GetModels, GetState, GetTools, Hello, Interrupt, ListCommands, ListExtensions, ListSessions, MoveTo,
+    NewSession, PanelClose, PanelKey, PanelResize, Params, Ping, Prompt, ReloadExt, RunCommand, SetModel,
+    SetName, SetThinking, SetTools, Shutdown, Steer, SwitchSession, TakeQueued, Token, Tree,
 };
 pub use data::{
     CommandAction, CommandInfo, CommandResult, CommandsData, ContextData, EntryInfo, ExtensionInfo,

@@ -116,14 +116,15 @@ impl Desk {
             Command::Prompt(prompt) => self.accept(asked, Job::Prompt(prompt)),
             Command::Compact(compact) => self.accept(asked, Job::Compact(compact)),
             Command::Abort(abort) => self.abort(asked, abort),
-            Command::Clear(_) if self.works || !self.waiting.is_empty() => vec![asked.failed(busy())],
+            Command::Clear(_) | Command::MoveTo(_) if self.is_busy() => vec![asked.failed(busy())],
             Command::CloseSession(_) => {
                 self.closer = Some(asked);
                 self.shutdown()
             }
             _ if self.open.len() >= MOST_OPEN => vec![asked.failed(flooded())],
             command => {
-                let holds = matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
+                let holds =
+                    matches!(command, Command::SetModel(_) | Command::ReloadExt(_) | Command::MoveTo(_));
                 let ticket = self.ticket(asked);
                 self.holding.extend(holds.then_some(ticket));
                 vec![Effect::Do(ticket, command)]
@@ -208,6 +209,12 @@ impl Desk {
     /// Whether the session is closed, or about to be.
     pub(crate) fn is_closed(&self) -> bool {
         self.stage == Stage::Closed
+    }
+
+    /// Whether somebody relies on where the session stands, or moves it.
+    fn is_busy(&self) -> bool {
+        let moves = |ticket| self.open.get(ticket).is_some_and(|asked| asked.kind == CommandKind::MoveTo);
+        self.works || !self.waiting.is_empty() || self.holding.iter().any(moves)
     }
 
     fn ticket(&mut self, asked: Asked) -> Ticket {

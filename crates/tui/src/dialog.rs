@@ -1,14 +1,33 @@
 //! Questions for the person.
+//!
+//! Whoever asks stands in the frame: haft, or an extension by its name. What grants something is asked by haft alone,
+//! in a frame of its own colour, and shows all of what a yes lets happen: what has no room is counted and can be turned
+//! to, and no character of it is left unseen. The careful answer is chosen at first.
+//!
+//! Invariant: in a dialog that grants, a key counts only when the dialog stood on the screen, in a size in which it can
+//! be read, and nothing was typed, for 300 ms. Every key and every paste that comes earlier is ignored, and the 300 ms
+//! begin anew with it. So who types while it appears never answers it. Enforced by `dialog/quiet.rs` and
+//! `tests/it/dialog.rs`.
+
+mod body;
+mod call;
+mod choices;
+mod question;
+mod quiet;
+mod view;
 
 use std::time::{Duration, Instant};
 
 use haft_protocol::content::ToolCall;
-use haft_protocol::rpc::{UiAnswer, UiRequest};
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use haft_protocol::rpc::UiAnswer;
 
-use crate::keys::{Chord, Keymap};
-use crate::look::Look;
+use body::Body;
+use choices::Choices;
+use quiet::Quiet;
+
+use crate::field::Field;
+use crate::keys::{Action, Chord, Confirm, Context, Edit, Keymap};
+use crate::timeouts::COUNTDOWN;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +36,8 @@ pub enum Wanted {
     Confirm,
     /// One of these.
     Select(Vec<String>),
+    /// What becomes of a gate that keeps failing: of `restart`, `continue_without` and `stop`, these.
+    Gate(Vec<String>),
     /// A line; hidden while it is typed when it is a secret.
     Input {
         /// Whether nobody may read it on the screen.
@@ -52,6 +73,17 @@ pub struct Question {
 #[derive(Debug)]
 pub struct Dialog {
     question: Question,
+    opened: Instant,
+    body: Body,
+    control: Control,
+    quiet: Quiet,
+}
+
+/// What answers it.
+#[derive(Debug)]
+enum Control {
+    Choices(Choices),
+    Field(Field),
 }
 
 /// What came of a key.
@@ -65,49 +97,125 @@ pub enum Reply {
     OpenEditor(String),
 }
 
-impl Question {
-    /// As the agent's side asks it.
-    pub fn of(_request: &UiRequest) -> Self {
-        Self {
-            owner: None,
-            wanted: Wanted::Confirm,
-            title: String::new(),
-            message: String::new(),
-            call: None,
-            grants: false,
-            within: None,
-            default: None,
-        }
-    }
-}
-
 impl Dialog {
     /// Opens it.
-    pub fn open(question: Question, _now: Instant) -> Self {
-        Self { question }
+    pub fn open(question: Question, now: Instant) -> Self {
+        let control = match (Choices::of(&question), &question.wanted) {
+            (Some(choices), _) => Control::Choices(choices),
+            (None, Wanted::Editor(text)) => Control::Field(Field::lines(text)),
+            (None, wanted) => Control::Field(Field::line("", *wanted == Wanted::Input { secret: true })),
+        };
+        Self { question, opened: now, body: Body::default(), control, quiet: Quiet::default() }
     }
+
     /// The question.
     pub fn question(&self) -> &Question {
         &self.question
     }
+
     /// A key.
-    pub fn key(&mut self, _chord: Chord, _keys: &Keymap, _now: Instant) -> Reply {
+    pub fn key(&mut self, chord: Chord, keys: &Keymap, now: Instant) -> Reply {
+        use crate::keys::Dialog as Key;
+        if self.question.grants && !self.quiet.counts(now) {
+            return Reply::Open;
+        }
+        let context =
+            if self.question.wanted == Wanted::Confirm { Context::Confirm } else { Context::Dialog };
+        let action = keys.action(context, chord);
+        match action {
+            Some(Action::Dialog(Key::Close)) => return Reply::Answered(UiAnswer::Cancelled),
+            Some(Action::Dialog(Key::Accept)) => return self.answer(),
+            Some(Action::Dialog(Key::OpenEditor)) => return self.own_editor(),
+            Some(Action::Dialog(Key::PageDown)) => self.body.turn(true),
+            Some(Action::Dialog(Key::PageUp)) => self.body.turn(false),
+            Some(Action::Dialog(Key::Next)) => self.next(chord),
+            Some(Action::Dialog(Key::Previous)) => self.previous(chord),
+            Some(Action::Confirm(Confirm::Yes)) => return Reply::Answered(UiAnswer::Confirmed(true)),
+            Some(Action::Confirm(Confirm::No)) => return Reply::Answered(UiAnswer::Confirmed(false)),
+            Some(Action::Confirm(Confirm::Other)) => self.next(chord),
+            other => self.typed(chord, other),
+        }
         Reply::Open
     }
+
     /// Text that was pasted.
-    pub fn paste(&mut self, _text: &str, _now: Instant) {}
+    pub fn paste(&mut self, text: &str, now: Instant) {
+        if self.question.grants && !self.quiet.counts(now) {
+            return;
+        }
+        if let Control::Field(field) = &mut self.control {
+            field.paste(text);
+        }
+    }
+
     /// The person's own editor is closed.
-    pub fn edited(&mut self, _text: &str) {}
+    pub fn edited(&mut self, text: &str) {
+        if let Control::Field(field) = &mut self.control {
+            field.editor.set_edited(text);
+        }
+    }
+
     /// When it looks different by itself: its countdown goes on.
-    pub fn wakes_at(&self, _now: Instant) -> Option<Instant> {
-        None
+    pub fn wakes_at(&self, now: Instant) -> Option<Instant> {
+        let left = self.left(now)?;
+        // What is shown is rounded up.
+        let shown_next = left.saturating_sub(1);
+        (left > 0).then(|| self.over_at()?.checked_sub(COUNTDOWN * shown_next)).flatten()
     }
-    /// How many rows it takes at this width, at most `most`.
-    pub fn rows(&mut self, _width: u16, _most: u16, _look: &Look) -> u16 {
-        3
+
+    /// When nobody waits for the answer any more.
+    fn over_at(&self) -> Option<Instant> {
+        self.question.within.and_then(|within| self.opened.checked_add(within))
     }
-    /// Draws it, and says where the terminal's cursor stands. The first time counts as when it was seen.
-    pub fn draw(&mut self, _area: Rect, _buffer: &mut Buffer, _look: &Look) -> Option<(u16, u16)> {
-        None
+
+    /// How many seconds are left, the one that has begun included.
+    fn left(&self, now: Instant) -> Option<u32> {
+        let left = self.over_at()?.saturating_duration_since(now);
+        let seconds = left.as_nanos().div_ceil(COUNTDOWN.as_nanos());
+        Some(u32::try_from(seconds).unwrap_or(u32::MAX))
+    }
+
+    fn answer(&self) -> Reply {
+        let answer = match &self.control {
+            Control::Choices(choices) => choices.answer(),
+            Control::Field(field) => Some(UiAnswer::Value(field.editor.text().to_owned())),
+        };
+        answer.map_or(Reply::Open, Reply::Answered)
+    }
+
+    fn own_editor(&self) -> Reply {
+        match (&self.control, &self.question.wanted) {
+            (Control::Field(field), Wanted::Editor(_)) => Reply::OpenEditor(field.editor.text().to_owned()),
+            _ => Reply::Open,
+        }
+    }
+
+    fn next(&mut self, chord: Chord) {
+        match &mut self.control {
+            Control::Choices(choices) => choices.next(),
+            Control::Field(field) => field.move_row(chord, Edit::RowDown),
+        }
+    }
+
+    fn previous(&mut self, chord: Chord) {
+        match &mut self.control {
+            Control::Choices(choices) => choices.previous(),
+            Control::Field(field) => field.move_row(chord, Edit::RowUp),
+        }
+    }
+
+    fn typed(&mut self, chord: Chord, action: Option<Action>) {
+        match &mut self.control {
+            Control::Choices(choices) => {
+                let number = chord.text().and_then(|c| c.to_digit(10));
+                let number = number.and_then(|number| usize::try_from(number).ok());
+                if self.question.wanted != Wanted::Confirm {
+                    choices.choose(number.unwrap_or(0));
+                }
+            }
+            Control::Field(field) => {
+                field.key(chord, action);
+            }
+        }
     }
 }

@@ -29,4 +29,7 @@ pub mod theme;
 pub mod transcript;
 pub mod wrap;
 
+mod field;
+mod frame;
+mod fuzzy;
 mod timeouts;

@@ -1,41 +1,214 @@
 //! An extension's panel.
+//!
+//! Its name stands in the frame before whatever the panel is called, and nothing that the panel says is drawn outside
+//! of that. A line of the panel is a row: what is too long or too much is cut, and says so.
+//!
+//! Invariant: the keys that close a panel never reach the extension.
 
 use haft_protocol::ids::{ExtensionName, PanelId};
-use haft_protocol::rpc::{Command, PanelContent};
+use haft_protocol::rpc::{Command, PanelClose, PanelContent, PanelKey, PanelResize};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-use crate::keys::{Chord, Keymap};
+use crate::clean::{CleanLine, span};
+use crate::frame::{self, Frame, cut, put, row};
+use crate::keys::{Action, Chord, Context, Keymap, Panel as Key};
 use crate::look::Look;
+use crate::theme::Role;
+
+/// What stands in the lower edge.
+const HELP: &str = "esc closes";
 
 /// An extension's panel that is open.
 #[derive(Debug)]
-pub struct Panel {}
+pub struct Panel {
+    extension: ExtensionName,
+    content: PanelContent,
+    /// The room that the extension knows of.
+    told: Option<(u16, u16)>,
+}
 
 impl Panel {
     /// Opens it.
-    pub fn open(_extension: ExtensionName, _content: PanelContent) -> Self {
-        Self {}
+    pub fn open(extension: ExtensionName, content: PanelContent) -> Self {
+        Self { extension, content, told: None }
     }
+
     /// Whether it is this one.
-    pub fn is(&self, _extension: &ExtensionName, _id: &PanelId) -> bool {
-        false
+    pub fn is(&self, extension: &ExtensionName, id: &PanelId) -> bool {
+        self.extension == *extension && self.content.panel_id == *id
     }
+
+    /// Whose it is.
+    pub fn extension(&self) -> &ExtensionName {
+        &self.extension
+    }
+
     /// New content: lines and footer are replaced, an empty title keeps the old one.
-    pub fn render(&mut self, _content: PanelContent) {}
+    pub fn render(&mut self, content: PanelContent) {
+        let before = std::mem::replace(&mut self.content, content);
+        if self.content.title.is_empty() {
+            self.content.title = before.title;
+        }
+    }
+
     /// A key: what the extension is told, `panel_key`, or `panel_close` for the keys that close it; those never reach it.
     /// Nothing for keys that panels do not know.
-    pub fn key(&mut self, _chord: Chord, _keys: &Keymap) -> Option<Command> {
-        None
+    pub fn key(&mut self, chord: Chord, keys: &Keymap) -> Option<Command> {
+        if keys.action(Context::Panel, chord) == Some(Action::Panel(Key::Close)) {
+            let (extension, panel_id) = self.names();
+            return Some(PanelClose { extension, panel_id }.into());
+        }
+        let (key, typed) = chord.panel_key()?;
+        Some(self.told_key(key, typed.map(String::from)))
     }
-    /// Text that was pasted, as one key.
-    pub fn paste(&self, _text: &str) -> Option<Command> {
-        None
+
+    /// Text that was pasted, as one key. Lines end with a newline, and there is no other control character but tabs.
+    pub fn paste(&self, text: &str) -> Option<Command> {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
+        (!text.is_empty()).then(|| self.told_key("rune", Some(text)))
     }
+
     /// The room of its lines in an area, when it is another one than was last told: `panel_resize`.
-    pub fn resized(&mut self, _area: Rect) -> Option<Command> {
-        None
+    pub fn resized(&mut self, area: Rect) -> Option<Command> {
+        let room = lines_of(frame::inner(area));
+        let size = (room.width, room.height);
+        if self.told.replace(size) == Some(size) {
+            return None;
+        }
+        let (extension, panel_id) = self.names();
+        Some(PanelResize { extension, panel_id, width: size.0.into(), height: size.1.into() }.into())
     }
+
     /// Draws it.
-    pub fn draw(&self, _area: Rect, _buffer: &mut Buffer, _look: &Look) {}
+    pub fn draw(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
+        let inner = self.frame(look).draw(area, buffer);
+        let lines = lines_of(inner);
+        let text = look.theme.style(Role::Text);
+        for (y, line) in (0..lines.height).zip(&self.content.lines) {
+            let line = cut(vec![span(CleanLine::new(line), text)], usize::from(lines.width));
+            put(&line, row(lines, y), buffer);
+        }
+        if inner.height > lines.height {
+            let footer = self.footer(self.content.lines.len().saturating_sub(usize::from(lines.height)));
+            let footer = cut(vec![span(footer, look.theme.style(Role::Muted))], usize::from(inner.width));
+            put(&footer, row(inner, inner.height - 1), buffer);
+        }
+    }
+
+    fn frame(&self, look: &Look) -> Frame {
+        let style = look.theme.style(Role::BorderFocused);
+        let name = CleanLine::new(&format!("[{}]", self.extension));
+        let mut left = vec![span(name, look.theme.style(Role::Extension))];
+        if !self.content.title.is_empty() {
+            let title = CleanLine::new(&format!(" {}", self.content.title));
+            left.push(span(title, look.theme.style(Role::Heading)));
+        }
+        let lower = vec![span(HELP, look.theme.style(Role::Muted))];
+        Frame { style, left, right: Vec::new(), lower }
+    }
+
+    /// How many rows are left out, and what the extension says there.
+    fn footer(&self, more: usize) -> CleanLine {
+        let footer = &self.content.footer;
+        match (more, footer.is_empty()) {
+            (0, _) => CleanLine::new(footer),
+            (more, true) => CleanLine::new(&format!("… {more} more")),
+            (more, false) => CleanLine::new(&format!("… {more} more · {footer}")),
+        }
+    }
+
+    fn names(&self) -> (ExtensionName, PanelId) {
+        (self.extension.clone(), self.content.panel_id.clone())
+    }
+
+    fn told_key(&self, key: &str, text: Option<String>) -> Command {
+        let (extension, panel_id) = self.names();
+        PanelKey { extension, panel_id, key: key.to_owned(), text }.into()
+    }
+}
+
+/// The room of the lines: below it, a row is kept for the footer and for how much is left out, also where there is
+/// neither, so that the room does not change with what is in it.
+fn lines_of(inner: Rect) -> Rect {
+    let footer = u16::from(inner.height > 1);
+    Rect { height: inner.height - footer, ..inner }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(title: &str, lines: usize) -> PanelContent {
+        PanelContent {
+            panel_id: PanelId::new("p"),
+            title: title.to_owned(),
+            lines: (0..lines).map(|line| line.to_string()).collect(),
+            footer: String::new(),
+        }
+    }
+
+    fn panel() -> Panel {
+        Panel::open(ExtensionName::new("todo"), content("Todos", 3))
+    }
+
+    #[test]
+    fn keys_reach_the_extension_but_not_those_that_close() {
+        let check = |key: &str, expect: Option<(&str, Option<&str>)>| {
+            let told = panel().key(key.parse().unwrap(), &Keymap::default());
+            let expect = expect.map(|(key, text)| panel().told_key(key, text.map(str::to_owned)));
+            assert_eq!(told, expect, "{key}");
+        };
+        check("x", Some(("rune", Some("x"))));
+        check("Q", Some(("rune", Some("Q"))));
+        check("space", Some(("rune", Some(" "))));
+        check("enter", Some(("enter", None)));
+        check("pagedown", Some(("pagedown", None)));
+        check("f1", None);
+        check("ctrl+x", None);
+        check("shift+tab", None);
+        for key in ["esc", "ctrl+c"] {
+            let told = panel().key(key.parse().unwrap(), &Keymap::default());
+            assert!(matches!(told, Some(Command::PanelClose(_))), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_paste_is_one_key() {
+        let check = |text: &str, expect: Option<&str>| {
+            let expect = expect.map(|text| panel().told_key("rune", Some(text.to_owned())));
+            assert_eq!(panel().paste(text), expect, "{text:?}");
+        };
+        check("Buy milk", Some("Buy milk"));
+        check("a\r\nb\rc\n\td", Some("a\nb\nc\n\td"));
+        check("a\u{1b}[31m\u{9b}b\u{7f}\0", Some("a[31mb"));
+        check("\u{1b}", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_room_is_told_when_it_is_another_one() {
+        let mut panel = panel();
+        let mut room = |width, height| {
+            let told = panel.resized(Rect::new(0, 3, width, height));
+            told.map(|told| match told {
+                Command::PanelResize(room) => (room.width, room.height),
+                other => panic!("{other:?}"),
+            })
+        };
+        assert_eq!(room(80, 20), Some((76, 17)));
+        assert_eq!(room(80, 20), None);
+        assert_eq!(room(20, 4), Some((20, 2)));
+        assert_eq!(room(0, 0), Some((0, 0)));
+        panel.render(content("", 100));
+        assert_eq!(panel.resized(Rect::default()), None);
+        assert_eq!(panel.content.title, "Todos");
+    }
+
+    #[test]
+    fn it_is_the_one_of_its_name_and_owner() {
+        let is = |owner: &str, id: &str| panel().is(&ExtensionName::new(owner), &PanelId::new(id));
+        assert_eq!((is("todo", "p"), is("other", "p"), is("todo", "q")), (true, false, false));
+    }
 }

@@ -1,10 +1,19 @@
 //! Lists to pick from.
+//!
+//! What is typed narrows the list at once. A list of groups keeps them together, those of the best rows first; a tree
+//! keeps its order. Rows are matched when what is typed changes, and drawing costs what is on the screen.
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+mod key;
+mod list;
+mod tree;
+mod view;
 
-use crate::keys::{Chord, Keymap};
-use crate::look::Look;
+use std::fmt;
+
+use list::List;
+
+use crate::clean::CleanLine;
+use crate::field::Field;
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,8 +42,28 @@ pub struct Can {
 }
 
 /// A list to pick from.
+pub struct Picker {
+    title: CleanLine,
+    can: Can,
+    filter: Field,
+    list: List,
+    mode: Mode,
+    /// The first line that is shown.
+    top: usize,
+    /// How many lines were shown.
+    shown: usize,
+}
+
+/// What is done with the chosen row.
 #[derive(Debug)]
-pub struct Picker {}
+enum Mode {
+    /// It is picked, while the filter is typed.
+    Pick,
+    /// It is given another name.
+    Rename(Field),
+    /// It is asked whether to delete it.
+    Delete,
+}
 
 /// What came of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,19 +84,31 @@ pub enum Picked {
 
 impl Picker {
     /// A list with a title, the rows in order; the current one is chosen.
-    pub fn new(_title: &str, _rows: Vec<Row>, _can: Can) -> Self {
-        Self {}
+    pub fn new(title: &str, rows: Vec<Row>, can: Can) -> Self {
+        let list = List::new(rows);
+        let (title, filter) = (CleanLine::new(title), Field::line("", false));
+        Self { title, can, filter, list, mode: Mode::Pick, top: 0, shown: 0 }
     }
+
     /// Other rows; what is typed and chosen stays as far as it can.
-    pub fn set_rows(&mut self, _rows: Vec<Row>) {}
-    /// A key.
-    pub fn key(&mut self, _chord: Chord, _keys: &Keymap) -> Picked {
-        Picked::Closed
+    pub fn set_rows(&mut self, rows: Vec<Row>) {
+        let before = self.list.chosen().map(|row| row.key.clone());
+        self.list.set_rows(rows);
+        if self.list.chosen().map(|row| &row.key) != before.as_ref() {
+            self.mode = Mode::Pick;
+        }
     }
-    /// Text that was pasted.
-    pub fn paste(&mut self, _text: &str) {}
-    /// Draws it into the whole area, and says where the terminal's cursor stands.
-    pub fn draw(&mut self, _area: Rect, _buffer: &mut Buffer, _look: &Look) -> Option<(u16, u16)> {
-        None
+
+    /// The chosen row.
+    pub fn chosen(&self) -> Option<&Row> {
+        self.list.chosen()
+    }
+}
+
+impl fmt::Debug for Picker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { title, can, mode, .. } = self;
+        let debug = &mut f.debug_struct("Picker");
+        debug.field("title", title).field("can", can).field("mode", mode).finish_non_exhaustive()
     }
 }

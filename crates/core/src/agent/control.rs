@@ -72,6 +72,11 @@ impl Agent {
         self.inner.queues.clear()
     }
 
+    /// Whether a run is under way that takes what waits, and tells when that changes.
+    pub fn takes_queued(&self) -> bool {
+        self.inner.queues.is_taken_from()
+    }
+
     /// Who the model is.
     pub fn model(&self) -> ModelInfo {
         self.inner.setup().model.info()

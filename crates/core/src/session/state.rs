@@ -8,7 +8,7 @@ use haft_protocol::defence::{Defence, is_up};
 use haft_protocol::message::Time;
 
 use super::disk::{Disk, DiskFile};
-use super::entry::{Entry, EntryBody, Header, Origin};
+use super::entry::{Entry, EntryBody, Header, Name, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
 use super::log::{AppendError, Log};
@@ -31,6 +31,8 @@ pub(super) struct State {
     safe: u64,
     /// Nobody holds the session any more, and its file is free for others.
     closed: bool,
+    /// The name that it was last given, once that is known; an empty one if it has none.
+    pub(super) name: Option<Name>,
 }
 
 /// Where the entries are kept.
@@ -90,7 +92,7 @@ impl State {
 
     fn new(header: Header, kept: Kept) -> Self {
         let (tree, repairs) = (Tree::default(), Vec::new());
-        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false }
+        Self { header, tree, leaf: None, kept, repairs, given: 0, safe: 0, closed: false, name: None }
     }
 
     pub(super) fn in_memory(header: Header) -> Self {
@@ -146,6 +148,9 @@ impl State {
         }
         let entry = Entry { id: EntryId::new(), parent: self.leaf, time, body };
         let written = self.write(&entry)?;
+        if let EntryBody::Name(name) = &entry.body {
+            self.name = Some(name.clone());
+        }
         let id = entry.id;
         self.tree.push(Arc::new(entry));
         self.leaf = Some(id);

@@ -153,17 +153,7 @@ impl Found {
     fn read_summary(&self) -> io::Result<Summary> {
         let index = Index::of(&self.path)?;
         let file = File::open(&self.path)?;
-        let line = |at: usize| -> io::Result<Vec<u8>> {
-            let Some(row) = index.rows().get(at) else { return Ok(Vec::new()) };
-            let bytes = read_range(&file, row.offset(), index.end(at))?;
-            Ok(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec())
-        };
-        let newest = |kind: &str| -> io::Result<Option<EntryBody>> {
-            match index.rows().iter().rposition(|row| row.kind() == Some(kind)) {
-                Some(at) => Ok(line::read(&line(at)?).ok().map(|reading| reading.entry.body)),
-                None => Ok(None),
-            }
-        };
+        let line = |at: usize| line_at(&index, &file, at);
         let mut first_text = None;
         let messages = || index.rows().iter().enumerate().filter(|(_, row)| row.kind() == Some("message"));
         for (at, _) in messages().take(FIRST_TEXT_AMONG) {
@@ -179,11 +169,8 @@ impl Found {
             cwd: header.as_ref().map(|header| header.cwd.clone()).unwrap_or_default(),
             created: header.as_ref().map_or(Time(String::new()), |header| header.created.clone()),
             last: last.map(|head| head.time),
-            name: match newest("name")? {
-                Some(EntryBody::Name(Name { name })) if !name.is_empty() => Some(name),
-                Some(_) | None => None,
-            },
-            tags: match newest("tags")? {
+            name: name_in(&index, &file)?.map(|Name { name }| name).filter(|name| !name.is_empty()),
+            tags: match newest(&index, &file, "tags")? {
                 Some(EntryBody::Tags(Tags { tags })) => tags,
                 Some(_) | None => Vec::new(),
             },
@@ -220,6 +207,28 @@ impl Found {
         }
         fs::remove_file(&self.path).map_err(io)
     }
+}
+
+/// The newest name in the file of a session.
+pub(super) fn newest_name(path: &Path) -> io::Result<Option<Name>> {
+    name_in(&Index::of(path)?, &File::open(path)?)
+}
+
+fn name_in(index: &Index, file: &File) -> io::Result<Option<Name>> {
+    let newest = newest(index, file, "name")?;
+    Ok(newest.and_then(|body| if let EntryBody::Name(name) = body { Some(name) } else { None }))
+}
+
+/// What the newest entry of a type says.
+fn newest(index: &Index, file: &File, kind: &str) -> io::Result<Option<EntryBody>> {
+    let Some(at) = index.rows().iter().rposition(|row| row.kind() == Some(kind)) else { return Ok(None) };
+    Ok(line::read(&line_at(index, file, at)?).ok().map(|reading| reading.entry.body))
+}
+
+fn line_at(index: &Index, file: &File, at: usize) -> io::Result<Vec<u8>> {
+    let Some(row) = index.rows().get(at) else { return Ok(Vec::new()) };
+    let bytes = read_range(file, row.offset(), index.end(at))?;
+    Ok(bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec())
 }
 
 /// Whether a file is a copy of a session that nobody makes any more. Copies of other sessions are left: one may hold what

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::disk::{Disk, RealDisk};
-use super::entry::{Entry, Header, Origin};
+use super::entry::{Entry, EntryBody, Header, Name, Origin};
 use super::error::SessionError;
 use super::id::EntryId;
 use super::recover::recover;
@@ -59,6 +59,25 @@ impl Session {
     pub fn entries(&self) -> Result<Vec<Arc<Entry>>, SessionError> {
         let whole = self.shared.lock().whole();
         whole.entries()
+    }
+
+    /// The name that it was last given, on whichever branch. Blocks the thread the first time, while it looks through the
+    /// file, if not all of it is in memory.
+    ///
+    /// # Errors
+    /// [`SessionError::Io`].
+    pub fn name(&self) -> Result<Option<String>, SessionError> {
+        let whole = {
+            let state = self.shared.lock();
+            if let Some(Name { name }) = &state.name {
+                return Ok(Some(name.clone()).filter(|name| !name.is_empty()));
+            }
+            state.whole()
+        };
+        let found = whole.name()?;
+        // Whoever named it meanwhile was later.
+        let Name { name } = self.shared.lock().name.get_or_insert(found).clone();
+        Ok(Some(name).filter(|name| !name.is_empty()))
     }
 
     /// Goes on from the root, as [`move_to`](Self::move_to) does. What was said stays in the file, on branches that were
@@ -132,6 +151,21 @@ impl Whole {
                 }
             },
         }
+    }
+
+    fn name(self) -> Result<Name, SessionError> {
+        let found = match self.home {
+            Home::File { source: Source { known: false, path, .. }, .. } => {
+                store::newest_name(&path).map_err(|error| SessionError::io("read", &path, error))?
+            }
+            Home::File { .. } | Home::Memory | Home::Unborn { .. } | Home::ReadOnly { .. } => {
+                let name = |entry: &Arc<Entry>| {
+                    if let EntryBody::Name(name) = &entry.body { Some(name.clone()) } else { None }
+                };
+                self.entries.iter().rev().find_map(name)
+            }
+        };
+        Ok(found.unwrap_or(Name { name: String::new() }))
     }
 
     fn entries(self) -> Result<Vec<Arc<Entry>>, SessionError> {

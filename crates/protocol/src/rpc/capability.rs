@@ -1,11 +1,11 @@
 //! What `hello` says that this haft can do beyond zot's RPC mode: words that stay, so that a client need not try.
 
-/// `steer`, `follow_up` and `interrupt`: saying something to the agent at work.
+/// `steer`, `follow_up`, `take_queued` and `interrupt`: saying something to the agent at work.
 pub const STEERING: &str = "steering";
 /// `set_thinking`, `get_tools` and `set_tools`.
 pub const SETUP: &str = "setup";
 /// Several sessions in one process, each named by commands and events: `new_session`, `switch_session`, `close_session`,
-/// `list_sessions`, `fork` and `tree`.
+/// `list_sessions`, `fork`, `tree`, `move_to` and `set_name`.
 pub const SESSIONS: &str = "sessions";
 /// Extensions and their commands: `list_commands`, `run_command`, `list_extensions` and `reload_ext`.
 pub const EXTENSIONS: &str = "extensions";

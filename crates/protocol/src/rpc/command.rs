@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use super::data::{
     CommandResult, CommandsData, ExtensionsData, HelloData, InterruptData, MessagesData, ModelData,
-    ModelsData, NoData, Pong, QueuedData, ReloadData, SessionData, SessionsData, Started, StateData,
-    ThinkingData, ToolsData, ToolsSet, TreeData,
+    ModelsData, NoData, Pong, QueueData, QueuedData, ReloadData, SessionData, SessionsData, Started,
+    StateData, ThinkingData, ToolsData, ToolsSet, TreeData,
 };
 use super::dialog::UiResponse;
 use crate::read;
@@ -22,8 +22,8 @@ use crate::reader::Checked;
 
 pub use extension::{ListCommands, ListExtensions, PanelClose, PanelKey, PanelResize, ReloadExt, RunCommand};
 pub use greeting::{Client, Hello, Ping, Shutdown, Token};
-pub use prompt::{Abort, FollowUp, Interrupt, Prompt, Steer};
-pub use session::{CloseSession, Fork, ListSessions, NewSession, SwitchSession, Tree};
+pub use prompt::{Abort, FollowUp, Interrupt, Prompt, Steer, TakeQueued};
+pub use session::{CloseSession, Fork, ListSessions, MoveTo, NewSession, SetName, SwitchSession, Tree};
 pub use setup::{GetModels, GetTools, SetModel, SetThinking, SetTools};
 pub use state::{Clear, Compact, GetMessages, GetState};
 
@@ -121,6 +121,8 @@ commands! {
     /// Has the agent come to an end in good order: the tools that run now end, calls that have not begun are skipped, and
     /// the model is asked once more, without tools.
     Interrupt -> InterruptData = "interrupt" r#","hint":"…""#,
+    /// Takes back what `steer` and `follow_up` have said and the agent was not told yet. Images are told by a word.
+    TakeQueued -> QueueData = "take_queued" "",
     /// Sums up the conversation. Replied to when that begins; while something else is worked on it waits, in order. Ends with
     /// `compact_done`, or with `error`; with neither when it is aborted.
     Compact -> Started = "compact" r#","instructions":"…""#,
@@ -153,6 +155,11 @@ commands! {
     Fork -> SessionData = "fork" r#","entry":"…""#,
     /// The entries of the session with all its branches.
     Tree -> TreeData = "tree" "",
+    /// Goes on from an entry of the session, on whichever branch, without taking anything away. What is said next begins a
+    /// branch there; until then, the file does not know of it. Not while a prompt is worked on.
+    MoveTo -> NoData = "move_to" r#","entry":"…""#,
+    /// Names the session.
+    SetName -> NoData = "set_name" r#","name":"…""#,
     /// The commands of extensions, and templates.
     ListCommands -> CommandsData = "list_commands" "",
     /// Runs a command. What it shows comes as events; a prompt of its own is worked on like any other.

@@ -43,11 +43,15 @@ impl Carried {
 
     /// What blocks the thread, because it reads the disk, and may have a lot to say.
     pub(super) fn blocking(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
-        let work = async move {
-            tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Failure::other(error)))
-        };
-        Self::Bulky(work.boxed())
+        Self::Bulky(off_thread(work).boxed())
     }
+}
+
+/// Does what reads the disk where it holds up nothing else.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Failure::other(error)))
 }
 
 /// The data of a reply.
@@ -128,10 +132,13 @@ impl<S: Sessions> Hub<S> {
             Command::Steer(said) => Carried::Now(messages::steer(opened, said)),
             Command::FollowUp(said) => Carried::Now(messages::follow_up(opened, said)),
             Command::Interrupt(wish) => Carried::Now(messages::interrupt(opened, wish)),
+            Command::TakeQueued(_) => Carried::Now(messages::take_queued(opened)),
             Command::GetMessages(_) => Carried::Now(messages::messages(opened)),
-            Command::GetState(_) => Carried::Now(state::state(opened, &seat.desk)),
+            Command::GetState(_) => state::state(opened, &seat.desk),
             Command::Clear(_) => Carried::Now(session::clear(opened)),
             Command::Tree(_) => session::tree(opened),
+            Command::MoveTo(wish) => session::move_to(opened, wish),
+            Command::SetName(wish) => session::set_name(opened, wish),
             Command::SetModel(wish) => setup::set_model(opened, sessions, seat.closing.clone(), wish),
             Command::SetThinking(wish) => Carried::Now(setup::set_thinking(opened, wish)),
             Command::GetTools(_) => Carried::Now(setup::get_tools(opened)),

@@ -1,6 +1,6 @@
 //! What is said, and what was.
 
-use haft_core::{Prompt, QueueError, Queued, image};
+use haft_core::{Prompt, QueueError, Queued, Waiting, image};
 use haft_protocol::content::Image;
 use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{
@@ -31,8 +31,7 @@ fn queued(session: &Opened, outcome: Result<Queued, QueueError>) -> Outcome {
         Ok(Queued::Running) => true,
         Ok(Queued::Idle) => {
             // A run tells by itself.
-            let QueueData { steering, follow_up, next_turn } = queue(session);
-            session.screen.event(AgentEvent::QueueUpdate { steering, follow_up, next_turn });
+            tell_queue(session);
             false
         }
         Err(error) => {
@@ -55,9 +54,27 @@ pub(super) fn messages(session: &Opened) -> Outcome {
     data(MessagesData::of(session.agent.messages().iter()))
 }
 
+/// Takes back what waits.
+pub(super) fn take_queued(session: &Opened) -> Outcome {
+    let taken = session.agent.take_queued();
+    // A run tells by itself.
+    if !taken.is_empty() && !session.agent.takes_queued() {
+        tell_queue(session);
+    }
+    data(as_text(&taken))
+}
+
+fn tell_queue(session: &Opened) {
+    let QueueData { steering, follow_up, next_turn } = queue(session);
+    session.screen.event(AgentEvent::QueueUpdate { steering, follow_up, next_turn });
+}
+
 /// What waits, as text.
 pub(super) fn queue(session: &Opened) -> QueueData {
-    let waiting = session.agent.queued();
+    as_text(&session.agent.queued())
+}
+
+fn as_text(waiting: &Waiting) -> QueueData {
     let texts = |prompts: &[Prompt]| prompts.iter().map(Prompt::summary).collect();
     QueueData {
         steering: texts(&waiting.steering),

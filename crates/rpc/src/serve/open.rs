@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use haft_core::session::{EntryId, Session, SessionError};
 use haft_protocol::rpc::{ErrorCode, Failure, Fork, NewSession, SessionData};
 
-use super::carry::{Carried, Outcome, answered, data};
+use super::carry::{Carried, Outcome, answered, data, off_thread};
 use super::hub::{Hub, Meant, News, Place};
 use super::seat::{Life, Seat};
 use crate::desk::{Desk, Ticket};
@@ -47,10 +47,7 @@ impl<S: Sessions> Hub<S> {
             return Some(Carried::Now(Err(Failure::other("no session"))));
         };
         let session = seat.opened.agent.session().clone();
-        let forked = async move {
-            let forked = move || copy(&session, wish.entry.as_deref()).map(Which::Given);
-            tokio::task::spawn_blocking(forked).await.unwrap_or_else(|error| Err(Failure::other(error)))
-        };
+        let forked = off_thread(move || copy(&session, wish.entry.as_deref()).map(Which::Given));
         self.open(ticket, Meant::Not, forked.boxed());
         None
     }
@@ -153,7 +150,7 @@ fn copy(session: &Session, entry: Option<&str>) -> Result<Session, Failure> {
 }
 
 /// The entry whose id begins so.
-fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
+pub(super) fn named_entry(session: &Session, named: &str) -> Result<EntryId, Failure> {
     let entries = session.entries().map_err(|error| of_session(&error))?;
     let mut alike = entries.iter().map(|entry| entry.id).filter(|id| id.to_string().starts_with(named));
     match (alike.next().filter(|_| !named.is_empty()), alike.next()) {

@@ -70,6 +70,7 @@ impl<S: Sessions> Hub<S> {
             | CommandKind::Steer
             | CommandKind::FollowUp
             | CommandKind::Interrupt
+            | CommandKind::TakeQueued
             | CommandKind::Compact
             | CommandKind::GetState
             | CommandKind::GetMessages
@@ -80,6 +81,8 @@ impl<S: Sessions> Hub<S> {
             | CommandKind::SetTools
             | CommandKind::CloseSession
             | CommandKind::Tree
+            | CommandKind::MoveTo
+            | CommandKind::SetName
             | CommandKind::ListCommands
             | CommandKind::RunCommand
             | CommandKind::ListExtensions

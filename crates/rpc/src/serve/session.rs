@@ -3,47 +3,68 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use haft_core::session::entry::{Entry, EntryBody};
-use haft_core::session::{EntryId, Session, labels};
+use haft_core::session::entry::{Entry, EntryBody, Name};
+use haft_core::session::{Durability, EntryId, Session, SessionError, labels};
 use haft_protocol::content::joined_text;
 use haft_protocol::message::{Message, text_of};
-use haft_protocol::rpc::{EntryInfo, Failure, SessionInfo, SessionsData, TreeData};
+use haft_protocol::rpc::{EntryInfo, Failure, MoveTo, SessionInfo, SessionsData, SetName, TreeData};
 
-use super::carry::{Carried, Outcome, data, nothing};
+use super::carry::{Carried, Outcome, data, nothing, off_thread};
 use super::hub::Hub;
-use super::open::of_session;
+use super::open::{named_entry, of_session};
 use super::seat::Seat;
 use crate::sessions::{Opened, Sessions};
 
 impl<S: Sessions> Hub<S> {
     /// Those that are open, then those on the disk.
     pub(super) fn list_sessions(&self) -> Carried {
-        let open: Vec<SessionInfo> =
-            self.roster.iter().map(|(id, seat)| info(id, seat, id == self.roster.current())).collect();
+        let current = self.roster.current();
+        let described =
+            |(id, seat): (&str, &Seat)| (info(id, seat, id == current), seat.opened.agent.session().clone());
+        let open: Vec<_> = self.roster.iter().map(described).collect();
         let sessions = Arc::clone(&self.sessions);
         Carried::before(self.ending.clone(), async move {
-            let mut stored = sessions.stored().await?;
-            let open: Vec<SessionInfo> = open
-                .into_iter()
-                .map(|open| {
-                    let at =
-                        stored.iter().position(|stored| stored.path.is_some() && stored.path == open.path);
-                    match at.map(|at| stored.remove(at)) {
-                        // The disk knows its name, its tags and what all branches have.
-                        Some(stored) => SessionInfo {
-                            session: open.session,
-                            open: true,
-                            current: open.current,
-                            busy: open.busy,
-                            ..stored
-                        },
-                        None => open,
-                    }
-                })
-                .collect();
-            data(SessionsData { sessions: open.into_iter().chain(stored).collect() })
+            let stored = sessions.stored().await?;
+            off_thread(move || data(together(open, stored))).await
         })
     }
+}
+
+/// Those that are open, and behind them those on the disk that are not.
+fn together(open: Vec<(SessionInfo, Session)>, mut stored: Vec<SessionInfo>) -> SessionsData {
+    let joined = open.into_iter().map(|(open, session)| {
+        let at = stored.iter().position(|stored| stored.path.is_some() && stored.path == open.path);
+        match at.map(|at| stored.remove(at)) {
+            // The disk knows its name, its tags and what all branches have.
+            Some(stored) => SessionInfo {
+                session: open.session,
+                open: true,
+                current: open.current,
+                busy: open.busy,
+                ..stored
+            },
+            None => SessionInfo { name: name(&session), ..open },
+        }
+    });
+    let open: Vec<SessionInfo> = joined.collect();
+    SessionsData { sessions: open.into_iter().chain(stored).collect() }
+}
+
+/// The name of an open session. May read its file.
+pub(super) fn name(session: &Session) -> Option<String> {
+    session.name().unwrap_or_else(|error| {
+        tracing::warn!(%error, "the session is shown without its name");
+        None
+    })
+}
+
+/// Names the session.
+pub(super) fn set_name(session: &Opened, wish: SetName) -> Carried {
+    let named = session.agent.session().append(Name { name: wish.name }, Durability::Now);
+    Carried::later(async move {
+        named.await.map_err(|error| of_session(&error))?;
+        nothing()
+    })
 }
 
 /// What is known of a session that is open, without its file.
@@ -74,9 +95,23 @@ fn info(id: &str, seat: &Seat, current: bool) -> SessionInfo {
 
 /// Forgets the conversation.
 pub(super) fn clear(session: &Opened) -> Outcome {
-    // What the disk refused before belongs to what is left, and not to the new beginning.
+    leave(session, Session::clear)
+}
+
+/// Goes on from another entry. The desk sees to it that nothing is worked on meanwhile.
+pub(super) fn move_to(session: &Arc<Opened>, wish: MoveTo) -> Carried {
+    let session = Arc::clone(session);
+    Carried::later(off_thread(move || {
+        let entry = wish.entry.map(|named| named_entry(session.agent.session(), &named)).transpose()?;
+        leave(&session, |log| log.move_to(entry))
+    }))
+}
+
+/// Leaves the branch that the session stands on, for another one.
+fn leave(session: &Opened, go: impl FnOnce(&Session) -> Result<(), SessionError>) -> Outcome {
+    // What the disk refused before belongs to what is left, and not to what comes.
     session.agent.reload().map_err(Failure::other)?;
-    session.agent.session().clear().map_err(|error| of_session(&error))?;
+    go(session.agent.session()).map_err(|error| of_session(&error))?;
     session.agent.reload().map_err(Failure::other)?;
     nothing()
 }

@@ -1,11 +1,14 @@
 //! How the process and its sessions are.
 
+use std::sync::Arc;
+
 use haft_core::Stats;
 use haft_protocol::rpc::{ContextData, HelloData, PROTOCOL_VERSION, StateData, capability};
 
-use super::carry::{Outcome, data};
+use super::carry::{Carried, Outcome, data};
 use super::hub::Hub;
 use super::messages;
+use super::session;
 use crate::desk::Desk;
 use crate::sessions::{Opened, Sessions};
 
@@ -25,10 +28,10 @@ impl<S: Sessions> Hub<S> {
     }
 }
 
-pub(super) fn state(session: &Opened, desk: &Desk) -> Outcome {
+pub(super) fn state(session: &Arc<Opened>, desk: &Desk) -> Carried {
     let agent = &session.agent;
     let (model, Stats { usage, context }) = (agent.model(), agent.stats());
-    data(StateData {
+    let state = StateData {
         provider: model.provider,
         model: model.model,
         cwd: agent.session().header().cwd,
@@ -41,5 +44,10 @@ pub(super) fn state(session: &Opened, desk: &Desk) -> Outcome {
         context: ContextData { tokens: context.tokens, estimated: context.estimated, window: context.window },
         prompts: desk.waiting() as u64,
         queue: messages::queue(session),
-    })
+        name: None,
+    };
+    let (session, has_file) = (agent.session().clone(), state.path.is_some());
+    let named = move || data(StateData { name: session::name(&session), ..state });
+    // Where there is a file, that may have to be asked.
+    if has_file { Carried::blocking(named) } else { Carried::Now(named()) }
 }

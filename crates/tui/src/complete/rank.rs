@@ -2,15 +2,13 @@
 
 use std::cmp::Reverse;
 
-use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
-
 use super::{Argument, Candidate, Command, Kind, MOST_CANDIDATES, Source, Wanted};
+use crate::fuzzy::{Fuzzy, Needle, Ranked, Texts};
 
 /// Ranks candidates, and remembers which files fitted: what is typed on fits no others.
 #[derive(Debug, Default)]
 pub(super) struct Ranks {
-    matcher: Matcher,
+    fuzzy: Fuzzy,
     files: Option<Fitting>,
 }
 
@@ -20,13 +18,6 @@ struct Fitting {
     query: String,
     /// Places in the list of files.
     files: Vec<usize>,
-}
-
-/// One that fits.
-struct Ranked {
-    at: usize,
-    score: u16,
-    length: usize,
 }
 
 impl Ranks {
@@ -46,7 +37,7 @@ impl Ranks {
         let hidden = |at: usize, name: &str| commands.iter().take(at).any(|command| command.name == name);
         let names = commands.iter().enumerate().map(|(at, command)| (at, command.name.as_str()));
         let names = names.filter(|(at, name)| !hidden(*at, name));
-        let ranked = self.rank(query, names, Config::DEFAULT);
+        let ranked = self.fuzzy.rank(&Needle::whole(query), names, Texts::Words);
         let candidate = |ranked: &Ranked| {
             let command = commands.get(ranked.at)?;
             Some(Candidate {
@@ -62,7 +53,7 @@ impl Ranks {
 
     fn arguments(&mut self, query: &str, arguments: &[Argument]) -> Vec<Candidate> {
         let words = arguments.iter().enumerate().map(|(at, argument)| (at, argument.text.as_str()));
-        let ranked = self.rank(query, words, Config::DEFAULT);
+        let ranked = self.fuzzy.rank(&Needle::whole(query), words, Texts::Words);
         let candidate = |ranked: &Ranked| {
             let argument = arguments.get(ranked.at)?;
             let matched = self.matched(query, &argument.text);
@@ -77,7 +68,7 @@ impl Ranks {
             self.files.take().filter(|known| known.version == version && query.starts_with(&known.query));
         let among = known.map_or_else(|| (0..files.len()).collect(), |known| known.files);
         let paths = among.into_iter().filter_map(|at| Some((at, files.get(at)?.as_str())));
-        let mut ranked = self.rank(query, paths, Config::DEFAULT.match_paths());
+        let mut ranked = self.fuzzy.rank(&Needle::whole(query), paths, Texts::Paths);
         let path = |ranked: &Ranked| files.get(ranked.at).map(String::as_str);
         if !query.is_empty() {
             ranked.sort_by(|a, b| {
@@ -91,40 +82,9 @@ impl Ranks {
         candidates
     }
 
-    /// Those that fit; of two that fit as well, the earlier first.
-    fn rank<'t>(
-        &mut self,
-        query: &str,
-        texts: impl Iterator<Item = (usize, &'t str)>,
-        config: Config,
-    ) -> Vec<Ranked> {
-        self.matcher.config = config;
-        let needle = needle(query);
-        let mut chars = Vec::new();
-        let ranked = texts.filter_map(|(at, text)| {
-            let score = match query {
-                "" => 0,
-                _ => needle.score(Utf32Str::new(text, &mut chars), &mut self.matcher)?,
-            };
-            Some(Ranked { at, score, length: text.len() })
-        });
-        let mut ranked: Vec<Ranked> = ranked.collect();
-        ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.at));
-        ranked
-    }
-
     fn matched(&mut self, query: &str, text: &str) -> Vec<u32> {
-        let (mut chars, mut matched) = (Vec::new(), Vec::new());
-        needle(query).indices(Utf32Str::new(text, &mut chars), &mut self.matcher, &mut matched);
-        matched.sort_unstable();
-        matched.dedup();
-        matched
+        self.fuzzy.matched(&Needle::whole(query), text)
     }
-}
-
-/// Capitals count where some are typed.
-fn needle(query: &str) -> Atom {
-    Atom::new(query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy, false)
 }
 
 fn plain(text: &str, matched: Vec<u32>) -> Candidate {

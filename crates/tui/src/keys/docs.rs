@@ -38,7 +38,7 @@ mod tests {
 
         | action | keys | does |
         |---|---|---|
-        | `panel.close` | `ctrl+c` (kept) | Closes the panel. |
+        | `panel.close` | `esc` `ctrl+c` (kept) | Closes the panel. |
         ");
     }
 }

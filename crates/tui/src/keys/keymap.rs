@@ -141,7 +141,8 @@ mod tests {
         check(Context::Browse, "pageup", Some(Scroll::PageUp.into()));
         check(Context::Editor, "esc", Some(Prompt::Abort.into()));
         check(Context::Panel, "ctrl+c", Some(Panel::Close.into()));
-        check(Context::Panel, "esc", None);
+        check(Context::Panel, "esc", Some(Panel::Close.into()));
+        check(Context::Panel, "ctrl+x", None);
         check(Context::Editor, "k", None);
     }
 

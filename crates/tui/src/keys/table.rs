@@ -99,6 +99,8 @@ actions! {
         Next = "next" ["down", "tab", "ctrl+n"] "The next choice.";
         Previous = "previous" ["up", "shift+tab", "ctrl+p"] "The choice before.";
         Accept = "accept" ["enter"] "Answers with what is chosen or typed.";
+        PageDown = "page_down" ["pagedown", "ctrl+v"] "Shows more of what is asked about.";
+        PageUp = "page_up" ["pageup", "alt+v"] "Shows what stands before that.";
         OpenEditor = "open_editor" ["ctrl+g"] "Opens the text in your own editor.";
         #[fixed] Close = "close" ["esc", "ctrl+c"] "Leaves the dialog without an answer.";
     }
@@ -107,6 +109,7 @@ actions! {
     Confirm = "confirm" {
         Yes = "yes" ["y"] "Yes.";
         No = "no" ["n"] "No.";
+        Other = "other" ["left", "right"] "The other choice.";
     }
 
     /// While text is searched for, in the prompts of before or in the transcript.
@@ -136,6 +139,6 @@ actions! {
 
     /// While an extension's panel has the keyboard; every other key goes to the extension.
     Panel = "panel" {
-        #[fixed] Close = "close" ["ctrl+c"] "Closes the panel.";
+        #[fixed] Close = "close" ["esc", "ctrl+c"] "Closes the panel.";
     }
 }

@@ -1,4 +1,4 @@
-//! `prompt`, `steer`, `follow_up`, `interrupt`, `abort`: what is said to the agent.
+//! `prompt`, `steer`, `follow_up`, `interrupt`, `take_queued`, `abort`: what is said to the agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,11 @@ pub struct Interrupt {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")]
     pub hint: String,
 }
+
+/// Takes back what waits for the agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TakeQueued {}
 
 /// Stops at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

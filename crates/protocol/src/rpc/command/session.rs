@@ -1,4 +1,5 @@
-//! `new_session`, `switch_session`, `close_session`, `list_sessions`, `fork`, `tree`: sessions beside each other.
+//! `new_session`, `switch_session`, `close_session`, `list_sessions`, `fork`, `tree`, `move_to`, `set_name`: sessions beside
+//! each other, and the branches of one.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,3 +40,21 @@ pub struct Fork {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tree {}
+
+/// The session goes on from an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MoveTo {
+    /// The entry that the next one follows, as `tree` names it; absent: the session goes on from its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+}
+
+/// A name for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SetName {
+    /// The name; an empty one takes it away.
+    #[serde(deserialize_with = "crate::ids::printable")]
+    pub name: String,
+}

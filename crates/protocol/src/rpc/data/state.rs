@@ -58,6 +58,9 @@ pub struct StateData {
     pub prompts: u64,
     /// What waits for its place in the work. Since haft.
     pub queue: QueueData,
+    /// The session's name, if it has one. Since haft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// How full the model's window is.

@@ -61,6 +61,7 @@ fn conversation() -> Vec<Command> {
         FollowUp { message: "then run the tests".into(), images: Vec::new() }.into(),
         Interrupt { hint: "what is left?".into() }.into(),
         Interrupt::default().into(),
+        TakeQueued {}.into(),
         Compact { instructions: Some("mind the tests".into()) }.into(),
         Compact::default().into(),
         GetState {}.into(),
@@ -85,6 +86,10 @@ fn sessions() -> Vec<Command> {
         Fork { entry: Some("3f2a".into()) }.into(),
         Fork::default().into(),
         Tree {}.into(),
+        MoveTo { entry: Some("3f2a".into()) }.into(),
+        MoveTo::default().into(),
+        SetName { name: "tidy".into() }.into(),
+        SetName::default().into(),
     ]
 }
 

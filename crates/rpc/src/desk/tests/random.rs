@@ -19,13 +19,14 @@ enum Step {
 }
 
 /// Commands of every kind that a desk treats in its own way.
-const COMMANDS: [(&str, &str); 11] = [
+const COMMANDS: [(&str, &str); 12] = [
     ("prompt", r#""message":"x""#),
     ("prompt", r#""message":"""#),
     ("compact", ""),
     ("abort", ""),
     ("abort", r#""queued":true"#),
     ("clear", ""),
+    ("move_to", ""),
     ("get_state", ""),
     ("run_command", r#""name":"x""#),
     ("set_model", r#""model":"m""#),

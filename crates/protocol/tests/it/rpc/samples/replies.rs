@@ -33,6 +33,7 @@ fn success(id: Option<String>, command: &Command) -> Response {
         Command::Steer(_) => Response::success::<Steer>(id, &QueuedData { running: true }),
         Command::FollowUp(_) => Response::success::<FollowUp>(id, &QueuedData { running: false }),
         Command::Interrupt(_) => Response::success::<Interrupt>(id, &InterruptData { interrupted: true }),
+        Command::TakeQueued(_) => Response::success::<TakeQueued>(id, &queue()),
         Command::Compact(_) => Response::success::<Compact>(id, &Started { started: true }),
         Command::GetState(_) => Response::success::<GetState>(id, &state()),
         Command::GetMessages(_) => Response::success::<GetMessages>(id, &MessagesData::of(&messages())),
@@ -50,6 +51,8 @@ fn success(id: Option<String>, command: &Command) -> Response {
         Command::ListSessions(_) => Response::success::<ListSessions>(id, &sessions()),
         Command::Fork(_) => Response::success::<Fork>(id, &kept()),
         Command::Tree(_) => Response::success::<Tree>(id, &tree()),
+        Command::MoveTo(_) => Response::success::<MoveTo>(id, &no),
+        Command::SetName(_) => Response::success::<SetName>(id, &no),
         Command::ListCommands(_) => Response::success::<ListCommands>(id, &commands()),
         Command::RunCommand(_) => Response::success::<RunCommand>(id, &ran()),
         Command::ListExtensions(_) => Response::success::<ListExtensions>(id, &extensions()),
@@ -96,8 +99,13 @@ fn state() -> StateData {
         thinking: Thinking::Default,
         context: ContextData { tokens: 4000, estimated: 20, window: Some(200_000) },
         prompts: 1,
-        queue: QueueData { steering: vec!["not in src/".into()], ..QueueData::default() },
+        queue: queue(),
+        name: Some("tidy".into()),
     }
+}
+
+fn queue() -> QueueData {
+    QueueData { steering: vec!["not in src/".into()], ..QueueData::default() }
 }
 
 fn messages() -> Vec<Message> {

@@ -1,0 +1,158 @@
+//! What can be chosen in a dialog.
+
+use haft_protocol::rpc::UiAnswer;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Modifier;
+use ratatui_core::text::Line;
+
+use super::{Question, Wanted};
+use crate::clean::{CleanLine, span};
+use crate::frame::{cut, put, row};
+use crate::look::Look;
+use crate::theme::Role;
+
+/// What stands before the chosen one.
+const CHOSEN: &str = "›";
+
+/// What can be chosen in a dialog.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Choices {
+    choices: Vec<(CleanLine, UiAnswer)>,
+    chosen: usize,
+    /// Beside each other where there is room.
+    across: bool,
+}
+
+impl Choices {
+    /// Those of a question, if it is one that is answered by choosing. What is careful is chosen at first.
+    pub(super) fn of(question: &Question) -> Option<Self> {
+        let named = |word: &String| (CleanLine::new(word), UiAnswer::Value(word.clone()));
+        let gate = |word: &String| (gate(word), UiAnswer::Value(word.clone()));
+        let place = |words: &[String], word: &str| words.iter().position(|known| known == word).unwrap_or(0);
+        match &question.wanted {
+            Wanted::Confirm => {
+                let [yes, no] = match (&question.call, question.grants) {
+                    (Some(_), _) => ["Allow once", "Do not allow"],
+                    (None, true) => ["Allow", "Do not allow"],
+                    (None, false) => ["Yes", "No"],
+                };
+                let choices = [(yes, true), (no, false)]
+                    .map(|(words, yes)| (CleanLine::from(words), UiAnswer::Confirmed(yes)));
+                Some(Self { choices: choices.into(), chosen: 1, across: true })
+            }
+            Wanted::Select(words) => Some(Self {
+                choices: words.iter().map(named).collect(),
+                chosen: question.default.as_ref().map_or(0, |word| place(words, word)),
+                across: false,
+            }),
+            Wanted::Gate(words) => Some(Self {
+                choices: words.iter().map(gate).collect(),
+                chosen: place(words, "stop"),
+                across: false,
+            }),
+            Wanted::Input { .. } | Wanted::Editor(_) => None,
+        }
+    }
+
+    /// The next one; behind the last comes the first.
+    pub(super) fn next(&mut self) {
+        self.chosen = (self.chosen + 1).checked_rem(self.choices.len()).unwrap_or(0);
+    }
+
+    /// The one before.
+    pub(super) fn previous(&mut self) {
+        self.chosen = self.chosen.checked_sub(1).unwrap_or(self.choices.len().saturating_sub(1));
+    }
+
+    /// The one of a number, from 1.
+    pub(super) fn choose(&mut self, number: usize) {
+        self.chosen = number.checked_sub(1).filter(|at| *at < self.choices.len()).unwrap_or(self.chosen);
+    }
+
+    /// What the chosen one answers.
+    pub(super) fn answer(&self) -> Option<UiAnswer> {
+        self.choices.get(self.chosen).map(|(_, answer)| answer.clone())
+    }
+
+    /// How many rows they take at a width.
+    pub(super) fn rows(&self, width: u16) -> usize {
+        if self.fits_across(width) { 1 } else { self.choices.len().max(1) }
+    }
+
+    fn fits_across(&self, width: u16) -> bool {
+        let columns: usize = self.choices.iter().map(|(words, _)| words.columns() + 5).sum();
+        self.across && columns <= usize::from(width)
+    }
+
+    /// Draws them, those around the chosen one where there is no room for all.
+    pub(super) fn draw(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
+        if self.choices.is_empty() {
+            let words = span("there is nothing to choose from", look.theme.style(Role::Muted));
+            put(&Line::from(words), row(area, 0), buffer);
+            return;
+        }
+        if self.fits_across(area.width) {
+            self.draw_across(area, buffer, look);
+            return;
+        }
+        let height = usize::from(area.height);
+        let top = (self.chosen + 1).saturating_sub(height.max(1));
+        for (y, at) in (0..area.height).zip(top..self.choices.len()) {
+            self.draw_row(at, row(area, y), buffer, look);
+        }
+        if height < self.choices.len() {
+            let words = format!(" {}/{}", self.chosen + 1, self.choices.len());
+            let words = span(CleanLine::new(&words), look.theme.style(Role::Muted));
+            let columns = u16::try_from(words.content.len()).unwrap_or(u16::MAX).min(area.width);
+            let place = Rect {
+                x: area.right() - columns,
+                width: columns,
+                ..row(area, area.height.saturating_sub(1))
+            };
+            put(&Line::from(words), place, buffer);
+        }
+    }
+
+    fn draw_across(&self, area: Rect, buffer: &mut Buffer, look: &Look) {
+        let mut spans = Vec::new();
+        let text = look.theme.style(Role::Text);
+        for (at, (words, _)) in self.choices.iter().enumerate() {
+            let is_chosen = at == self.chosen;
+            let style = if is_chosen { chosen(look) } else { text };
+            spans.push(span(if is_chosen { CHOSEN } else { " " }, look.theme.style(Role::Accent)));
+            spans.extend([span("[", style), span(words.clone(), style), span("]", style), span("  ", text)]);
+        }
+        put(&Line::from_iter(spans), row(area, 0), buffer);
+    }
+
+    fn draw_row(&self, at: usize, area: Rect, buffer: &mut Buffer, look: &Look) {
+        let Some((words, _)) = self.choices.get(at) else { return };
+        let is_chosen = at == self.chosen;
+        let style = if is_chosen { chosen(look) } else { look.theme.style(Role::Text) };
+        let mut spans = vec![
+            span(if is_chosen { CHOSEN } else { " " }, look.theme.style(Role::Accent)),
+            span(" ", style),
+        ];
+        if !self.across {
+            let number = if at < 9 { format!("{} ", at + 1) } else { "  ".to_owned() };
+            spans.push(span(CleanLine::new(&number), look.theme.style(Role::Muted).patch(style)));
+        }
+        spans.push(span(words.clone(), style));
+        put(&cut(spans, usize::from(area.width)), area, buffer);
+    }
+}
+
+fn chosen(look: &Look) -> ratatui_core::style::Style {
+    look.theme.style(Role::Text).patch(look.theme.style(Role::Selection)).add_modifier(Modifier::BOLD)
+}
+
+/// What becomes of a gate that fails, in words.
+fn gate(word: &str) -> CleanLine {
+    match word {
+        "restart" => "Start it again".into(),
+        "continue_without" => "Go on without it: it is not asked any more in this session".into(),
+        "stop" => "Stop here: the run ends, and haft with it".into(),
+        other => CleanLine::new(other),
+    }
+}

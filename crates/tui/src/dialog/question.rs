@@ -1,0 +1,42 @@
+//! A question as the agent's side asks it.
+
+use std::time::Duration;
+
+use haft_protocol::rpc::{UiAnswer, UiKind, UiRequest};
+
+use super::{Question, Wanted};
+
+impl Question {
+    /// As the agent's side asks it.
+    pub fn of(request: &UiRequest) -> Self {
+        let options = || request.options.clone();
+        let (wanted, grants) = match request.kind {
+            UiKind::Confirm => (Wanted::Confirm, false),
+            UiKind::Approve => (Wanted::Confirm, true),
+            UiKind::Select => (Wanted::Select(options()), false),
+            UiKind::Input => (Wanted::Input { secret: false }, false),
+            UiKind::GateFailing => (Wanted::Gate(options()), true),
+        };
+        // Of a gate, the extension is what the question is about; its title names it.
+        let owner = request.extension.as_ref().filter(|_| request.kind != UiKind::GateFailing);
+        Self {
+            owner: owner.map(ToString::to_string),
+            wanted,
+            title: request.title.clone(),
+            message: request.message.clone(),
+            call: request.call.clone(),
+            grants,
+            within: Some(Duration::from_millis(request.timeout_ms)),
+            default: default(&request.default),
+        }
+    }
+}
+
+fn default(answer: &UiAnswer) -> Option<String> {
+    match answer {
+        UiAnswer::Confirmed(true) => Some("yes".to_owned()),
+        UiAnswer::Confirmed(false) => Some("no".to_owned()),
+        UiAnswer::Value(value) => Some(value.clone()),
+        UiAnswer::Cancelled => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! When the keys of a dialog count that grants something.
+
+use std::time::Instant;
+
+use crate::timeouts::QUIET;
+
+/// When the keys of a dialog count that grants something: when it was on the screen, and nothing was typed, for
+/// [`QUIET`]. A key that comes earlier is ignored, and the time begins anew: who types on when the dialog appears, or
+/// holds a key down, never answers it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Quiet {
+    seen: Option<Instant>,
+    ignored: Option<Instant>,
+}
+
+impl Quiet {
+    /// It was drawn. What is too small to be read was not seen, and is not seen any more.
+    pub(super) fn drawn(&mut self, readable: bool, now: Instant) {
+        self.seen = readable.then(|| self.seen.unwrap_or(now));
+    }
+
+    /// Whether a key that comes now counts.
+    pub(super) fn counts(&mut self, now: Instant) -> bool {
+        let quiet_for = |since: Option<Instant>| since.map(|since| now.saturating_duration_since(since));
+        let seen = quiet_for(self.seen).is_some_and(|time| time >= QUIET);
+        let counts = seen && quiet_for(self.ignored).is_none_or(|time| time >= QUIET);
+        if !counts {
+            self.ignored = Some(now);
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Keys and drawings at these milliseconds, and which of the keys count.
+    #[track_caller]
+    fn check(drawn_at: &[u64], keys: &[(u64, bool)]) {
+        let (start, mut quiet) = (Instant::now(), Quiet::default());
+        let at = |millis: u64| start + Duration::from_millis(millis);
+        let mut drawn_at = drawn_at.iter().peekable();
+        for (key, expect) in keys {
+            while let Some(drawn) = drawn_at.next_if(|drawn| **drawn <= *key) {
+                quiet.drawn(true, at(*drawn));
+            }
+            assert_eq!(quiet.counts(at(*key)), *expect, "at {key}");
+        }
+    }
+
+    #[test]
+    fn a_key_counts_when_the_dialog_was_seen_for_long_enough() {
+        check(&[0], &[(300, true)]);
+        check(&[0, 16, 290], &[(300, true), (301, true)]);
+        check(&[0], &[(299, false)]);
+        check(&[], &[(5000, false)]);
+        check(&[1000], &[(1299, false), (1600, true)]);
+    }
+
+    #[test]
+    fn who_types_on_does_not_answer() {
+        check(&[50], &[(0, false), (100, false), (320, false), (500, false), (799, false), (1099, true)]);
+        check(&[0], &[(100, false), (350, false), (660, true), (670, true)]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_seen() {
+        let (start, mut quiet) = (Instant::now(), Quiet::default());
+        quiet.drawn(false, start);
+        assert!(!quiet.counts(start + 2 * QUIET));
+        quiet.drawn(true, start + 2 * QUIET);
+        quiet.drawn(false, start + 4 * QUIET);
+        assert!(!quiet.counts(start + 5 * QUIET));
+        quiet.drawn(true, start + 5 * QUIET);
+        assert!(quiet.counts(start + 6 * QUIET));
+    }
+}

@@ -1,0 +1,129 @@
+//! A field in which text is typed: the editor of a dialog, the filter of a list.
+
+use std::fmt;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::clean::{CleanLine, span};
+use crate::editor::{Editor, Outcome};
+use crate::frame::{put, row};
+use crate::keys::{Action, Chord, Code, Edit};
+
+/// What a secret's characters look like.
+const DOT: char = '•';
+
+/// A field.
+pub(crate) struct Field {
+    pub(crate) editor: Editor,
+    /// Nobody may read it on the screen.
+    secret: bool,
+    one_line: bool,
+    /// Columns, as it was drawn last.
+    width: u16,
+}
+
+/// What is typed may be a secret.
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field").field("secret", &self.secret).finish_non_exhaustive()
+    }
+}
+
+impl Field {
+    /// A field of one line.
+    pub(crate) fn line(text: &str, secret: bool) -> Self {
+        let mut editor = Editor::one_line();
+        editor.insert(text);
+        Self { editor, secret, one_line: true, width: 0 }
+    }
+
+    /// A field of several lines; the cursor is behind them.
+    pub(crate) fn lines(text: &str) -> Self {
+        let mut editor = Editor::new();
+        editor.set_text(text);
+        Self { editor, secret: false, one_line: false, width: 0 }
+    }
+
+    /// A key, which means this here; whether it did something with the text.
+    pub(crate) fn key(&mut self, chord: Chord, action: Option<Action>) -> bool {
+        let before = self.editor.revision();
+        match action {
+            Some(Action::Edit(edit)) => self.act(edit),
+            Some(_) => {}
+            None => {
+                if let Some(c) = chord.text() {
+                    self.editor.type_char(c);
+                }
+            }
+        }
+        self.editor.revision() != before
+    }
+
+    /// What a key of the editor means in a field.
+    pub(crate) fn act(&mut self, edit: Edit) {
+        if self.one_line && edit == Edit::Newline {
+            return;
+        }
+        match self.editor.act(edit, self.width) {
+            // There is no history behind the first row, and nothing to quit.
+            Outcome::Done | Outcome::AtTop | Outcome::AtBottom | Outcome::Empty => {}
+        }
+    }
+
+    /// A row on, or back.
+    pub(crate) fn move_row(&mut self, chord: Chord, edit: Edit) {
+        if chord.code() == Code::Tab {
+            self.editor.type_char('\t');
+        } else {
+            self.act(edit);
+        }
+    }
+
+    /// What was pasted. In a line, what ends it there is not part of it.
+    pub(crate) fn paste(&mut self, text: &str) {
+        let text = if self.one_line { text.trim_end_matches(['\r', '\n']) } else { text };
+        self.editor.insert(text);
+    }
+
+    /// How many rows it takes at a width.
+    pub(crate) fn rows(&self, width: u16) -> usize {
+        if self.one_line { 1 } else { self.editor.layout(width).len() }
+    }
+
+    /// Draws the rows around the cursor, and says where the cursor is.
+    pub(crate) fn draw(&mut self, area: Rect, buffer: &mut Buffer, style: Style) -> Option<(u16, u16)> {
+        self.width = area.width;
+        if area.is_empty() {
+            return None;
+        }
+        if self.secret {
+            return Some(self.draw_dots(area, buffer, style));
+        }
+        let layout = self.editor.layout(area.width);
+        let height = usize::from(area.height);
+        let top = layout.row.saturating_sub(height - 1);
+        for (y, at) in (0..area.height).zip(top..layout.len()) {
+            let pieces = self.editor.row(&layout, at);
+            let spans = pieces.into_iter().map(|piece| span(CleanLine::part(&piece.text), style));
+            put(&Line::from_iter(spans), row(area, y), buffer);
+        }
+        let [x, y] = [layout.column, layout.row - top].map(|at| u16::try_from(at).unwrap_or(u16::MAX));
+        Some((area.x + x.min(area.width - 1), area.y + y.min(area.height - 1)))
+    }
+
+    /// A dot for each character, as far as there is room around the cursor.
+    fn draw_dots(&self, area: Rect, buffer: &mut Buffer, style: Style) -> (u16, u16) {
+        let (text, cursor) = (self.editor.text(), self.editor.cursor());
+        let before = text.get(..cursor).unwrap_or_default().graphemes(true).count();
+        let behind = text.get(cursor..).unwrap_or_default().graphemes(true).count();
+        let width = usize::from(area.width);
+        let start = before.saturating_sub(width - 1);
+        let dots = CleanLine::repeated(DOT, (before + behind - start).min(width));
+        put(&Line::from(span(dots, style)), row(area, 0), buffer);
+        (area.x + u16::try_from(before - start).unwrap_or(u16::MAX).min(area.width - 1), area.y)
+    }
+}

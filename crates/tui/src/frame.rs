@@ -1,0 +1,208 @@
+//! The frame around dialogs, lists and panels, and rows that are cut where there is no room for them.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
+use unicode_segmentation::UnicodeSegmentation;
+
+use crate::clean::{CleanLine, columns, columns_of, span};
+
+/// From so many columns on it has sides.
+const SIDES: u16 = 24;
+
+/// From so many rows on it has a lower edge.
+const LOWER: u16 = 5;
+
+/// A frame with words in its edges.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Frame {
+    /// Of its lines.
+    pub(crate) style: Style,
+    /// In the upper edge: who or what it is. Always there, cut where it has to be.
+    pub(crate) left: Vec<Span<'static>>,
+    /// At the right of the upper edge: the first of these that fits; the last one has more right to its room than the
+    /// end of `left`.
+    pub(crate) right: Vec<Span<'static>>,
+    /// In the lower edge, as far as there is one.
+    pub(crate) lower: Vec<Span<'static>>,
+}
+
+/// The room within a frame.
+pub(crate) fn inner(area: Rect) -> Rect {
+    let top = u16::from(area.height > 1);
+    let bottom = u16::from(area.height >= LOWER);
+    let side = if area.width >= SIDES { 2 } else { 0 };
+    let (width, height) = (area.width - 2 * side, area.height - top - bottom);
+    Rect { x: area.x + side, y: area.y + top, width, height }
+}
+
+/// How many rows a frame with so many rows in it takes.
+pub(crate) fn rows_with(inner: u16) -> u16 {
+    let both = inner.saturating_add(2);
+    if both >= LOWER { both } else { inner.saturating_add(1) }
+}
+
+/// The columns within a frame.
+pub(crate) fn columns_in(width: u16) -> u16 {
+    inner(Rect::new(0, 0, width, LOWER)).width
+}
+
+impl Frame {
+    /// Draws it, and says what room is within it. An area that is not on the screen is not drawn to.
+    pub(crate) fn draw(&self, area: Rect, buffer: &mut Buffer) -> Rect {
+        let inner = inner(area);
+        let has_sides = inner.x > area.x;
+        if inner.y > area.y {
+            let corners = if has_sides { ["╭", "╮"] } else { ["─", "─"] };
+            let upper = self.upper(usize::from(area.width), corners);
+            put(&upper, row(area, 0), buffer);
+        }
+        if inner.bottom() < area.bottom() {
+            let corners = if has_sides { ["╰", "╯"] } else { ["─", "─"] };
+            let room = usize::from(area.width).saturating_sub(6);
+            let lower =
+                self.edge(usize::from(area.width), corners, cut(self.lower.clone(), room).spans, None);
+            put(&lower, row(area, area.height - 1), buffer);
+        }
+        if has_sides {
+            let side = Line::from(span("│", self.style));
+            for y in inner.top()..inner.bottom() {
+                put(&side, Rect::new(area.x, y, 1, 1), buffer);
+                put(&side, Rect::new(area.right() - 1, y, 1, 1), buffer);
+            }
+        }
+        inner
+    }
+
+    fn upper(&self, width: usize, corners: [&'static str; 2]) -> Line<'static> {
+        // Two at each side, and a blank before and behind each text.
+        let room = width.saturating_sub(6);
+        let left: usize = self.left.iter().map(|span| columns(&span.content)).sum();
+        let beside = |span: &&Span<'_>| left + columns(&span.content) + 3 <= room;
+        let right = self.right.iter().find(beside).or(self.right.last());
+        let right = right.filter(|right| columns(&right.content) + 3 <= room / 2 || beside(right));
+        let taken = right.map_or(0, |right| columns(&right.content) + 3);
+        let left = cut(self.left.clone(), room.saturating_sub(taken)).spans;
+        self.edge(width, corners, left, right.cloned())
+    }
+
+    /// An edge of the whole width.
+    fn edge(
+        &self,
+        width: usize,
+        corners: [&'static str; 2],
+        left: Vec<Span<'static>>,
+        right: Option<Span<'static>>,
+    ) -> Line<'static> {
+        let rule = |times| span(CleanLine::repeated('─', times), self.style);
+        let [first, last] = corners.map(|corner| span(corner, self.style));
+        let mut spans = vec![first, rule(1)];
+        spans.extend(padded(left));
+        let right = padded(right.into_iter().collect());
+        let used: usize = spans.iter().chain(&right).map(|span| columns(&span.content)).sum();
+        spans.push(rule(width.saturating_sub(used + 2)));
+        spans.extend(right);
+        spans.extend([rule(1), last]);
+        Line::from_iter(spans)
+    }
+}
+
+/// With a blank before and behind, if it is something.
+fn padded(words: Vec<Span<'static>>) -> Vec<Span<'static>> {
+    if words.is_empty() {
+        return words;
+    }
+    let blank = || span(" ", Style::new());
+    std::iter::once(blank()).chain(words).chain(std::iter::once(blank())).collect()
+}
+
+/// A row of an area, counted from 0.
+pub(crate) fn row(area: Rect, at: u16) -> Rect {
+    Rect { y: area.y.saturating_add(at), height: u16::from(at < area.height), ..area }
+}
+
+/// Draws a line into an area of one row, as far as both are on the screen.
+pub(crate) fn put(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
+    let area = area.intersection(buffer.area);
+    if !area.is_empty() {
+        buffer.set_line(area.x, area.y, line, area.width);
+    }
+}
+
+/// The beginning that fits into some columns, with `…` for what is left out.
+pub(crate) fn cut(spans: Vec<Span<'static>>, most: usize) -> Line<'static> {
+    if spans.iter().map(|span| columns(&span.content)).sum::<usize>() <= most {
+        return Line::from_iter(spans);
+    }
+    let mut left = most.saturating_sub(1);
+    let mut kept = Vec::new();
+    for part in spans {
+        let mut text = String::new();
+        let mut ends = false;
+        for grapheme in part.content.graphemes(true) {
+            let Some(rest) = left.checked_sub(columns_of(grapheme)) else {
+                ends = true;
+                break;
+            };
+            left = rest;
+            text.push_str(grapheme);
+        }
+        if ends && most > 0 {
+            text.push('…');
+        }
+        kept.push(span(CleanLine::part(&text), part.style));
+        if ends {
+            break;
+        }
+    }
+    Line::from_iter(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(area: Rect, frame: &Frame, expect: &[&str]) {
+        let mut buffer = Buffer::empty(area);
+        frame.draw(area, &mut buffer);
+        let rows = buffer.content.chunks(usize::from(area.width).max(1));
+        let rows: Vec<String> = rows.map(|row| row.iter().map(|cell| cell.symbol()).collect()).collect();
+        assert_eq!(rows, expect);
+    }
+
+    #[test]
+    fn words_stand_in_the_edges_as_far_as_they_fit() {
+        let words = |text: &str| span(CleanLine::new(text), Style::new());
+        let frame = Frame {
+            left: vec![words("[todo]"), words(" asks")],
+            right: vec![words("in 42 seconds"), words("42 s")],
+            lower: vec![words("enter answers")],
+            ..Frame::default()
+        };
+        let wide = [
+            "╭─ [todo] asks ───── in 42 seconds ─╮",
+            "│                                   │",
+            "│                                   │",
+            "│                                   │",
+            "╰─ enter answers ───────────────────╯",
+        ];
+        check(Rect::new(0, 0, 37, 5), &frame, &wide);
+        let narrow = ["── [todo] a… ─ 42 s ──", "                      "];
+        check(Rect::new(0, 0, 22, 2), &frame, &narrow);
+        check(Rect::new(0, 0, 5, 1), &frame, &["     "]);
+        check(Rect::new(0, 0, 0, 0), &frame, &[]);
+    }
+
+    #[test]
+    fn what_is_cut_says_so() {
+        let words = |text: &str| span(CleanLine::new(text), Style::new());
+        let cut = |most| cut(vec![words("ab"), words("日本"), words("c")], most).to_string();
+        assert_eq!(
+            (cut(7), cut(6), cut(4), cut(3), cut(2)),
+            ("ab日本c".into(), "ab日…".into(), "ab…".into(), "ab…".into(), "a…".into())
+        );
+        assert_eq!((cut(1), cut(0)), ("…".into(), String::new()));
+    }
+}

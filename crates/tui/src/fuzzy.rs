@@ -1,0 +1,98 @@
+//! What fits what is typed, the best first.
+
+use std::cmp::Reverse;
+
+use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+/// Ranks texts.
+#[derive(Debug, Default)]
+pub(crate) struct Fuzzy {
+    matcher: Matcher,
+}
+
+/// What is typed. Capitals count where some are typed.
+#[derive(Debug, Clone)]
+pub(crate) struct Needle(Vec<Atom>);
+
+/// What the texts are: where what is typed counts more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// Where words begin.
+    Words,
+    /// Where names of files and directories begin.
+    Paths,
+}
+
+/// One that fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ranked {
+    /// Its place, as it was given.
+    pub(crate) at: usize,
+    /// The more, the better it fits.
+    pub(crate) score: u32,
+    /// Of the text, in bytes.
+    pub(crate) length: usize,
+}
+
+impl Needle {
+    /// One text, with its blanks.
+    pub(crate) fn whole(query: &str) -> Self {
+        Self(if query.is_empty() { Vec::new() } else { vec![atom(query)] })
+    }
+
+    /// Words in any order, all of which have to be there.
+    pub(crate) fn words(query: &str) -> Self {
+        Self(query.split_whitespace().map(atom).collect())
+    }
+
+    /// Whether it fits everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Fuzzy {
+    /// Those that fit; of two that fit as well, the earlier first.
+    pub(crate) fn rank<'t>(
+        &mut self,
+        needle: &Needle,
+        texts: impl Iterator<Item = (usize, &'t str)>,
+        kind: Texts,
+    ) -> Vec<Ranked> {
+        self.matcher.config = match kind {
+            Texts::Words => Config::DEFAULT,
+            Texts::Paths => Config::DEFAULT.match_paths(),
+        };
+        let mut chars = Vec::new();
+        let ranked = texts.filter_map(|(at, text)| {
+            let score = if needle.is_empty() {
+                0
+            } else {
+                let text = Utf32Str::new(text, &mut chars);
+                let scores = needle.0.iter().map(|atom| atom.score(text, &mut self.matcher).map(u32::from));
+                scores.sum::<Option<u32>>()?
+            };
+            Some(Ranked { at, score, length: text.len() })
+        });
+        let mut ranked: Vec<Ranked> = ranked.collect();
+        ranked.sort_by_key(|ranked| (Reverse(ranked.score), ranked.at));
+        ranked
+    }
+
+    /// The graphemes of a text that are typed, counted from 0, in order.
+    pub(crate) fn matched(&mut self, needle: &Needle, text: &str) -> Vec<u32> {
+        let (mut chars, mut matched) = (Vec::new(), Vec::new());
+        let text = Utf32Str::new(text, &mut chars);
+        for atom in &needle.0 {
+            atom.indices(text, &mut self.matcher, &mut matched);
+        }
+        matched.sort_unstable();
+        matched.dedup();
+        matched
+    }
+}
+
+fn atom(word: &str) -> Atom {
+    Atom::new(word, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy, false)
+}

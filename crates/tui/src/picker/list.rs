@@ -1,0 +1,217 @@
+//! The rows of a list, those that fit what is typed, and the chosen one.
+
+use super::{Row, tree};
+use crate::clean::CleanLine;
+use crate::fuzzy::{Fuzzy, Needle, Texts};
+
+/// The rows of a list, and which of them fit.
+#[derive(Debug, Default)]
+pub(super) struct List {
+    rows: Vec<Row>,
+    shown: Vec<Shown>,
+    /// For each row, where the lines of the tree go on.
+    branches: Vec<u64>,
+    is_tree: bool,
+    fuzzy: Fuzzy,
+    needle: Option<Needle>,
+    query: String,
+    /// Places in `rows`, in the order in which they are shown.
+    fitting: Vec<usize>,
+    /// What is shown, from the first line to the last.
+    lines: Vec<Line>,
+    /// A place in `fitting`.
+    chosen: usize,
+}
+
+/// The texts of a row, as they may be shown.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) text: CleanLine,
+    pub(super) detail: CleanLine,
+    pub(super) group: CleanLine,
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Line {
+    /// The group of this row.
+    Heading(usize),
+    /// This one of those that fit.
+    Row(usize),
+}
+
+impl List {
+    pub(super) fn new(rows: Vec<Row>) -> Self {
+        let mut list = Self::default();
+        list.set(rows);
+        list.fit(None);
+        let current = list.rows.iter().position(|row| row.current);
+        list.chosen = current.unwrap_or(0);
+        list
+    }
+
+    /// Other rows. The row of the same key stays chosen, or else the one that is now in its place.
+    pub(super) fn set_rows(&mut self, rows: Vec<Row>) {
+        let (key, place) = (self.chosen().map(|row| row.key.clone()), self.chosen);
+        self.set(rows);
+        self.fit(None);
+        self.chosen = place.min(self.fitting.len().saturating_sub(1));
+        self.choose_key(key.as_deref());
+    }
+
+    fn set(&mut self, rows: Vec<Row>) {
+        let shown = rows.iter().map(|row| Shown {
+            text: CleanLine::new(&row.text),
+            detail: CleanLine::new(&row.detail),
+            group: CleanLine::new(&row.group),
+        });
+        self.shown = shown.collect();
+        self.branches = tree::branches(&rows);
+        self.is_tree = rows.iter().any(|row| row.depth > 0);
+        self.rows = rows;
+    }
+
+    /// What is typed is another text: the best row is chosen; where nothing is typed and in a tree, the row stays that
+    /// was chosen.
+    pub(super) fn set_query(&mut self, query: &str) {
+        if self.query == query {
+            return;
+        }
+        let key = self.chosen().map(|row| row.key.clone());
+        // What is typed on fits no other rows.
+        let among = (!self.query.is_empty() && query.starts_with(&self.query)).then(|| self.fitting.clone());
+        query.clone_into(&mut self.query);
+        self.needle = Some(Needle::words(query)).filter(|needle| !needle.is_empty());
+        self.fit(among);
+        self.chosen = 0;
+        if self.needle.is_none() || self.is_tree {
+            self.choose_key(key.as_deref());
+        }
+    }
+
+    fn fit(&mut self, among: Option<Vec<usize>>) {
+        let mut fitting = among.unwrap_or_else(|| (0..self.rows.len()).collect());
+        if let Some(needle) = &self.needle {
+            let texts = fitting.iter().filter_map(|at| Some((*at, self.shown.get(*at)?.text.as_str())));
+            let ranked = self.fuzzy.rank(needle, texts, Texts::Words);
+            fitting = ranked.iter().map(|ranked| ranked.at).collect();
+        } else {
+            fitting.sort_unstable();
+        }
+        if self.is_tree {
+            fitting.sort_unstable();
+        } else {
+            self.gather(&mut fitting);
+        }
+        self.fitting = fitting;
+        self.lines = self.lines();
+    }
+
+    /// Rows of one group together, in the order of the first of each; where nothing is typed they stand as they came.
+    fn gather(&self, fitting: &mut [usize]) {
+        if self.needle.is_none() || self.rows.iter().all(|row| row.group.is_empty()) {
+            return;
+        }
+        let mut firsts = std::collections::HashMap::new();
+        for at in fitting.iter() {
+            let next = firsts.len();
+            firsts.entry(self.group(*at)).or_insert(next);
+        }
+        // Stable: within a group the best stays first.
+        fitting.sort_by_key(|at| firsts.get(self.group(*at)).copied());
+    }
+
+    fn group(&self, at: usize) -> &str {
+        self.rows.get(at).map_or("", |row| row.group.as_str())
+    }
+
+    fn lines(&self) -> Vec<Line> {
+        let mut lines = Vec::with_capacity(self.fitting.len());
+        let mut group = "";
+        for (place, at) in self.fitting.iter().enumerate() {
+            let next = self.group(*at);
+            if next != group && !next.is_empty() {
+                lines.push(Line::Heading(*at));
+            }
+            group = next;
+            lines.push(Line::Row(place));
+        }
+        lines
+    }
+
+    fn choose_key(&mut self, key: Option<&str>) {
+        let has_key = |at: &usize| self.rows.get(*at).map(|row| row.key.as_str()) == key;
+        if let Some(place) = key.and_then(|_| self.fitting.iter().position(has_key)) {
+            self.chosen = place;
+        }
+    }
+
+    /// Another row, as many on; beyond an end stands the end.
+    pub(super) fn move_by(&mut self, by: isize) {
+        let last = self.fitting.len().saturating_sub(1);
+        self.chosen = self.chosen.saturating_add_signed(by).min(last);
+    }
+
+    /// The next row; behind the last comes the first.
+    pub(super) fn next(&mut self) {
+        self.chosen = (self.chosen + 1).checked_rem(self.fitting.len()).unwrap_or(0);
+    }
+
+    /// The row before.
+    pub(super) fn previous(&mut self) {
+        self.chosen = self.chosen.checked_sub(1).unwrap_or(self.fitting.len().saturating_sub(1));
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Row> {
+        self.rows.get(*self.fitting.get(self.chosen)?)
+    }
+
+    /// How many rows fit, and how many there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.fitting.len(), self.rows.len())
+    }
+
+    /// How many lines there are, with headings.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    pub(super) fn line(&self, at: usize) -> Option<Line> {
+        self.lines.get(at).copied()
+    }
+
+    /// The line of the chosen row, and the one from which on it is to be shown: that of its heading.
+    pub(super) fn chosen_lines(&self) -> (usize, usize) {
+        let line = self.lines.iter().position(|line| *line == Line::Row(self.chosen)).unwrap_or(0);
+        let has_heading = line.checked_sub(1).and_then(|before| self.line(before));
+        let first = if matches!(has_heading, Some(Line::Heading(_))) { line - 1 } else { line };
+        (line, first)
+    }
+
+    /// A row that fits, by its place: the row, what is shown of it, its lines of the tree.
+    pub(super) fn row(&self, place: usize) -> Option<(&Row, &Shown, u64)> {
+        let at = *self.fitting.get(place)?;
+        let branches = self.branches.get(at).copied().unwrap_or_default();
+        Some((self.rows.get(at)?, self.shown.get(at)?, branches))
+    }
+
+    /// The group of a heading.
+    pub(super) fn heading(&self, at: usize) -> CleanLine {
+        self.shown.get(at).map(|shown| shown.group.clone()).unwrap_or_default()
+    }
+
+    /// Whether this one of those that fit is chosen.
+    pub(super) fn is_chosen(&self, place: usize) -> bool {
+        place == self.chosen
+    }
+
+    /// Whether all rows are shown, so that they hang together.
+    pub(super) fn is_whole(&self) -> bool {
+        self.needle.is_none()
+    }
+
+    /// The graphemes of a text that are typed.
+    pub(super) fn matched(&mut self, text: &str) -> Vec<u32> {
+        self.needle.as_ref().map(|needle| self.fuzzy.matched(needle, text)).unwrap_or_default()
+    }
+}
