@@ -17,6 +17,7 @@ use haft_core::sanitize::sanitize_line;
 use haft_core::session::Session;
 use haft_protocol::rpc::{Line, Request};
 use haft_rpc::{End, Options};
+use haft_tui::terminal;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -39,9 +40,11 @@ const LINES: usize = 256;
 
 /// Whether a command line asks for it: nothing else is asked for, and there is a terminal to talk to.
 pub(crate) fn is_wanted(args: &RunArgs) -> bool {
-    let asks_otherwise =
-        args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.mode.is_some();
-    !asks_otherwise && io::stdin().is_terminal() && io::stdout().is_terminal()
+    may_be(args) && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn may_be(args: &RunArgs) -> bool {
+    !(args.print || args.json || args.verbose || args.list_models.is_some() || args.mode.mode.is_some())
 }
 
 /// Runs it to its end.
@@ -56,8 +59,13 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<Exit> {
 fn opened(args: RunArgs) -> anyhow::Result<Exit> {
     let setup = Setup::read(&args)?;
     logging::init_beside_screen(&setup.home)?;
-    let (mut args, start) = (args, Start::of(&setup.home));
-    let start = Start { prompt: words(&mut args.prompt), picks: picks(&mut args, &setup)?, ..start };
+    let mut args = args;
+    let start = Start {
+        prompt: words(&mut args.prompt),
+        picks: picks(&mut args, &setup)?,
+        keymap: screen::keymap(&setup.home),
+        settings: screen::settings(&setup.config),
+    };
     let chosen = match open_session(&args.session, &setup, true)? {
         Opened::Session(chosen) => chosen,
         Opened::Nothing(exit) => return Ok(exit),
@@ -124,12 +132,13 @@ async fn work(
     shells.stop_all();
     let shown = match screen {
         Some(screen) => screen.end().await,
-        None => Ok(()),
+        None => Ok(None),
     };
     haft_tools::clear_results(&results, SystemTime::now());
     hint(&open);
     let served = served.unwrap_or_else(|panic| resume_unwind(panic));
-    shown.and(served)
+    // The system tells both threads that haft shall end, and either may have heard it first.
+    if let Some(terminal::End::Signal(_)) = shown? { Ok(Exit::Aborted) } else { served }
 }
 
 /// Serves the client that `begin` starts when the first session is open.
@@ -197,4 +206,30 @@ fn hint(open: &Open) {
 /// What is there, once.
 fn taken<T>(slot: &Mutex<Option<T>>) -> Option<T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_for_something_else_gets_that() {
+        assert!(may_be(&RunArgs::default()));
+        assert!(may_be(&RunArgs { prompt: vec!["fix it".into()], ..RunArgs::default() }));
+        for args in [
+            RunArgs { print: true, ..RunArgs::default() },
+            RunArgs { json: true, ..RunArgs::default() },
+            RunArgs { verbose: true, ..RunArgs::default() },
+            RunArgs { list_models: Some(None), ..RunArgs::default() },
+        ] {
+            assert!(!may_be(&args), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_one_prompt() {
+        assert_eq!(words(&mut vec!["fix".into(), "it".into()]).as_deref(), Some("fix it"));
+        assert_eq!(words(&mut vec![" ".into()]), None);
+        assert_eq!(words(&mut Vec::new()), None);
+    }
 }

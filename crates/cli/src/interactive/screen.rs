@@ -1,19 +1,28 @@
 //! The screen, on a thread of its own.
 
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use anyhow::Context as _;
-use haft_config::Home;
+use haft_config::{Config, Home};
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::ExtensionName;
 use haft_protocol::names::HAFT;
 use haft_protocol::rpc::{EventLine, Line, Request};
+use haft_tui::app::settings::{Settings, THEME};
+use haft_tui::app::{Options, State};
 use haft_tui::keys::Keymap;
+use haft_tui::terminal::{Connection, End, Environment, Setup, run};
+use haft_tui::theme::Appearance;
 use tokio::sync::{mpsc, oneshot};
 
-use super::desk::Desk;
+use super::desk::{Desk, text};
 use crate::console::note;
 use crate::timeouts::SCREEN_END;
+
+/// How many rows of the conversation stay on the normal screen.
+const TAIL: usize = 40;
 
 /// What the screen begins with.
 pub(super) struct Start {
@@ -23,32 +32,43 @@ pub(super) struct Start {
     pub(super) picks: bool,
     /// What keys do.
     pub(super) keymap: Keymap,
+    /// How it looks and behaves.
+    pub(super) settings: Settings,
 }
 
-impl Start {
-    /// With the keys that the user's file names; a file with mistakes changes none, and they are told.
-    pub(super) fn of(home: &Home) -> Self {
-        let path = home.keybindings_file();
-        let keymap = match std::fs::read_to_string(&path) {
-            Ok(text) => Keymap::read(&text).unwrap_or_else(|error| {
-                note(&format!("haft: {} is not used:\n{error}", path.display()));
-                Keymap::default()
-            }),
-            Err(error) => {
-                if error.kind() != std::io::ErrorKind::NotFound {
-                    note(&format!("haft: cannot read {}: {error}", path.display()));
-                }
-                Keymap::default()
-            }
-        };
-        Self { prompt: None, picks: false, keymap }
+/// The keys, with what the user's file changes of them. A file with mistakes changes nothing, and they are told.
+pub(super) fn keymap(home: &Home) -> Keymap {
+    let path = home.keybindings_file();
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Keymap::default(),
+        Err(error) => {
+            note(&format!("haft: cannot read {}: {error}", path.display()));
+            return Keymap::default();
+        }
+        Ok(text) => text,
+    };
+    Keymap::read(&text).unwrap_or_else(|error| {
+        note(&format!("haft: {} has a mistake, so all keys are as usual:\n{error}", path.display()));
+        Keymap::default()
+    })
+}
+
+/// The settings of the interface.
+pub(super) fn settings(config: &Config) -> Settings {
+    let mut settings = Settings::default();
+    for row in config.rows() {
+        let Some(value) = row.value.as_ref().map(text) else { continue };
+        if let Err(error) = settings.set(&row.key, &value) {
+            note(&format!("haft: {}: {error}", row.origin));
+        }
     }
+    settings
 }
 
 /// The screen's thread.
 pub(super) struct Screen {
     over: oneshot::Receiver<()>,
-    thread: Option<JoinHandle<anyhow::Result<()>>>,
+    thread: Option<JoinHandle<anyhow::Result<End>>>,
 }
 
 impl Screen {
@@ -77,18 +97,18 @@ impl Screen {
         let _ = (&mut self.over).await;
     }
 
-    /// Waits for its end, unless the terminal takes nothing any more.
+    /// Waits for its end and says which it was, unless the terminal takes nothing any more.
     ///
     /// # Errors
     /// Why there is no screen any more.
-    pub(super) async fn end(mut self) -> anyhow::Result<()> {
+    pub(super) async fn end(mut self) -> anyhow::Result<Option<End>> {
         if !self.over.is_terminated() && tokio::time::timeout(SCREEN_END, &mut self.over).await.is_err() {
             tracing::warn!("the terminal takes nothing any more; it is left as it is");
-            return Ok(());
+            return Ok(None);
         }
-        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let Some(thread) = self.thread.take() else { return Ok(None) };
         match thread.join() {
-            Ok(outcome) => outcome,
+            Ok(outcome) => outcome.map(Some),
             Err(_) => {
                 anyhow::bail!("the screen failed; what was said is kept, and `haft -c` goes on with it")
             }
@@ -115,7 +135,74 @@ async fn shown(
     desk: Desk,
     requests: mpsc::UnboundedSender<Request>,
     lines: mpsc::Receiver<Line>,
-) -> anyhow::Result<()> {
-    drop((start, desk, requests, lines));
-    Ok(())
+) -> anyhow::Result<End> {
+    let Start { prompt, picks, keymap, settings } = start;
+    let environment = Environment::of_process();
+    let appearance = match settings.get(THEME) {
+        "dark" => Some(Appearance::Dark),
+        "light" => Some(Appearance::Light),
+        _ => None,
+    };
+    let mouse = settings.mouse();
+    let options = Options {
+        keymap,
+        settings,
+        prompt,
+        resume: picks,
+        appearance: appearance.unwrap_or_default(),
+        depth: environment.depth(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..Options::default()
+    };
+    let state = State::new(options, Instant::now());
+    let setup = Setup { environment, mouse, appearance, depth: None, tail: TAIL };
+    Ok(run(state, Arc::new(desk), Connection { requests, lines }, setup).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_config::{Files, Layer, Place, Project, Trust, Tui};
+    use haft_tui::app::settings::SETTINGS;
+    use haft_tui::keys::{Context, Edit};
+
+    use super::*;
+
+    #[test]
+    fn a_keybindings_file_with_a_mistake_changes_no_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        let usual = keymap(&home);
+        std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"alt+u\"]\n").unwrap();
+        let changed = keymap(&home);
+        std::fs::write(home.keybindings_file(), "[keys]\n\"editor.undo\" = [\"what\"]\n").unwrap();
+        let undo = |keymap: &Keymap| keymap.action(Context::Editor, "alt+u".parse().unwrap());
+        assert_eq!([&usual, &changed, &keymap(&home)].map(undo), [None, Some(Edit::Undo.into()), None]);
+    }
+
+    #[test]
+    fn every_setting_of_the_interface_is_one_of_the_file_and_the_other_way_round() {
+        let of_file: Vec<&str> = Tui::KEYS.iter().map(|key| key.path).collect();
+        let of_interface: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+        assert_eq!(of_file, of_interface);
+        let home = tempfile::tempdir().unwrap();
+        for setting in SETTINGS {
+            for value in setting.choices.iter().chain([&setting.default]) {
+                let file = home.path().join("config.toml");
+                haft_config::set(&file, setting.name, value).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_sets_is_as_the_interface_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project { dir: dir.path().into(), trust: Trust::Untrusted };
+        let files = Files::read(&Home::at(dir.path()), &project).unwrap();
+        let config =
+            files.below_unchecked(Layer::empty(Place::Flags), Layer::empty(Place::Env), &|_, _| None);
+        let settings = settings(&config);
+        for setting in SETTINGS {
+            assert_eq!(settings.get(setting.name), setting.default, "{}", setting.name);
+        }
+    }
 }

@@ -14,8 +14,8 @@ keys! {
     /// How the interactive mode looks and behaves.
     #[derive(Serialize)]
     Tui {
-        /// The theme: `dark`, `light`, one in `$HAFT_HOME/themes`, or the name of an extension that is a theme. See
-        /// [themes.md](themes.md).
+        /// The theme: `dark`, `light`, or the `name` in a `theme.json` in `$HAFT_HOME/themes` or of an extension that is one.
+        /// See [themes.md](themes.md).
         theme: Option<String> = "tui.theme" {
             takes: "a name",
             default: "`auto`: `dark` or `light`, as the terminal's background is",

@@ -50,12 +50,7 @@ const PIECES: usize = 64;
 
 impl Desk {
     /// Runs a command as the tool `bash` would.
-    pub(super) async fn shell(
-        &self,
-        number: u64,
-        command: String,
-        answers: &mpsc::Sender<Answer>,
-    ) -> Answer {
+    pub(super) async fn shell(&self, number: u64, command: String, answers: &mpsc::Sender<Answer>) -> Answer {
         let (cancel, environment) = (self.shells.begin(number), environment(&self.ground));
         let (told, mut pieces) = mpsc::channel(PIECES);
         let running = self.runtime.spawn(async move {

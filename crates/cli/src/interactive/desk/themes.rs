@@ -13,15 +13,11 @@ use crate::setup;
 /// The longest `theme.json` that is read.
 const LONGEST: u64 = 256 * 1024;
 
-/// Each by its name, with its text: the user's in `$HAFT_HOME/themes`, then extensions that are nothing but one. What is
-/// not approved, and what an untrusted project brings, is not among them.
+/// Where each is, for people, and its text: the user's in `$HAFT_HOME/themes`, then extensions that are nothing but one.
+/// What is not approved, and what an untrusted project brings, is not among them.
 pub(super) fn all(ground: &Ground) -> Vec<(String, String)> {
     let mut themes = users(&ground.home.themes_dir());
-    for (name, text) in of_extensions(ground).unwrap_or_default() {
-        if !themes.iter().any(|(known, _)| *known == name) {
-            themes.push((name, text));
-        }
-    }
+    themes.extend(of_extensions(ground).unwrap_or_default());
     themes
 }
 
@@ -30,8 +26,7 @@ fn users(dir: &Path) -> Vec<(String, String)> {
     let mut files: Vec<_> =
         files.filter(|path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"))).collect();
     files.sort();
-    let named = files.iter().filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), text(path)?)));
-    named.collect()
+    files.iter().filter_map(|path| Some((path.display().to_string(), text(path)?))).collect()
 }
 
 fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
@@ -42,7 +37,7 @@ fn of_extensions(ground: &Ground) -> anyhow::Result<Vec<(String, String)>> {
     let themes = specs.iter().filter(|spec| spec.launch == Launch::ThemeOnly);
     let named = themes.filter_map(|spec| {
         let places = ["theme.json", "themes/theme.json"].map(|place| spec.dir.join(place));
-        Some((spec.name.to_string(), places.iter().find_map(|place| text(place))?))
+        Some((format!("extension {}", spec.name), places.iter().find_map(|place| text(place))?))
     });
     Ok(named.collect())
 }
@@ -62,14 +57,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_themes_are_known_by_their_files() {
+    fn themes_are_files_of_json_that_are_not_long() {
         let dir = tempfile::tempdir().unwrap();
         for name in ["b.json", "a.JSON", "c.txt"] {
             fs::write(dir.path().join(name), "{}").unwrap();
         }
         fs::create_dir(dir.path().join("d.json")).unwrap();
         fs::write(dir.path().join("e.json"), " ".repeat(300 * 1024)).unwrap();
-        assert_eq!(users(dir.path()), [("a".to_owned(), "{}".to_owned()), ("b".to_owned(), "{}".to_owned())]);
+        let named = |name: &str| (dir.path().join(name).display().to_string(), "{}".to_owned());
+        assert_eq!(users(dir.path()), [named("a.JSON"), named("b.json")]);
         assert_eq!(users(&dir.path().join("gone")), []);
     }
 }
