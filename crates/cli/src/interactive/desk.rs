@@ -76,7 +76,19 @@ impl Program for Desk {
                 let answered = self.runtime.spawn(sessions::export(ground, session, to)).await;
                 answered.ok().map(|outcome| Answer::Export(plain(outcome)))
             }
-            ask => self.off_thread(move || blocking(&ground, ask)).await.flatten(),
+            ask @ (Ask::Conversation { .. }
+            | Ask::Files
+            | Ask::Branch
+            | Ask::History
+            | Ask::Image { .. }
+            | Ask::Providers
+            | Ask::Logout { .. }
+            | Ask::Delete { .. }
+            | Ask::Trust
+            | Ask::Grant { .. }
+            | Ask::Settings
+            | Ask::Set { .. }
+            | Ask::Themes) => self.off_thread(move || blocking(&ground, ask)).await.flatten(),
         };
         // An interface that is gone needs nothing more.
         if let Some(answer) = answer {

@@ -150,7 +150,6 @@ async fn shown(
         prompt,
         resume: picks,
         appearance: appearance.unwrap_or_default(),
-        depth: environment.depth(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Options::default()
     };

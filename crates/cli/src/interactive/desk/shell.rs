@@ -76,9 +76,10 @@ fn environment(ground: &Ground) -> HostEnvironment {
 
 /// What came of it: all that it printed, and its status where it has one.
 fn ended(outcome: Result<RunReport, EnvironmentError>) -> Result<(String, Option<i32>), Failure> {
-    let report = outcome.map_err(|error| match error {
-        EnvironmentError::Cancelled => Failure::new(ErrorCode::Aborted, "stopped"),
-        error => Failure::other(error),
+    let report = outcome.map_err(|error| {
+        let code =
+            if matches!(error, EnvironmentError::Cancelled) { ErrorCode::Aborted } else { ErrorCode::Failed };
+        Failure::new(code, error.to_string())
     })?;
     let (status, end) = match report.end {
         RunEnd::Exited(code) => (Some(code), None),
