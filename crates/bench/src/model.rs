@@ -6,6 +6,7 @@
 
 mod answer;
 mod http;
+mod paced;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,6 +18,8 @@ use memchr::memmem;
 use serde_json::{Value, json};
 
 use crate::platform;
+
+pub(crate) use paced::Paced;
 
 /// What stands before the number in every command.
 const MARK: &str = "haft-bench-call-";

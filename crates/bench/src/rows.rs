@@ -12,6 +12,7 @@ mod peers;
 mod process;
 mod results;
 mod sandbox;
+mod screen;
 mod sessions;
 mod spawn;
 mod start;
@@ -73,6 +74,7 @@ pub(crate) const ROWS: &[Row] = &[
     row("stream", Place::OneCpu, "a panel that is drawn 20,000 times a second: wakes of the host", stream::measure).gate(stream::gate),
     row("sessions", Place::OneCpu, "finding the entries of a session, and going on with a long one", sessions::measure).gate(sessions::measure),
     row("oneshot", Place::OneCpu, "haft -p with a model that answers at once, against the least client", oneshot::measure),
+    row("screen", Place::AllCpus, "the interactive mode: from a key to the screen beside 100,000 messages", screen::measure),
 ];
 
 /// haft beside other agents. Not one of the rows, because what it finds depends on what is installed.

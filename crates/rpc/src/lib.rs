@@ -32,7 +32,7 @@ pub use haft_protocol::rpc::{escaped, line};
 pub use outbox::Room;
 pub use screen::{Screen, Screens};
 pub use serve::{End, Options, ServeError, serve, serve_local};
-pub use sessions::{Expanded, Opened, Sessions, Which};
+pub use sessions::{Expanded, Opened, Sessions, Which, stored_info};
 pub use writer::{EventWriter, WriteError};
 
 /// A name that a client said, as errors repeat it.

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use haft_core::Agent;
 use haft_core::model;
 use haft_core::session::Session;
+use haft_core::session::store::{Found, Summary};
 use haft_core::tool::Tool;
 use haft_host::Host;
 use haft_protocol::rpc::{CommandInfo, ErrorCode, Failure, ModelInfo, SessionInfo};
@@ -79,7 +80,8 @@ pub trait Sessions: Send + Sync + 'static {
     /// [`Failure`], which the client is told.
     async fn open(&self, which: Which, screens: &Screens) -> Result<Opened, Failure>;
 
-    /// The sessions on the disk, the one that was written last first; those that are open may be among them.
+    /// The sessions on the disk, the one that was written last first; those that are open may be among them. Each as
+    /// [`stored_info`] makes it.
     ///
     /// # Errors
     /// [`Failure`], which the client is told.
@@ -166,6 +168,27 @@ impl Opened {
     #[must_use]
     pub fn with_extensions(self, host: Host, own: Vec<Arc<dyn Tool>>) -> Self {
         Self { extensions: Some(Extensions { host, own }), ..self }
+    }
+}
+
+/// A session on the disk, as [`Sessions::stored`] tells it. Whether it is open, the server knows.
+pub fn stored_info(found: &Found, summary: Summary) -> SessionInfo {
+    let Summary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
+    SessionInfo {
+        session: found.id.to_string(),
+        open: false,
+        current: false,
+        busy: false,
+        path: Some(found.path.to_string_lossy().into_owned()),
+        cwd,
+        created,
+        last,
+        name,
+        tags,
+        first_text,
+        messages: messages as u64,
+        usage,
+        forked_from: forked_from.map(|origin| origin.session.to_string()),
     }
 }
 

@@ -1,41 +1,20 @@
 //! The sessions on the disk, as clients are told of them.
 
-use haft_core::session::store::{Found, Summary};
 use haft_protocol::rpc::SessionInfo;
+use haft_rpc::stored_info;
 
 use crate::session::Sessions;
 
 /// Those of the directory, the latest first. One that cannot be read is left out.
 pub(super) fn here(sessions: &Sessions) -> anyhow::Result<Vec<SessionInfo>> {
     let told = sessions.here()?.into_iter().filter_map(|found| match found.summary() {
-        Ok(summary) => Some(info(&found, summary)),
+        Ok(summary) => Some(stored_info(&found, summary)),
         Err(error) => {
             tracing::warn!(%error, path = %found.path.display(), "a session is not listed");
             None
         }
     });
     Ok(told.collect())
-}
-
-/// What the process itself knows of it, whether it is open, is not said here.
-fn info(found: &Found, summary: Summary) -> SessionInfo {
-    let Summary { cwd, created, last, name, tags, first_text, messages, usage, forked_from } = summary;
-    SessionInfo {
-        session: found.id.to_string(),
-        open: false,
-        current: false,
-        busy: false,
-        path: Some(found.path.to_string_lossy().into_owned()),
-        cwd,
-        created,
-        last,
-        name,
-        tags,
-        first_text,
-        messages: messages as u64,
-        usage,
-        forked_from: forked_from.map(|origin| origin.session.to_string()),
-    }
 }
 
 #[cfg(test)]

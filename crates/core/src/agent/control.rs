@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Agent, Prompt, ToolSchemaError, ToolTable, lock};
 use crate::model::{Model, ModelFacts, ModelInfo, Thinking};
 use crate::queue::{Queue, QueueError, Queued, Waiting};
+use crate::session::{Durability, Session, SessionError};
 use crate::tool::{ToolSet, ToolSpec};
 
 /// What is said while the agent works.
@@ -90,6 +91,19 @@ impl Agent {
     /// Asks another model from the next step on. Kept in the session when it is first asked.
     pub fn set_model(&self, model: impl Model + 'static) {
         lock(&self.inner.setup).model = Arc::new(model);
+    }
+
+    /// Says in a copy of its session what the agent works with by now, which its own session is told with the next
+    /// request: model, thinking, tools.
+    ///
+    /// # Errors
+    /// [`SessionError`], as [`Session::append`].
+    pub async fn note_setup(&self, copy: &Session) -> Result<(), SessionError> {
+        let (changes, _) = self.inner.setup().changes(&copy.context().settings);
+        for change in changes {
+            copy.append(change, Durability::Soon).await?;
+        }
+        Ok(())
     }
 
     /// How much the model thinks.

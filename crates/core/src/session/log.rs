@@ -280,3 +280,10 @@ fn save(path: &Path, torn: &[u8]) -> io::Result<PathBuf> {
         }
     }
 }
+
+/// The file that a path means: a link to it is not replaced.
+pub(super) fn behind_link(path: &Path) -> PathBuf {
+    let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
+    meant.unwrap_or_else(|| path.to_owned())
+}

@@ -11,7 +11,7 @@ use super::disk::{Disk, DiskFile};
 use super::entry::{Entry, EntryBody, Header, Name, Origin};
 use super::error::SessionError;
 use super::id::{EntryId, SessionId};
-use super::log::{AppendError, Log};
+use super::log::{AppendError, Log, behind_link};
 use super::moving::{Moved, Moving};
 use super::recover::{Recovered, Repair, recover};
 use super::source::Source;
@@ -369,13 +369,6 @@ impl State {
 
 fn source(log: &Log, known: bool) -> Source {
     Source { file: Arc::clone(log.file()), end: log.end(), path: log.path().to_owned(), known }
-}
-
-/// The file that a path means: a link to it is not replaced.
-fn behind_link(path: &Path) -> PathBuf {
-    let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    let meant = link.then(|| std::fs::canonicalize(path).ok()).flatten();
-    meant.unwrap_or_else(|| path.to_owned())
 }
 
 /// What the session goes on with, read from the end of the file; all of it if something is not as it should be. Says

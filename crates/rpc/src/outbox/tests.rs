@@ -1,7 +1,9 @@
 //! What is kept, what is left out, and what is said of that.
 
+use haft_protocol::content::{Content, Image};
 use haft_protocol::event::{AgentEvent, Level};
 use haft_protocol::ids::{ExtensionName, PanelId};
+use haft_protocol::message::Time;
 use haft_protocol::rpc::{Event, PanelContent, Ping, Pong, Response, RpcEvent};
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -202,7 +204,7 @@ fn numbered(kind: usize, n: usize, length: usize) -> Event {
 proptest! {
     #[test]
     fn what_matters_always_comes_and_what_is_missing_is_counted(steps in prop::collection::vec(step(), 0..80)) {
-        let mut outbox = outbox();
+        let (mut outbox, mut typed) = (outbox(), Outbox::new(ROOM, Form::Typed));
         let (mut sent, mut read) = (Vec::new(), String::new());
         for (n, step) in steps.into_iter().enumerate() {
             match step {
@@ -210,16 +212,42 @@ proptest! {
                     let before = outbox.waiting();
                     let event = numbered(kind, n, length);
                     let line = EventLine { event: event.clone(), session: session(&at.to_string()) };
+                    typed.event(line.session.clone(), event.clone()).unwrap();
                     outbox.event(line.session.clone(), event).unwrap();
                     prop_assert!(kind != 0 || before <= ROOM.pieces || outbox.waiting() == before, "a piece without room");
                     sent.push((kind, line.encode().unwrap()));
                 }
-                Step::Take(most) => read.extend(outbox.take(most).unwrap()),
+                Step::Take(most) => {
+                    let taken = outbox.take(most).unwrap();
+                    prop_assert_eq!(&typed.take(most).unwrap(), &taken);
+                    read.extend(taken);
+                }
             }
+            prop_assert_eq!(typed.waiting(), outbox.waiting());
         }
         read.extend(std::iter::from_fn(|| outbox.take(100).unwrap()));
         check(&sent, &read);
     }
+}
+
+#[test]
+fn an_image_weighs_what_its_data_does() {
+    let image = |bytes: usize| {
+        let data = "A".repeat(bytes).into();
+        let content = vec![Content::Image(Image { mime_type: "image/png".into(), data })];
+        AgentEvent::UserMessage { content, time: Time("T".into()) }
+    };
+    let weight = |bytes: usize| {
+        let mut outbox = Outbox::new(ROOM, Form::Typed);
+        outbox.event(None, image(bytes)).unwrap();
+        outbox.waiting()
+    };
+    // The size of the data is part of the line, too: it has two digits more.
+    assert_eq!(weight(40_000) - weight(400), 39_600 + 2);
+    let mut outbox = Outbox::new(ROOM, Form::Typed);
+    outbox.event(None, image(400)).unwrap();
+    let line = EventLine { event: image(400).into(), session: None };
+    assert_eq!((outbox.take_line().unwrap(), outbox.waiting()), (Some(line.into()), 0));
 }
 
 /// Everything that was sent is there in order, or told as missing; of the panels at least the newest content.

@@ -7,7 +7,8 @@ use haft_protocol::event::AgentEvent;
 use haft_protocol::rpc::{Event, Line};
 use serde::Serialize as _;
 
-/// As many bytes as it has as a line of JSON, and those of the images that such a line only tells the size of.
+/// As many bytes as it has as a line of JSON, but for what is escaped in one, and those of the images that such a line only
+/// tells the size of.
 ///
 /// # Errors
 /// When it has no JSON form, which none lacks.
@@ -22,7 +23,7 @@ pub(super) fn of(line: &Line) -> Result<usize, serde_json::Error> {
         Line::Reply(_) => 0,
         Line::Event(line) => images(&line.event),
     };
-    Ok(count.0 + images)
+    Ok(count.0 + 1 + images)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "no other event has images")]

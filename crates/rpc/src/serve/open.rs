@@ -46,8 +46,16 @@ impl<S: Sessions> Hub<S> {
         let Some(seat) = self.roster.get_mut(id) else {
             return Some(Carried::Now(Err(Failure::other("no session"))));
         };
-        let session = seat.opened.agent.session().clone();
-        let forked = off_thread(move || copy(&session, wish.entry.as_deref()).map(Which::Given));
+        let agent = seat.opened.agent.clone();
+        let forked = async move {
+            let (session, at) = (agent.session().clone(), wish.entry.clone());
+            let copy = off_thread(move || copy(&session, at.as_deref())).await?;
+            if wish.entry.is_none() {
+                // What was set since the last request, too: the model of the copy is the one that is asked here.
+                agent.note_setup(&copy).await.map_err(|error| of_session(&error))?;
+            }
+            Ok(Which::Given(copy))
+        };
         self.open(ticket, Meant::Not, forked.boxed());
         None
     }

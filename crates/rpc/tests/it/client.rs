@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use crate::local::serve_lines;
 use crate::program::Program;
 
 /// How long a line is waited for, in virtual time.
@@ -60,6 +61,9 @@ fn fits(schema: &Validator, value: &Value) {
     }
 }
 
+/// How a client drives a program: over one connection or the other.
+pub(crate) type Drives = fn(Program) -> Client;
+
 /// A client, and the process that it drives.
 pub(crate) struct Client {
     writer: Option<DuplexStream>,
@@ -88,15 +92,33 @@ impl Client {
 
     /// Drives this program, whose output waits in a pipe that holds so many bytes.
     pub(crate) fn behind(pipe: usize, program: Program, set: impl FnOnce(&mut Options)) -> Self {
+        let mut options = Options::new("1.0.0");
+        set(&mut options);
+        Self::served(pipe, |cancel, input, output| {
+            tokio::spawn(async move { serve(&cancel, Arc::new(program), input, output, options).await })
+        })
+    }
+
+    /// Drives this program as a client in the same process does.
+    pub(crate) fn local(program: Program) -> Self {
+        Self::served(PIPE, |cancel, input, output| {
+            let options = Options::new("1.0.0");
+            tokio::spawn(async move { serve_lines(&cancel, program, input, output, options).await })
+        })
+    }
+
+    fn served(
+        pipe: usize,
+        serve: impl FnOnce(
+            CancellationToken,
+            DuplexStream,
+            DuplexStream,
+        ) -> JoinHandle<Result<End, ServeError<Failure>>>,
+    ) -> Self {
         let (writer, input) = tokio::io::duplex(PIPE);
         let (output, reader) = tokio::io::duplex(pipe);
         let cancel = CancellationToken::new();
-        let mut options = Options::new("1.0.0");
-        set(&mut options);
-        let served = {
-            let cancel = cancel.clone();
-            tokio::spawn(async move { serve(&cancel, Arc::new(program), input, output, options).await })
-        };
+        let served = serve(cancel.clone(), input, output);
         let lines = Some(BufReader::new(reader).lines());
         let (said, names) = (String::new(), Vec::new());
         Self { writer: Some(writer), lines, served, cancel, said, names, silent: false }

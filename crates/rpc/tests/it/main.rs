@@ -5,6 +5,7 @@
 mod client;
 mod extension;
 mod lines;
+mod local;
 mod played;
 mod program;
 mod serve;

@@ -11,13 +11,13 @@ use haft_core::hooks::{AfterModelResponse, CancellationToken, ReceivedResponse, 
 use haft_core::model::{Model, ModelInfo};
 use haft_core::services::{ServiceReach, Services};
 use haft_core::session::Session;
-use haft_core::session::store::{Found, Store};
+use haft_core::session::store::Store;
 use haft_core::tool::{Concurrency, Tool, ToolContext, ToolOutput, ToolSpec};
 use haft_host::{Host, HostConfig};
 use haft_protocol::content::ToolCall;
 use haft_protocol::message::Time;
 use haft_protocol::rpc::{self, CommandInfo, ErrorCode, Failure, SessionInfo};
-use haft_rpc::{Expanded, Opened, Screens, Sessions, Which};
+use haft_rpc::{Expanded, Opened, Screens, Sessions, Which, stored_info};
 use haft_test_support::FakePeer;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
@@ -253,26 +253,7 @@ impl Sessions for Program {
     async fn stored(&self) -> Result<Vec<SessionInfo>, Failure> {
         let Some(dir) = &self.sessions else { return Ok(Vec::new()) };
         let found = Store::new(dir).list(Self::cwd()).unwrap_or_default();
-        let info = |found: Found| {
-            let summary = found.summary().unwrap();
-            SessionInfo {
-                session: found.id.to_string(),
-                open: false,
-                current: false,
-                busy: false,
-                path: Some(found.path.to_string_lossy().into_owned()),
-                cwd: summary.cwd,
-                created: summary.created,
-                last: summary.last,
-                name: summary.name,
-                tags: summary.tags,
-                first_text: summary.first_text,
-                messages: summary.messages as u64,
-                usage: summary.usage,
-                forked_from: summary.forked_from.map(|origin| origin.session.to_string()),
-            }
-        };
-        Ok(found.into_iter().map(info).collect())
+        Ok(found.iter().map(|found| stored_info(found, found.summary().unwrap())).collect())
     }
 
     async fn models(&self) -> Result<Vec<rpc::ModelInfo>, Failure> {

@@ -4,6 +4,7 @@ mod broken;
 mod dialogs;
 mod end;
 mod extensions;
+mod local;
 mod names;
 mod prompts;
 mod queue;

@@ -202,3 +202,46 @@ async fn what_was_said_before_is_left_and_in_memory_forgotten() {
     drop(kept);
     assert_eq!(Session::open(&path).unwrap().branch().len(), 1);
 }
+
+fn name(name: &str) -> Name {
+    Name { name: name.to_owned() }
+}
+
+#[tokio::test]
+async fn the_newest_name_counts_on_whichever_branch() {
+    let dir = TempDir::new().unwrap();
+    for session in [Session::in_memory(Path::new("/w")), Session::create(dir.path(), Path::new("/w"))] {
+        assert_eq!(session.name().unwrap(), None);
+        said(&session, name("old")).await;
+        let first = said(&session, user("first")).await;
+        said(&session, name("new")).await;
+        session.move_to(Some(first)).unwrap();
+        assert_eq!(session.name().unwrap().as_deref(), Some("new"));
+        // A copy has what is on its branch.
+        assert_eq!(session.fork(Some(first)).unwrap().name().unwrap().as_deref(), Some("old"));
+        session.clear().unwrap();
+        assert_eq!(session.name().unwrap().as_deref(), Some("new"));
+        said(&session, name("")).await;
+        assert_eq!(session.name().unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_was_not_read_is_found_in_the_file() {
+    let dir = TempDir::new().unwrap();
+    let session = Session::create(dir.path(), Path::new("/w"));
+    said(&session, name("old")).await;
+    said(&session, name("new")).await;
+    said(&session, user("first")).await;
+    // What comes before it is not in memory when the session is opened again.
+    said(&session, summary()).await;
+    let path = session.path().unwrap();
+    drop(session);
+    let session = Session::open(&path).unwrap();
+    assert!(session.branch().iter().all(|entry| !matches!(entry.body, EntryBody::Name(_))));
+    assert_eq!(session.name().unwrap().as_deref(), Some("new"));
+    assert_eq!(Session::open_read_only(&path).unwrap().name().unwrap().as_deref(), Some("new"));
+    // It is known from here on.
+    fs::remove_file(&path).unwrap();
+    assert_eq!(session.name().unwrap().as_deref(), Some("new"));
+}

@@ -134,8 +134,10 @@ impl Shell {
                     assert_eq!(self.answers[&id], 1, "{command} {id} is answered twice");
                 }
                 Effect::Do(ticket, command) => {
-                    assert!(!matches!(command, Command::Clear(_)) || !self.works, "cleared at work");
-                    let holds = matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
+                    let leaves = matches!(command, Command::Clear(_) | Command::MoveTo(_));
+                    assert!(!leaves || !self.works, "left at work");
+                    let moves = matches!(command, Command::MoveTo(_));
+                    let holds = moves || matches!(command, Command::SetModel(_) | Command::ReloadExt(_));
                     self.doing.push((ticket, holds));
                 }
                 Effect::Start(_) => {

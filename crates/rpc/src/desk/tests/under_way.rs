@@ -38,3 +38,18 @@ fn what_is_under_way_has_a_bound() {
     assert_eq!(turn(&mut desk, "done 1"), "done 1\n  0 tree: done\n");
     assert_eq!(turn(&mut desk, "x tree"), "x tree\n  do tree as 257\n");
 }
+
+#[test]
+fn while_a_session_moves_nothing_begins_and_nothing_else_moves_it() {
+    let script = r#"
+        1 move_to "entry":"3f2a"
+        2 prompt "message":"a"
+        3 move_to
+        4 abort "queued":true
+        5 clear
+        done 1
+        6 prompt "message":"b"
+        7 move_to
+    "#;
+    assert_snapshot!(played(script));
+}

@@ -12,13 +12,13 @@ use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _, ReadBuf};
 use tokio::runtime::Handle;
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
 /// A client with two sessions, the first of which has a tool running and a prompt waiting.
-async fn busy() -> Client {
-    let mut client = Client::of(Program::new([Answer::Call("wait", "{}")]));
+async fn busy(drives: Drives) -> Client {
+    let mut client = drives(Program::new([Answer::Call("wait", "{}")]));
     client.hello().await;
     client.ask(json!({"type": "new_session"})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "wait"})).await;
@@ -32,16 +32,21 @@ fn tasks() -> usize {
     Handle::current().metrics().num_alive_tasks()
 }
 
-#[tokio::test(start_paused = true)]
-async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
+/// The process is told to end while it is at work.
+pub(super) async fn shut_down(drives: Drives) -> String {
     let before = tasks();
-    let mut client = busy().await;
+    let mut client = busy(drives).await;
     client.send(json!({"id": "3", "type": "shutdown"})).await;
     client.send(json!({"id": "4", "type": "ping"})).await;
     client.send(json!({"id": "5", "type": "prompt", "message": "too late"})).await;
     let (end, said) = client.heard().await;
     assert_eq!((end.unwrap(), tasks()), (End::Requested, before));
-    assert_snapshot!(said);
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_is_answered_first_and_stops_what_is_under_way() {
+    assert_snapshot!(shut_down(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,7 +66,7 @@ async fn what_nobody_answers_does_not_hold_up_the_end() {
 #[tokio::test(start_paused = true)]
 async fn the_program_may_end_it() {
     let before = tasks();
-    let client = busy().await;
+    let client = busy(Client::of).await;
     client.cancel.cancel();
     let (end, said) = client.heard().await;
     assert_eq!((end.unwrap(), tasks()), (End::Cancelled, before));
@@ -113,7 +118,7 @@ async fn no_reply_comes_behind_the_last_line_of_a_session() {
 
 #[tokio::test(start_paused = true)]
 async fn the_program_may_end_it_behind_the_end_of_the_input() {
-    let mut client = busy().await;
+    let mut client = busy(Client::of).await;
     client.stop_speaking();
     client.all_there_is().await;
     client.cancel.cancel();
@@ -125,7 +130,7 @@ async fn the_program_may_end_it_behind_the_end_of_the_input() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_gone_ends_everything() {
     let before = tasks();
-    let client = busy().await;
+    let client = busy(Client::of).await;
     assert_eq!(client.leave().await.unwrap(), End::Gone);
     assert_eq!(tasks(), before);
 }
@@ -144,11 +149,11 @@ async fn a_client_that_reads_no_more_while_it_is_told_ends_everything() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_leaves_while_everything_ends_changes_nothing_about_the_end() {
     let before = tasks();
-    let mut client = busy().await;
+    let mut client = busy(Client::of).await;
     client.cancel.cancel();
     client.stop_reading();
     assert_eq!(client.ended().await.unwrap(), End::Cancelled);
-    let mut client = busy().await;
+    let mut client = busy(Client::of).await;
     client.send(json!({"id": "3", "type": "shutdown"})).await;
     assert_eq!(client.leave().await.unwrap(), End::Requested);
     assert_eq!(tasks(), before);

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::extension::{answers, begins, decides};
 use crate::played::Answer;
 use crate::program::Program;
@@ -71,10 +71,10 @@ async fn notes_and_what_it_has_haft_do() {
     assert_snapshot!(said);
 }
 
-#[tokio::test(start_paused = true)]
-async fn panels() {
+/// Panels are opened, filled, given keys, and closed from either side.
+pub(super) async fn with_panels(drives: Drives) -> String {
     let (program, mut peer) = Program::new([]).with_extension("todo");
-    let mut client = Client::of(program);
+    let mut client = drives(program);
     begins(&mut peer, "todo", [command("todo")]).await;
     let panel = |lines: &[&str]| json!({"id": "list", "title": "Todos", "lines": lines, "footer": "esc"});
     let of = |fields: Value| {
@@ -108,7 +108,12 @@ async fn panels() {
     let extension = answers(peer, |_| vec![]);
     let (_, said) = client.end().await;
     extension.await.unwrap();
-    assert_snapshot!(said);
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn panels() {
+    assert_snapshot!(with_panels(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]

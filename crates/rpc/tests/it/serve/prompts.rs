@@ -1,10 +1,11 @@
 //! Prompts: what is told of each, and the ways in which they end.
 
+use haft_protocol::content::Image;
 use haft_rpc::End;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
@@ -12,22 +13,32 @@ use crate::program::Program;
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-#[tokio::test(start_paused = true)]
-async fn a_prompt_with_a_tool() {
+/// A prompt whose answer calls a tool.
+pub(super) async fn with_a_tool(drives: Drives) -> String {
     let answers = [Answer::Call("look", r#"{"at":"a"}"#), Answer::Say("It is blue.")];
-    let mut client = Client::of(Program::new(answers));
+    let mut client = drives(Program::new(answers));
     client.ask(json!({"type": "hello", "client": {"name": "test"}})).await;
     client.prompt("1", "look at a").await;
     client.ask(json!({"type": "get_messages"})).await;
     client.ask(json!({"type": "get_state"})).await;
     let (end, said) = client.end().await;
     assert_eq!(end.unwrap(), End::Input);
-    assert_snapshot!(said);
+    said
+}
+
+/// The image itself.
+pub(super) fn pixel() -> Image {
+    Image { mime_type: "image/png".into(), data: PIXEL.into() }
 }
 
 #[tokio::test(start_paused = true)]
-async fn images() {
-    let mut client = Client::of(Program::new([Answer::Say("A pixel.")]));
+async fn a_prompt_with_a_tool() {
+    assert_snapshot!(with_a_tool(Client::of).await);
+}
+
+/// Images that are some, and that are none.
+pub(super) async fn with_images(drives: Drives) -> String {
+    let mut client = drives(Program::new([Answer::Say("A pixel.")]));
     let image = |data: &str| json!([{"mime_type": "image/jpeg", "data": data}]);
     client.send(json!({"id": "1", "type": "prompt", "message": "", "images": image(PIXEL)})).await;
     client.until("done").await;
@@ -36,7 +47,12 @@ async fn images() {
     client.ask(json!({"type": "follow_up", "message": "", "images": image("")})).await;
     client.ask(json!({"type": "prompt", "message": " \n"})).await;
     client.ask(json!({"type": "steer", "message": ""})).await;
-    assert_snapshot!(client.end().await.1);
+    client.end().await.1
+}
+
+#[tokio::test(start_paused = true)]
+async fn images() {
+    assert_snapshot!(with_images(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]

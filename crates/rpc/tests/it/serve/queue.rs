@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
@@ -17,8 +17,12 @@ fn prompt(id: &str) -> Value {
 
 /// A client whose prompt `1` is being worked on.
 async fn busy() -> (Client, Arc<Notify>) {
+    busy_with(Client::of).await
+}
+
+async fn busy_with(drives: Drives) -> (Client, Arc<Notify>) {
     let gate = Arc::new(Notify::new());
-    let mut client = Client::of(Program::new([Answer::Held("I ", Arc::clone(&gate), "am done.")]));
+    let mut client = drives(Program::new([Answer::Held("I ", Arc::clone(&gate), "am done.")]));
     client.send(prompt("1")).await;
     client.until("text_delta").await;
     (client, gate)
@@ -96,6 +100,33 @@ async fn clear_waits_for_nothing() {
     client.ask(json!({"type": "tree"})).await;
     client.prompt("2", "anew").await;
     assert_snapshot!(client.end().await.1);
+}
+
+/// The session goes on from an entry of it, and from its beginning.
+pub(super) async fn moved(drives: Drives) -> String {
+    let (mut client, gate) = busy_with(drives).await;
+    client.ask(json!({"type": "move_to"})).await;
+    gate.notify_one();
+    client.until("done").await;
+    client.prompt("2", "and then?").await;
+    let tree = client.ask(json!({"type": "tree"})).await;
+    let entry = tree["data"]["entries"][2]["id"].as_str().unwrap().to_owned();
+    client.ask(json!({"type": "move_to", "entry": "none"})).await;
+    client.ask(json!({"type": "move_to", "entry": entry})).await;
+    client.ask(json!({"type": "get_messages"})).await;
+    client.prompt("3", "or else?").await;
+    // What is sent behind it finds it moved.
+    client.send(json!({"id": "4", "type": "move_to"})).await;
+    client.send(json!({"id": "5", "type": "move_to", "entry": entry})).await;
+    client.send(json!({"id": "6", "type": "prompt", "message": "anew"})).await;
+    client.until("done").await;
+    client.ask(json!({"type": "tree"})).await;
+    client.end().await.1
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_goes_on_from_any_entry_while_nothing_is_worked_on() {
+    assert_snapshot!(moved(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]

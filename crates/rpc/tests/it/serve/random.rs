@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Handle};
 use tokio::time::sleep;
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
@@ -35,10 +35,13 @@ fn command() -> impl Strategy<Value = Value> {
         json!({"type": "steer", "message": "on"}),
         json!({"type": "follow_up", "message": "then"}),
         json!({"type": "interrupt", "hint": "enough"}),
+        json!({"type": "take_queued"}),
         json!({"type": "compact"}),
         json!({"type": "get_state"}),
         json!({"type": "get_messages"}),
         json!({"type": "clear"}),
+        json!({"type": "move_to"}),
+        json!({"type": "set_name", "name": "tidy"}),
         json!({"type": "set_model", "model": "two"}),
         json!({"type": "set_model", "model": "nine"}),
         json!({"type": "set_thinking", "level": "high"}),
@@ -80,8 +83,8 @@ fn answers() -> impl Iterator<Item = Answer> {
 type Sent = BTreeMap<String, (String, Option<String>)>;
 
 /// Has the conversation; what was said, and what was heard.
-async fn talk(steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) {
-    let mut client = Client::of(Program::new(answers()));
+async fn talk(drives: Drives, steps: &[Step], ends: Ends) -> (Sent, Vec<Value>) {
+    let mut client = drives(Program::new(answers()));
     client.silent = true;
     let (mut sent, mut heard) = (Sent::new(), Vec::new());
     let mut sessions = vec![client.hello().await];
@@ -171,10 +174,11 @@ proptest! {
     fn each_command_is_answered_once_and_each_prompt_ends_once(
         steps in prop::collection::vec(step(), 0..40),
         ends in prop::sample::select(vec![Ends::Input, Ends::Shutdown, Ends::Signal]),
+        drives in prop::sample::select(vec![Client::of as Drives, Client::local]),
     ) {
         let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let (sent, heard) = runtime.block_on(async {
-            let talked = talk(&steps, ends).await;
+            let talked = talk(drives, &steps, ends).await;
             assert_eq!(Handle::current().metrics().num_alive_tasks(), 0, "tasks are left");
             talked
         });

@@ -9,15 +9,15 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-#[tokio::test(start_paused = true)]
-async fn two_are_at_work_at_the_same_time() {
+/// Two sessions beside each other.
+pub(super) async fn two_at_work(drives: Drives) -> String {
     let (one, two) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let held = |gate: &Arc<Notify>| Answer::Held("well", Arc::clone(gate), "!");
-    let mut client = Client::of(Program::new([held(&one), held(&two)]));
+    let mut client = drives(Program::new([held(&one), held(&two)]));
     let first = client.hello().await;
     let second = client.opened(json!({"type": "new_session"})).await;
     client.send(json!({"id": "1", "type": "prompt", "message": "say 1"})).await;
@@ -29,7 +29,12 @@ async fn two_are_at_work_at_the_same_time() {
     client.ask(json!({"type": "abort", "session": second})).await;
     one.notify_one();
     client.until_in(&first, "done").await;
-    assert_snapshot!(client.end().await.1);
+    client.end().await.1
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_are_at_work_at_the_same_time() {
+    assert_snapshot!(two_at_work(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -70,6 +75,19 @@ async fn a_fork_has_the_conversation_up_to_an_entry() {
     client.until_in(&up_to, "done").await;
     client.ask(json!({"type": "tree", "session": whole})).await;
     assert_snapshot!(client.end().await.1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_asks_the_model_that_was_set_last() {
+    let program = Program::new([]);
+    let agents = program.agents();
+    let mut client = Client::of(program);
+    client.prompt("1", "one").await;
+    client.ask(json!({"type": "set_model", "model": "two"})).await;
+    client.ask(json!({"type": "fork"})).await;
+    client.end().await.0.unwrap();
+    let settings = agents.lock().unwrap()[1].session().context().settings;
+    assert_eq!(settings.model.unwrap().model, "two");
 }
 
 /// A recorded session with one prompt: its id, and its file.
@@ -155,4 +173,32 @@ async fn what_is_being_opened_at_the_end_is_answered() {
         .filter(|value: &Value| value["type"] == "response")
         .collect();
     assert_eq!(answers.len(), 5, "{said}");
+}
+
+// In real time: the disk does not wait for the clock.
+#[tokio::test]
+async fn one_has_a_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, _) = recorded(dir.path()).await;
+    let mut client = Client::of(Program::new([]).recording(dir.path()));
+    client.hello().await;
+    client.call(&dir.path().to_string_lossy(), "DIR");
+    client.call(&old, "session-on-disk");
+    client.ask(json!({"type": "set_name", "name": "a\u{1b}[31m"})).await;
+    client.ask(json!({"type": "set_name", "name": "in short"})).await;
+    let ephemeral = client.opened(json!({"type": "new_session", "ephemeral": true})).await;
+    client.ask(json!({"type": "set_name", "name": "for a moment", "session": ephemeral})).await;
+    client.ask(json!({"type": "switch_session", "session": old})).await;
+    client.ask(json!({"type": "set_name", "name": "remembered"})).await;
+    client.prompt("1", "go on").await;
+    client.ask(json!({"type": "list_sessions"})).await;
+    client.ask(json!({"type": "get_state"})).await;
+    client.ask(json!({"type": "set_name", "name": "", "session": ephemeral})).await;
+    client.ask(json!({"type": "get_state", "session": ephemeral})).await;
+    assert_snapshot!(client.end().await.1);
+    // Its file knows.
+    let mut client = Client::of(Program::new([]).recording(dir.path()));
+    client.ask(json!({"type": "switch_session", "session": old})).await;
+    let state = client.ask(json!({"type": "get_state"})).await;
+    assert_eq!(state["data"]["name"], "remembered");
 }

@@ -3,15 +3,15 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{Client, Drives};
 use crate::played::Answer;
 use crate::program::Program;
 
-#[tokio::test(start_paused = true)]
-async fn it_is_told_between_two_steps_and_when_it_would_stop() {
+/// Something is said to the agent at work.
+pub(super) async fn steered(drives: Drives) -> String {
     let program = Program::new([Answer::Call("wait", "{}")]);
     let gate = program.gate();
-    let mut client = Client::of(program);
+    let mut client = drives(program);
     client.send(json!({"id": "1", "type": "prompt", "message": "wait for me"})).await;
     client.until("tool_start").await;
     client.ask(json!({"type": "steer", "message": "not so long"})).await;
@@ -19,7 +19,12 @@ async fn it_is_told_between_two_steps_and_when_it_would_stop() {
     client.ask(json!({"type": "get_state"})).await;
     gate.notify_one();
     client.until("done").await;
-    assert_snapshot!(client.end().await.1);
+    client.end().await.1
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_told_between_two_steps_and_when_it_would_stop() {
+    assert_snapshot!(steered(Client::of).await);
 }
 
 #[tokio::test(start_paused = true)]
@@ -57,4 +62,28 @@ async fn an_interrupted_agent_skips_what_has_not_begun() {
     gate.notify_one();
     client.until("done").await;
     assert_snapshot!(client.end().await.1);
+}
+
+/// What waits is taken back, from an agent at work and from one that is not.
+pub(super) async fn taken_back(drives: Drives) -> String {
+    let program = Program::new([Answer::Call("wait", "{}")]);
+    let gate = program.gate();
+    let mut client = drives(program);
+    client.ask(json!({"type": "take_queued"})).await;
+    client.ask(json!({"type": "steer", "message": "mind the gap"})).await;
+    client.ask(json!({"type": "take_queued"})).await;
+    client.send(json!({"id": "1", "type": "prompt", "message": "wait for me"})).await;
+    client.until("tool_start").await;
+    client.ask(json!({"type": "steer", "message": "not so long"})).await;
+    client.ask(json!({"type": "follow_up", "message": "then rest"})).await;
+    client.ask(json!({"type": "take_queued"})).await;
+    client.ask(json!({"type": "get_state"})).await;
+    gate.notify_one();
+    client.until("done").await;
+    client.end().await.1
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_taken_back_and_nobody_is_told_of_it() {
+    assert_snapshot!(taken_back(Client::of).await);
 }

@@ -1,0 +1,149 @@
+//! The interactive mode: how long it takes from a key to the screen, and what it does while nothing happens.
+//!
+//! The program itself in a terminal, with a conversation of 100,000 messages behind it, while the model writes 500 tokens
+//! a second. There is no base: a person does not notice what is less than a frame of the display. What is measured is
+//! more than the program: the terminal in memory reads all that it prints.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use haft_core::session::Durability;
+use haft_core::session::entry::{Answer, EntryBody, Said};
+use haft_core::session::store::Store;
+use haft_protocol::content::Content;
+use haft_protocol::message::{AssistantBlock, AssistantMessage, Message, Stop, Time, Usage};
+use haft_test_support::pty::{Pty, Setup};
+
+use crate::children::haft;
+use crate::model::Paced;
+use crate::options::Effort;
+use crate::report::{Goal, Report, Unit};
+
+const MESSAGES: usize = 100_000;
+
+const TOKENS_PER_SECOND: u32 = 500;
+
+/// Keys that are pressed, in full and for a first look.
+const KEYS: (usize, usize) = (1_000, 200);
+
+/// As many keys stand in the editor before it is emptied.
+const BURST: usize = 20;
+
+/// Between two keys, so that they fall on all places within a frame.
+const BETWEEN: [Duration; 5] = [
+    Duration::from_millis(13),
+    Duration::from_millis(29),
+    Duration::from_millis(17),
+    Duration::from_millis(41),
+    Duration::from_millis(23),
+];
+
+/// How long nothing happens while wake-ups are counted.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// A frame of most displays.
+const FRAME: Goal = Goal { goal: 16e-3, gate: 32e-3 };
+
+const WAKES: Goal = Goal { goal: 2.0, gate: 4.0 };
+
+/// What the line of the editor begins with in this row: nothing that a model says.
+const MARK: &str = "key";
+
+pub(super) fn measure(report: &mut Report) -> Result<()> {
+    let Some(haft) = haft()? else {
+        report.skip("haft is not built: cargo build --release -p haft");
+        return Ok(());
+    };
+    let dir = tempfile::tempdir().context("make a directory")?;
+    let (home, work) = (dir.path().join("home"), dir.path().join("work"));
+    std::fs::create_dir_all(&home).and_then(|()| std::fs::create_dir(&work)).context("make a directory")?;
+    std::fs::write(home.join("config.toml"), "[compaction]\nauto = false\n").context("write the settings")?;
+    long_session(&home, &work)?;
+    let model = Paced::start(TOKENS_PER_SECOND)?;
+    let setup =
+        Setup::new(&haft).args(["-c", "--provider", "anthropic", "--no-ext"]).cwd(&work).size(120, 40);
+    let setup = setup.env("HOME", dir.path()).env("HAFT_HOME", &home).env("ANTHROPIC_API_KEY", "sk-bench");
+    let begun = Instant::now();
+    let screen = setup.env("ANTHROPIC_BASE_URL", model.url()).spawn();
+    screen.wait_for(&format!("message {}", MESSAGES - 1));
+    report.figure("100,000 messages, to screen", Unit::Seconds, begun.elapsed().as_secs_f64(), None);
+    idle(report, "idle, wake-ups a second", &screen);
+    screen.send("go on\r");
+    screen.wait_for("item");
+    let keys = if report.effort == Effort::Quick { KEYS.1 } else { KEYS.0 };
+    let mut times = pressed(&screen, keys);
+    times.sort_by(f64::total_cmp);
+    let at = |percent: usize| {
+        times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(f64::NAN)
+    };
+    report.figure("key to screen, p50", Unit::Seconds, at(50), None);
+    report.figure("key to screen, p99", Unit::Seconds, at(99), Some(FRAME));
+    report.figure("key to screen, slowest", Unit::Seconds, at(100), None);
+    model.stop();
+    screen.wait_gone("esc to stop");
+    idle(report, "idle after it, wake-ups/s", &screen);
+    screen.send("\x11");
+    let ended = screen.wait_for_end();
+    ensure!(ended.code == 0, "haft ended with {ended:?}");
+    Ok(())
+}
+
+/// A conversation that the work directory goes on with.
+fn long_session(home: &Path, work: &Path) -> Result<()> {
+    let session = Store::new(home.join("sessions")).create(work);
+    let time = || Time("2026-01-02T03:04:05.678Z".to_owned());
+    for number in 0..MESSAGES {
+        let text = format!("message {number}");
+        let said = if number % 2 == 0 {
+            EntryBody::from(Message::User { content: vec![Content::text(text)], time: time() })
+        } else {
+            let content = vec![AssistantBlock::Text { text }];
+            let message = Message::Assistant(AssistantMessage { content, time: time(), native: None });
+            let answer = Answer {
+                provider: "anthropic".to_owned(),
+                model: "bench".to_owned(),
+                stop: Stop::End,
+                usage: Usage::default(),
+            };
+            EntryBody::Said(Said { message, answer: Some(answer) })
+        };
+        drop(session.append(said, Durability::Soon));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    runtime.block_on(session.flush())?;
+    Ok(())
+}
+
+/// How often the program wakes up while nothing happens.
+fn idle(report: &mut Report, what: &str, screen: &Pty) {
+    // What was begun before comes to its end.
+    screen.printed_within(Duration::from_secs(1));
+    let before = screen.wake_ups();
+    screen.printed_within(IDLE);
+    #[expect(clippy::cast_precision_loss, reason = "a count that is small")]
+    let wakes = (screen.wake_ups() - before) as f64 / IDLE.as_secs_f64();
+    report.figure(what, Unit::Count, wakes, Some(WAKES));
+}
+
+/// Presses keys, and says for each how many seconds later it stood on the screen.
+fn pressed(screen: &Pty, keys: usize) -> Vec<f64> {
+    let mut times = Vec::with_capacity(keys);
+    let mut typed = String::new();
+    for (number, pause) in (0..keys).zip(BETWEEN.into_iter().cycle()) {
+        if number % BURST == 0 {
+            screen.press(&["ctrl+u"]);
+            screen.send(MARK);
+            screen.wait_for(MARK);
+            MARK.clone_into(&mut typed);
+        }
+        screen.printed_within(pause);
+        let key = char::from(b'a' + u8::try_from(number % 26).unwrap_or_default());
+        typed.push(key);
+        let start = Instant::now();
+        screen.send(key.to_string());
+        screen.wait_for(&typed);
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times
+}

@@ -1,0 +1,47 @@
+//! A client in the same process, for a client that speaks lines: what it says and hears is what the other connection says
+//! and hears, if that is true of the types.
+
+use std::sync::Arc;
+
+use futures::future::{self, Either};
+use haft_core::hooks::CancellationToken;
+use haft_protocol::rpc::{BOUNDS, Failure, Line, Request, read_request};
+use haft_rpc::{End, Options, ServeError, serve_local};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
+
+use crate::program::Program;
+
+/// Serves somebody who speaks lines with a client in the same process between.
+pub(crate) async fn serve_lines(
+    cancel: &CancellationToken,
+    program: Program,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+    options: Options,
+) -> Result<End, ServeError<Failure>> {
+    let (says, requests) = mpsc::unbounded_channel();
+    let (lines, heard) = mpsc::channel(1);
+    let served = serve_local(cancel, Arc::new(program), requests, lines, options);
+    let told = Box::pin(future::join(served, tell(heard, output)));
+    match future::select(told, Box::pin(say(input, says))).await {
+        Either::Left(((end, ()), _)) => end,
+        Either::Right(((), told)) => told.await.0,
+    }
+}
+
+async fn say(input: impl AsyncRead + Unpin, says: UnboundedSender<Request>) {
+    let mut lines = BufReader::new(input).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        // Nobody hears it who is not there any more.
+        drop(says.send(read_request(line.as_bytes(), BOUNDS).unwrap()));
+    }
+}
+
+async fn tell(mut heard: Receiver<Line>, mut output: impl AsyncWrite + Unpin) {
+    while let Some(line) = heard.recv().await {
+        if output.write_all(line.encode().unwrap().as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}

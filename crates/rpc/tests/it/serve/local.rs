@@ -1,0 +1,201 @@
+//! A client in the same process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::hooks::CancellationToken;
+use haft_protocol::content::Content;
+use haft_protocol::event::AgentEvent;
+use haft_protocol::rpc::{
+    Command, ErrorCode, Event, EventLine, Failure, Line, Ping, Prompt, Request, Response, RpcEvent,
+    RunCommand, SwitchSession, Token,
+};
+use haft_rpc::{End, Options, ServeError, serve_local, timeouts};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{self, Receiver, UnboundedSender};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use super::{end, extensions, prompts, queue, sessions, steering};
+use crate::client::{Client, narrow};
+use crate::played::Answer;
+use crate::program::Program;
+
+/// A client in the same process, and who serves it.
+struct Local {
+    says: UnboundedSender<Request>,
+    lines: Receiver<Line>,
+    cancel: CancellationToken,
+    served: JoinHandle<Result<End, ServeError<Failure>>>,
+}
+
+impl Local {
+    fn with(program: Program, room: usize, set: impl FnOnce(&mut Options)) -> Self {
+        let (says, requests) = mpsc::unbounded_channel();
+        let (told, lines) = mpsc::channel(room);
+        let cancel = CancellationToken::new();
+        let mut options = Options::new("1.0.0");
+        set(&mut options);
+        let served = {
+            let cancel = cancel.clone();
+            tokio::spawn(
+                async move { serve_local(&cancel, Arc::new(program), requests, told, options).await },
+            )
+        };
+        Self { says, lines, cancel, served }
+    }
+
+    fn of(program: Program) -> Self {
+        Self::with(program, 64, |_| {})
+    }
+
+    fn say(&self, command: impl Into<Command>) {
+        self.says.send(Request::new(command)).expect("it listens");
+    }
+
+    fn prompt(&self, message: &str) {
+        self.say(Prompt { message: message.into(), images: Vec::new() });
+    }
+
+    /// The next reply.
+    async fn reply(&mut self) -> Response {
+        loop {
+            match self.lines.recv().await.expect("it answers") {
+                Line::Reply(reply) => return reply,
+                Line::Event(_) => {}
+            }
+        }
+    }
+
+    /// What comes until the end.
+    async fn rest(&mut self) -> Vec<Line> {
+        let mut rest = Vec::new();
+        while let Some(line) = self.lines.recv().await {
+            rest.push(line);
+        }
+        rest
+    }
+}
+
+/// A conversation is the same over both connections, to the byte.
+macro_rules! same {
+    ($($name:ident: $conversation:path,)*) => {
+        $(
+            #[tokio::test(start_paused = true)]
+            async fn $name() {
+                assert_eq!($conversation(Client::local).await, $conversation(Client::of).await);
+            }
+        )*
+    };
+}
+
+same! {
+    a_prompt_with_a_tool: prompts::with_a_tool,
+    images_that_are_some_and_that_are_none: prompts::with_images,
+    what_is_said_to_an_agent_at_work: steering::steered,
+    what_is_taken_back: steering::taken_back,
+    two_sessions: sessions::two_at_work,
+    a_branch_that_is_left: queue::moved,
+    panels: extensions::with_panels,
+    the_end_of_all_work: end::shut_down,
+}
+
+#[tokio::test(start_paused = true)]
+async fn images_have_their_data() {
+    let mut local = Local::of(Program::new([Answer::Say("A pixel.")]));
+    local.say(Prompt { message: String::new(), images: vec![prompts::pixel()] });
+    drop(local.says);
+    let mut told = Vec::new();
+    while let Some(line) = local.lines.recv().await {
+        if let Line::Event(EventLine {
+            event: Event::Agent(AgentEvent::UserMessage { content, .. }), ..
+        }) = line
+        {
+            told.push(content);
+        }
+    }
+    assert_eq!(told, [vec![Content::Image(prompts::pixel())]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_asks_for_a_token_and_what_a_line_could_not_say_is_refused() {
+    let set = |options: &mut Options| options.token = Some(Token("secret".into()));
+    let mut local = Local::with(Program::new([]), 64, set);
+    local.say(Ping {});
+    assert!(local.reply().await.outcome.is_ok());
+    local.say(SwitchSession {});
+    assert_eq!(local.reply().await.outcome.unwrap_err().code, ErrorCode::BadRequest);
+    local.say(RunCommand { name: "a\u{1b}b".into(), args: String::new() });
+    assert_eq!(local.reply().await.outcome.unwrap_err().code, ErrorCode::BadRequest);
+    // An id that is empty is none.
+    let (id, command) = (Some(String::new()), Ping {}.into());
+    local.says.send(Request { id, command, session: Some(String::new()) }).unwrap();
+    let Response { id, outcome, .. } = local.reply().await;
+    assert!(id.is_none() && outcome.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_what_one_does_not_read_pieces_are_left_out() {
+    const PIECES: u64 = 5_000;
+    let program = Program::new([Answer::Pieces("word ", 5_000)]);
+    let agents = program.agents();
+    let mut local = Local::with(program, 1, narrow);
+    local.prompt("talk");
+    sleep(Duration::from_secs(30)).await;
+    // The agent did not wait for it.
+    assert_eq!(agents.lock().unwrap()[0].messages().len(), 2);
+    drop(local.says);
+    let (mut heard, mut missed, mut last) = (0, 0, None);
+    while let Some(line) = local.lines.recv().await {
+        if let Line::Event(EventLine { event, .. }) = line {
+            match &event {
+                Event::Agent(AgentEvent::TextDelta { .. }) => heard += 1,
+                Event::Agent(AgentEvent::EventGap { lost }) => missed += lost,
+                Event::Agent(_) | Event::Rpc(_) => last = Some(event),
+            }
+        }
+    }
+    assert_eq!((heard + missed, heard < 200), (PIECES, true), "{heard} pieces were told");
+    assert!(matches!(last, Some(Event::Rpc(RpcEvent::SessionClosed { .. }))), "{last:?}");
+    assert_eq!(local.served.await.unwrap().unwrap(), End::Input);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_reads_nothing_is_not_waited_for_in_the_end() {
+    let before = Handle::current().metrics().num_alive_tasks();
+    let local = Local::with(Program::new([Answer::Pieces("word ", 100)]), 1, |_| {});
+    local.prompt("talk");
+    sleep(Duration::from_secs(30)).await;
+    local.cancel.cancel();
+    let (begun, end) = (Instant::now(), local.served.await.unwrap());
+    assert_eq!((end.unwrap(), begun.elapsed()), (End::Cancelled, timeouts::LAST_WORDS));
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_gone_ends_everything() {
+    let before = Handle::current().metrics().num_alive_tasks();
+    let Local { says, mut lines, served, .. } = Local::of(Program::new([Answer::Call("wait", "{}")]));
+    says.send(Request::new(Prompt { message: "wait".into(), images: Vec::new() })).unwrap();
+    while !matches!(
+        lines.recv().await,
+        Some(Line::Event(EventLine { event: Event::Agent(AgentEvent::ToolStart { .. }), .. }))
+    ) {}
+    // There is nothing to tell, and it is noticed all the same.
+    drop(lines);
+    assert_eq!(served.await.unwrap().unwrap(), End::Gone);
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), before);
+    drop(says);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_says_nothing_more_hears_the_rest() {
+    let mut local = Local::of(Program::new([]));
+    local.prompt("one");
+    local.prompt("two");
+    local.says = mpsc::unbounded_channel().0;
+    let done =
+        |line: &&Line| matches!(line, Line::Event(EventLine { event: Event::Agent(AgentEvent::Done), .. }));
+    assert_eq!(local.rest().await.iter().filter(done).count(), 2);
+    assert_eq!(local.served.await.unwrap().unwrap(), End::Input);
+}
